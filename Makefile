@@ -1,4 +1,4 @@
-.PHONY: run test quick bench lint fmt tidy
+.PHONY: run test quick bench pictures lint fmt tidy
 
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
@@ -11,6 +11,10 @@ quick: ## what needs nothing but Go
 
 bench: ## our speed beside other engines
 	cd bench && go run ./report
+
+pictures: ## of the console, for its page; wants Chromium
+	mkdir -p adapters/console/pictures
+	CONSOLE_KEEP=$(CURDIR)/adapters/console/pictures go test -C adapters/console/browsertest -count=1 -run TestPictures ./...
 
 lint:
 	.ci/lint/run

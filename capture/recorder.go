@@ -342,6 +342,7 @@ func (r *Recorder) try(group []*pending) error {
 	c := newCommit(r.memory, group)
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
 	defer cancel()
+	begun := time.Now()
 	if err := r.config.Ledger.Commit(ctx, c.projects(), c.work); err != nil {
 		if !errors.Is(err, ErrMoved) { // else nothing has failed
 			r.stats.failures.Add(1)
@@ -354,6 +355,7 @@ func (r *Recorder) try(group []*pending) error {
 	}
 	c.remember()
 	r.stats.commits.Add(1)
+	r.stats.commitTime.Add(int64(time.Since(begun)))
 	r.stats.events.Add(uint64(c.recorded))
 	r.stats.duplicates.Add(uint64(c.duplicates))
 	r.stats.persons.Add(uint64(c.persons))

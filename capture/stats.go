@@ -1,6 +1,9 @@
 package capture
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // reasons are all there are, for counting.
 var reasons = []DropReason{
@@ -64,12 +67,16 @@ func (i *Intake) Stats() IntakeStats {
 
 type recorderCounters struct {
 	commits, failures, events, duplicates, persons, merges, mergesRefused, refused, late atomic.Uint64
+
+	commitTime atomic.Int64 // nanoseconds
 }
 
 // RecorderStats are totals since the start.
 type RecorderStats struct {
 	// Commits succeeded, Failures did not.
 	Commits, Failures uint64
+	// CommitTime is how long those that succeeded took together.
+	CommitTime time.Duration
 	// Events were recorded; Duplicates were there already.
 	Events, Duplicates uint64
 	// Persons were made, Merges joined two of them. MergesRefused were asked for and
@@ -89,7 +96,7 @@ func (r *Recorder) Stats() RecorderStats {
 		return RecorderStats{}
 	}
 	s := RecorderStats{
-		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(),
+		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(), CommitTime: time.Duration(r.stats.commitTime.Load()),
 		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),
 		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(), MergesRefused: r.stats.mergesRefused.Load(),
 		Refused: r.stats.refused.Load(), Late: r.stats.late.Load(), Waiting: len(r.queue),

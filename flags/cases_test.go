@@ -133,6 +133,7 @@ var descriptions = map[string]string{
 	"no_group_type":                "No group type",
 	"super_condition_value":        "Super condition value",
 	"holdout_condition_value":      "Holdout condition value",
+	"pinned":                       "Pinned value", // console.md N11
 	"missing_dependency":           "Flag cannot be evaluated due to missing dependency",
 	"dependency_not_found_cohort":  "Cohort dependency not found",
 	"dependency_cycle_cohort":      "Cohort dependency cycle detected",

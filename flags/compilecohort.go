@@ -46,8 +46,7 @@ func (c *compiler) cohort(id int64) int32 {
 	defer func() { c.nesting-- }()
 	i := int32(len(c.set.cohorts))
 	c.cohortIndex[id] = i
-	name := strconv.FormatInt(id, 10)
-	c.set.cohorts = append(c.set.cohorts, compiledCohort{id: id, failure: compiling, undecided: &Undecided{Fact: "cohort", Name: name}})
+	c.set.cohorts = append(c.set.cohorts, compiledCohort{id: id, failure: compiling, undecided: unknownCohort(id)})
 
 	in, exists := c.d.Cohorts[id]
 	out := compiledCohort{id: id, undecided: c.set.cohorts[i].undecided}
@@ -81,6 +80,14 @@ func (c *compiler) cohort(id int64) int32 {
 	out.uses = c.set.cohorts[i].uses
 	c.set.cohorts[i] = out
 	return i
+}
+
+// unknownCohort says that nobody knows who is in a cohort, or for whom a value is pinned.
+func unknownCohort(id int64) *Undecided {
+	if id < 0 {
+		return &Undecided{Fact: "pinned value", Name: strconv.FormatInt(-id, 10)}
+	}
+	return &Undecided{Fact: "cohort", Name: strconv.FormatInt(id, 10)}
 }
 
 // cycle marks every cohort between the first and the second meeting.

@@ -37,6 +37,7 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 	out.payload = f.Payloads["true"]
 	c.variants(f, out)
+	c.pins(f, out)
 	if h := f.Holdout; h != nil {
 		variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
 		p := min(max(h.Exclusion, 0), 100)

@@ -183,7 +183,7 @@ func (f *compiledFlag) matched(cond *compiledCondition, i int) reasonNote {
 	switch {
 	case !cond.all || f.variantHashed(cond):
 		return noteSplit
-	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil:
+	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil && !f.is(bitPinned):
 		return noteStatic
 	}
 	return noteNone

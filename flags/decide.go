@@ -43,6 +43,7 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 			return
 		}
 		d.Reason.Code = MissingDependency
+	case f.is(bitPinned) && e.pinned(f, d):
 	case f.is(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
 		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
 	case f.is(bitPlain) && e.plain && e.trace == nil:

@@ -53,9 +53,10 @@ func (d *Decision) Value() any {
 // shared and must not be changed.
 type Undecided struct {
 	// Fact is what kind of fact it is: "person property", "group property",
-	// "person metadata", "cohort", "flag", "experience continuity".
+	// "person metadata", "cohort", "flag", "experience continuity", "pinned value".
 	Fact string `json:"fact"`
-	// Name is the property's key, the cohort's id or the flag's key.
+	// Name is the property's key, the id of the cohort or of the pinned
+	// value, or the flag's key.
 	Name string `json:"name"`
 	// Problem says of a property that was given why its value has no form in JSON; then
 	// the Undecided is [ErrNoJSONForm]. Empty: nobody gave the fact.
@@ -110,6 +111,7 @@ const (
 	HoldoutConditionValue
 	FlagDisabled
 	MissingDependency
+	Pinned
 
 	FlagDataParsingError
 	CohortFiltersParsingError
@@ -140,6 +142,7 @@ var reasonText = [...]struct {
 	HoldoutConditionValue:     {"holdout_condition_value", "Holdout condition value", 5},
 	FlagDisabled:              {"flag_disabled", "Feature flag is disabled", 0},
 	MissingDependency:         {"missing_dependency", "Flag cannot be evaluated due to missing dependency", -1},
+	Pinned:                    {"pinned", "Pinned value", 7},
 	FlagDataParsingError:      {"flag_data_parsing_error", "Failed to parse flag data", 0},
 	CohortFiltersParsingError: {"cohort_filters_parsing_error", "Failed to parse cohort filters", 0},
 	CohortNotFound:            {"dependency_not_found_cohort", "Cohort dependency not found", 0},

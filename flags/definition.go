@@ -70,6 +70,9 @@ type Flag struct {
 	// Payloads are JSON values by variant key, "true" for a match without a
 	// variant, "holdout-<id>" for a holdout. They are returned as they stand.
 	Payloads map[string]json.RawMessage
+	// Pins are values for single persons and groups, which go before all that follows;
+	// the first that holds decides.
+	Pins []Pin
 	// Enrollment is early access: the person property $feature_enrollment/<key>
 	// decides before everything else (§3.4).
 	Enrollment bool

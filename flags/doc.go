@@ -40,15 +40,17 @@
 //
 //  1. The definition cannot be read: a failed answer. A flag that it depends on
 //     does not exist: off, missing_dependency.
-//  2. Early access: the person property $feature_enrollment/<key> is there. It
+//  2. A value is pinned for the person, or for one of the groups that are named: it is
+//     the answer.
+//  3. Early access: the person property $feature_enrollment/<key> is there. It
 //     decides, for on or off.
-//  3. The holdout holds the subject: on, with the variant holdout-<id>.
-//  4. The conditions in their order. For each: a group condition without group is
+//  4. The holdout holds the subject: on, with the variant holdout-<id>.
+//  5. The conditions in their order. For each: a group condition without group is
 //     skipped; then requirements on flags and properties in their order; then
 //     those on cohorts; then, for device bucketing without a device, whether the
 //     bucket would matter; then the rollout. The first that passes all decides
 //     the variant: its own, or the one of the variant bucket.
-//  5. Nothing matched: off, with the reason that came closest; of equal ones the
+//  6. Nothing matched: off, with the reason that came closest; of equal ones the
 //     later.
 //
 // Flags are decided after those they depend on. An inactive or filtered-out flag

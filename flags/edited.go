@@ -55,6 +55,12 @@ var (
 		}},
 		{name: "evaluation_contexts_match_mode", value: func(f *Flag) any { return wordIf(f.ContextsAll, "all") }},
 		{name: "is_remote_configuration", value: func(f *Flag) any { return f.RemoteConfig }},
+		{name: "pins", value: func(f *Flag) any {
+			if len(f.Pins) == 0 {
+				return nil
+			}
+			return pinRecords(f.Pins)
+		}},
 		{name: "has_encrypted_payloads", value: func(f *Flag) any { return f.HasEncryptedPayloads }},
 	}
 	filterMembers = []memberOf{

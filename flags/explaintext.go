@@ -19,6 +19,8 @@ func (t *tracer) decided(d *Decision) string {
 		return "certain, but not for which reason: that could change with the " + d.ReasonOpen.unknown()
 	}
 	switch d.Reason.Code {
+	case Pinned:
+		return "a value is pinned for " + f.Pin.For
 	case SuperConditionValue:
 		return "early access: the person property " + f.Enrollment.Key + " is " + show(f.Enrollment.Seen.Value)
 	case HoldoutConditionValue:
@@ -177,6 +179,9 @@ func (w *traceWriter) line(depth int, format string, args ...any) {
 }
 
 func (w *traceWriter) flag(depth int, f *FlagTrace) {
+	if f.Pin != nil {
+		w.line(depth, "pinned value: %s", f.Pin)
+	}
 	if f.Enrollment != nil {
 		w.line(depth, "early access: %s", f.Enrollment)
 	}

@@ -74,7 +74,14 @@ const richDefinitions = `{
 		]}},
 		{"id": 14, "key": "missing", "active": true, "filters": {"groups": [{"properties": [{"key": "99", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},
 		{"id": 15, "key": "inactive", "active": false, "filters": {"groups": [{}]}},
-		{"id": 16, "key": "broken", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 99}]}]}}
+		{"id": 16, "key": "broken", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 99}]}]}},
+		{"id": 17, "key": "pinned", "active": true, "pins": [
+			{"cohort": -1, "value": false, "expires_at": "2020-01-01T00:00:00Z"}, {"cohort": 2, "value": "b"}, {"cohort": -3, "value": true},
+			{"group_type": "company", "group_key": "acme", "value": "a"}
+		], "filters": {
+			"feature_enrollment": true, "payloads": {"b": "1"}, "groups": [{"rollout_percentage": 30}],
+			"multivariate": {"variants": [{"key": "a", "rollout_percentage": 50}, {"key": "b", "rollout_percentage": 50}]}
+		}}
 	],
 	"cohorts": {
 		"1": {"type": "OR", "values": [{"key": "n", "type": "person", "operator": "gt", "value": 10, "negation": true}, {"type": "AND", "values": [{"key": "id", "type": "cohort", "operator": "not_in", "value": 2}, {"key": "a", "type": "person", "operator": "is_set"}]}]},

@@ -74,16 +74,18 @@ var (
 			"multivariate": {at: shaped(multivariateShape)},
 			"holdout":      {at: shaped(holdoutShape)},
 		})
+	pinShape  = &shape{what: "a pin", members: members("cohort group_type group_key value expires_at", "")}
 	flagShape = (&shape{what: "a flag", members: members(
 		`id key name active deleted archived ensure_experience_continuity x_ensure_experience_continuity bucketing_identifier
 		bucketing_hash evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode
 		has_encrypted_payloads has_experiment is_remote_configuration tags analytics_dashboards rollback_conditions
-		performed_rollback has_enriched_analytics creation_context version`,
+		performed_rollback has_enriched_analytics creation_context version change_note`,
 		`team_id created_at created_by updated_at last_modified_by last_called_at hidden usage_dashboard user_access_level
 		experiment_set experiment_set_metadata surveys features can_edit status is_simple_flag original_flag
 		is_used_in_replay_settings is_eligible_for_experiment _create_in_folder _should_create_usage_dashboard`)}).with(
 		map[string]member{
 			"filters":            {at: shaped(filtersShape)},
+			"pins":               {at: shaped(pinShape), list: true},
 			"rollout_percentage": {inert: true, relic: true}, // of a flag itself: posthog-go still has it
 		})
 )
@@ -141,7 +143,7 @@ func (s *shape) having(all map[string]member) *shape {
 // numberNames finds the members of all shapes by number.
 func numberNames() {
 	all := []*shape{
-		propertyShape, conditionShape, variantShape, multivariateShape, holdoutShape, filtersShape, flagShape, treeShape,
+		propertyShape, conditionShape, variantShape, multivariateShape, holdoutShape, filtersShape, pinShape, flagShape, treeShape,
 		legacyGroupShape, cohortFiltersShape, cohortShape, keyShape, organizationShape, projectShape, fileShape,
 	}
 	list := slices.Clone(nameTexts[1:])

@@ -52,6 +52,7 @@ var localCases = []struct {
 	{"murmur3", localFilters(half, `, "bucketing_hash": "murmur3"`), "", "", []string{"all asks murmur3"}},
 	{"murmur3 of the project", localFilters(half, ``), "", `, "bucketing_hash": "murmur3"`, []string{"all asks murmur3"}},
 	{"murmur3 without a bucket", localFilters(everybody, `, "bucketing_hash": "murmur3"`), "", "", nil},
+	{"pinned", localFilters(everybody, `, "pins": [{"cohort": -1, "value": false}]`), "", "", []string{"all asks pinned"}},
 	{"encrypted", localFilters(everybody, `, "has_encrypted_payloads": true`), "", "", []string{"all asks encrypted"}},
 	{"failed", localFlag(`"operator": "resembles", "value": "pro"`), "", "", []string{"all asks cannot be evaluated"}},
 	{"unreadable", localFilters(`{"groups": 5}`, ``), "", "", []string{"all asks cannot be evaluated"}},

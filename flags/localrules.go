@@ -45,6 +45,7 @@ var localRules = []localRule{
 		c := l.compiled(f)
 		return c.is(bitMurmur3) && c.needsBucket()
 	})},
+	{"all", asksAlways, "values are pinned for single people, whom the server knows", ofFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
 	{"all", asksAlways, "encrypted payloads: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
 	{"all", asksAlways, "surveys create it: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
 	{"all", asksAlways, "a group type that the project does not name", ofFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},

@@ -33,6 +33,7 @@ const (
 	nNegation
 	nOperator
 	nPayloads
+	nPins
 	nProperties
 	nRemoteConfig
 	nRollout
@@ -54,14 +55,18 @@ const (
 	nAPIKey
 	nBehavioralCohorts
 	nCode
+	nCohort
 	nCohorts
 	nCohortType
 	nDays
 	nEmptyCohorts
 	nEventID
 	nExclusion
+	nExpires
 	nFailedCohorts
 	nFlags
+	nGroupKey
+	nGroupType
 	nGroupTypes
 	nMatchingVersion
 	nMembers
@@ -87,12 +92,12 @@ const (
 var nameTexts = [readNames]string{
 	nActionID: "action_id", nActive: "active", nAggregation: "aggregation_group_type_index", nAPIKey: "api_key",
 	nBehavioralCohorts: "behavioral_cohorts", nBucketingHash: "bucketing_hash", nBucketingIdentifier: "bucketing_identifier",
-	nCode: "code", nCohorts: "cohorts", nCohortType: "cohort_type", nContexts: "evaluation_contexts",
+	nCode: "code", nCohort: "cohort", nCohorts: "cohorts", nCohortType: "cohort_type", nContexts: "evaluation_contexts",
 	nContextsMode: "evaluation_contexts_match_mode", nContinuity: "ensure_experience_continuity", nDays: "days",
 	nDeleted: "deleted", nDependencyChain: "dependency_chain", nEarlyExit: "early_exit", nEmptyCohorts: "empty_cohorts",
-	nEncrypted: "has_encrypted_payloads", nEnrollment: "feature_enrollment", nEventID: "event_id", nExclusion: "exclusion_percentage",
+	nEncrypted: "has_encrypted_payloads", nEnrollment: "feature_enrollment", nEventID: "event_id", nExpires: "expires_at", nExclusion: "exclusion_percentage",
 	nExperiment: "has_experiment", nFailedCohorts: "failed_cohorts", nFilters: "filters", nFlags: "flags",
-	nGroupIndex: "group_type_index", nGroups: "groups", nGroupTypes: "group_type_mapping", nHoldout: "holdout",
+	nGroupIndex: "group_type_index", nGroupKey: "group_key", nGroupType: "group_type", nPins: "pins", nGroups: "groups", nGroupTypes: "group_type_mapping", nHoldout: "holdout",
 	nHoldoutGroups: "holdout_groups", nID: "id", nKey: "key", nMatchingVersion: "property_matching_version", nMembers: "members",
 	nMinimalEvents: "minimal_flag_called_events", nMultivariate: "multivariate", nName: "name", nNegation: "negation",
 	nOperator: "operator", nOrganization: "organization", nPayloads: "payloads", nPersonalKeys: "personal_api_keys",

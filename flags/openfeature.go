@@ -40,6 +40,7 @@ var openFeatureText = [...]struct{ reason, err string }{
 	OutOfRolloutBound:         {reasonSplit, ""},
 	NoGroupType:               {reasonDefault, ""},
 	SuperConditionValue:       {reasonTargetingMatch, ""},
+	Pinned:                    {reasonTargetingMatch, ""},
 	HoldoutConditionValue:     {reasonSplit, ""},
 	FlagDisabled:              {reasonDisabled, ""},
 	MissingDependency:         {reasonDefault, ""},

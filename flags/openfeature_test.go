@@ -19,6 +19,7 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 		"no_group_type":                {"DEFAULT", ""},
 		"super_condition_value":        {"TARGETING_MATCH", ""},
 		"holdout_condition_value":      {"SPLIT", ""},
+		"pinned":                       {"TARGETING_MATCH", ""},
 		"flag_disabled":                {"DISABLED", ""},
 		"missing_dependency":           {"DEFAULT", ""},
 		"flag_data_parsing_error":      {"ERROR", "PARSE_ERROR"},
@@ -42,8 +43,8 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 			t.Errorf("%s: error code %q, failed %v", code, errorCode, d.Failed())
 		}
 	}
-	if n := len(reasonTexts()); n != 17 {
-		t.Errorf("%d reason codes, 17 are tested", n)
+	if n := len(reasonTexts()); n != 18 {
+		t.Errorf("%d reason codes, 18 are tested", n)
 	}
 	if reason, code := (&flags.Decision{Reason: flags.Reason{Code: 200}}).OpenFeature(); reason != "ERROR" || code != "GENERAL" {
 		t.Errorf("a code of another version: %s %s", reason, code)

@@ -90,6 +90,7 @@ func (s *slabs) flag(n node, f *Flag) {
 	f.HasExperiment = o.at(nExperiment).bool()
 	f.RemoteConfig = o.at(nRemoteConfig).bool()
 	f.HasEncryptedPayloads = o.at(nEncrypted).bool()
+	f.Pins = parsePins(o.at(nPins))
 	s.filters(o.at(nFilters), f)
 	f.lists = cut(&s.lists, len(s.read))
 	copy(f.lists, s.read)

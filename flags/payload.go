@@ -154,8 +154,8 @@ func (f *Flag) withheld() bool {
 	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
 }
 
-// forServer marks the flags that PostHog's SDKs must not decide because their
-// bucket, or that of a flag they depend on, is a murmur3 hash (decision 1). SDKs
+// forServer marks the flags that PostHog's SDKs must not decide because they, or flags
+// they depend on, have pins or a bucket that is a murmur3 hash (decision 1). SDKs
 // leave flags with experience continuity to the server.
 func (p *payloadBuilder) forServer() []bool {
 	marked := make([]bool, len(p.set.flags))
@@ -169,7 +169,7 @@ func (p *payloadBuilder) forServer() []bool {
 		for _, dep := range f.deps {
 			dependants[dep] = append(dependants[dep], int32(i))
 		}
-		if f.is(bitMurmur3) && f.needsBucket() {
+		if f.is(bitMurmur3) && f.needsBucket() || f.is(bitPinned) {
 			marked[i] = true
 			queue = append(queue, int32(i))
 		}

@@ -20,6 +20,9 @@ const (
 
 // reach notes the cohorts that a flag needs, and those they need.
 func (p *payloadBuilder) reach(f *Flag) {
+	for i := range f.Pins {
+		p.reachPin(f.Pins[i].Cohort)
+	}
 	for _, c := range f.Conditions {
 		for i := range c.Properties {
 			if id, ok := c.Properties[i].cohortID(); ok {
@@ -42,6 +45,16 @@ func (p *payloadBuilder) reachCohort(id int64) {
 	}
 	if ok && c.Static && !c.Deleted || !ok && p.known[id] {
 		p.statics = append(p.statics, id)
+	}
+}
+
+// reachPin is reachCohort of a pin: the store has its members whether or not the
+// definitions name it.
+func (p *payloadBuilder) reachPin(id int64) {
+	if _, ok := p.d.Cohorts[id]; !ok && id != 0 && !p.known[id] && !p.reached[id] {
+		p.reached[id], p.statics = true, append(p.statics, id)
+	} else if id != 0 {
+		p.reachCohort(id)
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *compiler) markPlain() {
 }
 
 func (c *compiler) plain(f *compiledFlag) bool {
-	const unusual = bitContinuity | bitDevice | bitMurmur3 | bitMissingDependency
+	const unusual = bitContinuity | bitDevice | bitMurmur3 | bitMissingDependency | bitPinned
 	heldOut := f.holdout != nil && (f.holdout.everyone || f.holdout.share > 0)
 	if f.bits&unusual != 0 || f.failure != NoReason || f.enrollment >= 0 || heldOut {
 		return false

@@ -17,6 +17,7 @@ func TestFlags_3_9_Descriptions(t *testing.T) {
 		"no_group_type":                "No group type",
 		"super_condition_value":        "Super condition value",
 		"holdout_condition_value":      "Holdout condition value",
+		"pinned":                       "Pinned value", // console.md N11
 		"flag_disabled":                "Feature flag is disabled",
 		"missing_dependency":           "Flag cannot be evaluated due to missing dependency",
 		"timeout":                      "Database statement timed out",

@@ -89,6 +89,9 @@ func (c *compiler) ask(f *compiledFlag, by int32) {
 	if f.enrollment >= 0 {
 		c.set.slots[f.enrollment].uses += by
 	}
+	for i := range f.pins {
+		f.pins[i].ask(c, by)
+	}
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
 		for j := range filters {
@@ -184,7 +187,7 @@ func (c *compiler) settle(f *compiledFlag, faults int) {
 	if f.deps != nil {
 		f.bits |= bitDepends
 	}
-	if slices.ContainsFunc(f.conditions, asksCohort) {
+	if f.is(bitPinned) || slices.ContainsFunc(f.conditions, asksCohort) {
 		f.bits |= bitCohorts
 	}
 	c.ask(f, 1)

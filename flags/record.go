@@ -35,6 +35,9 @@ func (f *Flag) record() map[string]any {
 	if f.RemoteConfig {
 		out["is_remote_configuration"] = true
 	}
+	if len(f.Pins) > 0 {
+		out["pins"] = pinRecords(f.Pins)
+	}
 	return out
 }
 

@@ -73,6 +73,7 @@ func (s *sums) flag(f *Flag) uint64 {
 		s.number(uint64(f.Holdout.ID))
 		s.number(math.Float64bits(f.Holdout.Exclusion))
 	}
+	s.pins(f.Pins)
 	s.number(uint64(len(f.Conditions)))
 	for i := range f.Conditions {
 		s.condition(&f.Conditions[i])

@@ -106,6 +106,7 @@ type compiledFlag struct {
 	holdout    *compiledHoldout
 	deps       []int32 // the active flags that this one depends on directly
 	contexts   []string
+	pins       []compiledPin
 
 	// fixed is the variant that everybody gets without a hash: an index, or
 	// noVariant, or hashedVariant.
@@ -141,6 +142,7 @@ const (
 	bitDirect   // the same, and it needs no memory for it
 	bitDepends  // it asks for other flags
 	bitCohorts  // it asks for cohorts
+	bitPinned   // it has pins
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }

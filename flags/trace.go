@@ -56,6 +56,9 @@ type FlagTrace struct {
 	Key      string        `json:"key"`
 	Decision TraceDecision `json:"decision"`
 	Decided  string        `json:"decided"`
+	// Pin is the pinned value that decides, or that none does; nil: the flag has none in
+	// force.
+	Pin *PinTrace `json:"pin,omitempty"`
 	// Enrollment is early access, Holdout the holdout; nil when the flag has none
 	// or was decided before.
 	Enrollment *FilterTrace      `json:"enrollment,omitempty"`

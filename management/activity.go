@@ -40,6 +40,12 @@ type ActivityDetail struct {
 	Name    string   `json:"name"`
 	ShortID *string  `json:"short_id"`
 	Type    *string  `json:"type"`
+	// Note is why it was changed, as its author has put it; empty for none.
+	Note string `json:"change_note,omitempty"`
+	// ApprovedBy are the addresses of who has approved the change of a flag, ChangeRequest
+	// is the request that they approved, 0 for none (spec/console.md N12).
+	ApprovedBy    []string `json:"approved_by,omitempty"`
+	ChangeRequest int64    `json:"change_request,omitempty"`
 	// Version is that of the thing after the change, 0 where it has none.
 	Version int64 `json:"-"`
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // ruledScopes are what the log calls the kinds of things that access rules may hide.
 var ruledScopes = map[string]string{
-	"Action": "action", "Cohort": "cohort", "Dashboard": "dashboard", "Experiment": "experiment", "FeatureFlag": "feature_flag",
+	"Action": "action", "Cohort": "cohort", "Dashboard": "dashboard", "Experiment": "experiment", "ExperimentHoldout": "experiment", "ExperimentSavedMetric": "experiment", "FeatureFlag": "feature_flag",
 	"Insight": "insight", "Survey": "survey",
 }
 

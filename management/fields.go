@@ -75,29 +75,40 @@ func (f Fields) Change(b Body) (Values, error) { return f.read(b, false) }
 func (f Fields) Update(b Body, put bool) (Values, error) { return f.read(b, put) }
 
 func (f Fields) read(b Body, create bool) (Values, error) {
+	values, faults := f.ReadAll(b, create)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return values, nil
+}
+
+// ReadAll reads what can be read of a body, and returns what is wrong with the others, in
+// the order of the fields. create: required fields have to be there.
+func (f Fields) ReadAll(b Body, create bool) (values Values, faults []error) {
 	if b.IsArray {
-		return nil, Fault("", "Invalid data. Expected a dictionary, but got list.")
+		return nil, []error{Fault("", "Invalid data. Expected a dictionary, but got list.")}
 	}
 	if b.Other != "" {
-		return nil, Fault("", "Invalid data. Expected a dictionary, but got %s.", b.Other)
+		return nil, []error{Fault("", "Invalid data. Expected a dictionary, but got %s.", b.Other)}
 	}
-	values := Values{}
+	values = Values{}
 	for i := range f {
 		field := &f[i]
 		raw, there := b.Members[field.Name]
 		if !there {
 			if create && field.Required {
-				return nil, Coded(CodeRequired, field.Name, "This field is required.")
+				faults = append(faults, Coded(CodeRequired, field.Name, "This field is required."))
 			}
 			continue
 		}
 		v, err := field.Read(raw)
 		if err != nil {
-			return nil, err
+			faults = append(faults, err)
+			continue
 		}
 		values[field.Name] = v
 	}
-	return values, nil
+	return values, faults
 }
 
 // Read reads the value of a field.

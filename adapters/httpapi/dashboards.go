@@ -19,6 +19,7 @@ var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[da
 	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update),
 	by(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).answering(http.StatusMethodNotAllowed),
 	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).unlessPreferred(),
+	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Stack the tiles of a dashboard in an order", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),
 	get("/dashboards/{id}/collaborators", "List the collaborators of a dashboard", dashboards.Dashboards.Collaborators),
 	add("/dashboards/{id}/collaborators", "Let somebody edit a restricted dashboard", dashboards.CollaboratorFields, dashboards.Dashboards.AddCollaborator),
 	removeOf("/dashboards/{id}/collaborators/{user}", "Remove a collaborator", dashboards.Dashboards.RemoveCollaborator),

@@ -35,6 +35,7 @@ var experimentResultEndpoints = resource(inProject, "experiment", askerOf, []row
 	query: []parameterDoc{
 		{"refresh", "string", "blocking (default), force_blocking"},
 		{"metric", "string", "the uuid of a metric; may be repeated. Absent: all"},
+		{"format", "string", "json (default), csv: a row for each metric and variant"},
 	},
 	gives: experimentResult{},
 }}})
@@ -54,6 +55,10 @@ func experimentResults(of *asker, c *call) (any, error) {
 		return nil, err
 	}
 	params := c.query()
+	format := params.Get("format")
+	if format != "" && format != "json" && format != "csv" {
+		return nil, management.NotAChoice("format", shorten(format), []string{"json", "csv"})
+	}
 	query := map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": shown.ID}
 	if only := params["metric"]; len(only) > 0 {
 		query["metrics"] = only
@@ -74,6 +79,9 @@ func experimentResults(of *asker, c *call) (any, error) {
 	found, err := of.desk.Ask(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
+	}
+	if format == "csv" {
+		return answer{status: http.StatusOK, raw: resultsCSV(found.Result), kind: "text/csv; charset=utf-8"}, nil
 	}
 	out := maps.Clone(found.Result)
 	for name, value := range map[string]any{"experiment_id": shown.ID, "status": shown.Status, "start_date": shown.Start, "end_date": shown.End} {

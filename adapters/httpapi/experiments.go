@@ -12,10 +12,34 @@ var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row
 	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
 	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create),
 	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),
+	by(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can have", eligibleFlags),
+	paged("/experiments/requires_flag_implementation", "List running experiments whose flags nobody has asked for", featureflags.Experiments.Unseen),
+	read("/experiments/stats", "Count the experiments of the last sixty days", featureflags.Experiments.Stats),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
 	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update),
 	by(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).answering(http.StatusMethodNotAllowed),
+	add("/experiments/{id}/duplicate", "Make a draft of an experiment", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
+	add("/experiments/{id}/copy_to_project", "Make a draft of an experiment in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
 	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
+})
+
+// savedMetricEndpoints are those of metrics that experiments share (experiments.md §3.9).
+var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s *server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []row[featureflags.SavedMetrics]{
+	paged("/experiment_saved_metrics", "List metrics that experiments share", featureflags.SavedMetrics.List),
+	create("/experiment_saved_metrics", "Make a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create),
+	get("/experiment_saved_metrics/{id}", "Read a metric that experiments share", featureflags.SavedMetrics.Get),
+	update("/experiment_saved_metrics/{id}", "Change a metric that experiments share", "Replace a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update),
+	remove("/experiment_saved_metrics/{id}", "Remove a metric that experiments share, also from them", featureflags.SavedMetrics.Delete),
+})
+
+// holdoutEndpoints are those of shares of the people whom experiments leave out
+// (experiments.md §3.10).
+var holdoutEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Holdouts { return s.Management.FeatureFlags.Holdouts }, []row[featureflags.Holdouts]{
+	paged("/experiment_holdouts", "List holdouts", featureflags.Holdouts.List),
+	create("/experiment_holdouts", "Make a holdout", featureflags.HoldoutFields, featureflags.Holdouts.Create),
+	get("/experiment_holdouts/{id}", "Read a holdout", featureflags.Holdouts.Get),
+	update("/experiment_holdouts/{id}", "Change a holdout, also in the flags of its experiments", "Replace a holdout, also in the flags of its experiments", featureflags.HoldoutFields, featureflags.Holdouts.Update),
+	remove("/experiment_holdouts/{id}", "Remove a holdout, also from its experiments and their flags", featureflags.Holdouts.Delete),
 })
 
 func listExperiments(of featureflags.Experiments, c *call) (management.List[featureflags.Experiment], error) {
@@ -24,6 +48,10 @@ func listExperiments(of featureflags.Experiments, c *call) (management.List[feat
 		Page: c.page(), Search: v.Text("search"), Status: v.Text("status"), Archived: v.Bool("archived"),
 		Creators: v.Ints("created_by_id"), Flag: v.Int("feature_flag_id"), Order: v.Text("order"),
 	})
+}
+
+func eligibleFlags(of featureflags.Experiments, c *call) (management.List[featureflags.Flag], error) {
+	return of.Eligible(c.ctx, c.standing, c.listed.Text("search"), c.page())
 }
 
 func runningTime(of featureflags.Experiments, c *call) (*featureflags.RunningTime, error) {

@@ -49,6 +49,9 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	turn("/feature_flags/{id}/unarchive", "Take a feature flag out of the archive", flagDesk.Archive, false),
 	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(featureflags.RestoreFields),
 	staticCohort,
+	pagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for single people and groups", flagDesk.Pins),
+	add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
+	removeOf("/feature_flags/{id}/pins/{pin}", "Take a pinned value of a feature flag away", unpin),
 	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", numbered(flagDesk.Dependents)),
 	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", numbered(flagDesk.Dependents)),
 	by(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the caller", myFlags).
@@ -60,6 +63,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
 	by(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
 	by(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).taking(featureflags.BulkDeleteFields).giving(featureflags.BulkDeleted{}),
+	create("/feature_flags/check", "Say all that is wrong with a feature flag that is not saved yet, each fault at its place", featureflags.CheckFields, flagDesk.Check).needs(readFlags).answering(http.StatusOK),
 	create("/feature_flags/bulk", "Change many feature flags alike, each alone", featureflags.BulkChangeFields, flagDesk.BulkChange).answering(http.StatusOK),
 	create("/feature_flags/bulk_update_tags", "Add, remove or set the tags of feature flags", featureflags.BulkTagsFields, flagDesk.BulkTags).answering(http.StatusOK),
 }))
@@ -76,6 +80,14 @@ func flagID(text string) int64 {
 // numbered gives a method the id of a path as a number.
 func numbered[T any](do func(flagDesk, ctx, standing, int64) (T, error)) func(flagDesk, ctx, standing, string) (T, error) {
 	return func(of flagDesk, at ctx, st standing, id string) (T, error) { return do(of, at, st, flagID(id)) }
+}
+
+func pinValue(of flagDesk, at ctx, st standing, id string, b body) (*featureflags.FlagPin, error) {
+	return of.Pin(at, st, flagID(id), b)
+}
+
+func unpin(of flagDesk, at ctx, st standing, id, pin string) error {
+	return of.Unpin(at, st, flagID(id), pin)
 }
 
 // nothing is for what is refused by its status.

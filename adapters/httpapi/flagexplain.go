@@ -105,11 +105,17 @@ type explained struct {
 	Trace   any    `json:"trace"`   // a flags.Trace, with which the decision can be made again
 	// Assigned is what the person was really given last; null: no SDK has told of it.
 	Assigned *assigned `json:"assigned"`
-	// Differs says why Value is another one: flag_changed, other_id, person_changed,
+	// Differs says why Value is another one: pinned, flag_changed, other_id, person_changed,
 	// supplied, unknown; null where it is the same.
 	Differs *string `json:"differs"`
-	// Pin is null: no value is pinned for anybody.
-	Pin any `json:"pin"`
+	// Pin is the pinned value that decides; null: none does.
+	Pin *explainedPin `json:"pin"`
+}
+
+// explainedPin is whom a value is pinned for, and till when.
+type explainedPin struct {
+	For     string           `json:"for"`        // "the person", or the group
+	Expires management.Stamp `json:"expires_at"` // null: never
 }
 
 // assigned is a featureflags.LastCall as it is shown.
@@ -143,6 +149,10 @@ func explainFlag(of flagDesk, c *call) (any, error) {
 	}
 	if trace.Found {
 		out.Value = valueOf(trace)
+	}
+	if q.Pinned = trace.Decision.Code == flags.Pinned.String(); q.Pinned {
+		pin := trace.Flags[len(trace.Flags)-1].Pin
+		out.Pin = &explainedPin{pin.For, management.At(pin.Until)}
 	}
 	ids := []string{q.Subject.DistinctID}
 	if person != nil {

@@ -23,7 +23,11 @@ var flagExposureEndpoints = resource(inProject, "feature_flag", flagDeskOf, func
 }())
 
 func manyExposures(of flagDesk, c *call) (*featureflags.ManyExposures, error) {
-	return of.ExposuresOf(c.ctx, c.standing, c.listed.Ints("ids"), c.listed.Int("days"))
+	days := int64(7)
+	if c.listed.Has("days") {
+		days = c.listed.Int("days")
+	}
+	return of.ExposuresOf(c.ctx, c.standing, c.listed.Ints("ids"), days)
 }
 
 // exposuresPatience bounds what is asked of events for one answer.
@@ -143,7 +147,7 @@ func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *fe
 	query := object{
 		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": object{"display": display},
 		"series":    []object{{"kind": "EventsNode", "event": flagCalled, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
-		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.In(p.Zone()).Format(moment), "explicitDate": true},
+		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true}, // seconds are cut
 	}
 	if byValue {
 		query["breakdownFilter"] = object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}

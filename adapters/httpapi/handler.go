@@ -72,7 +72,7 @@ func (h *Handler) Stats() Stats {
 	}
 	s := h.server
 	return Stats{
-		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),
+		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(), ConsoleMistakes: s.stats.mistakes.Load(),
 		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
 		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
 		FlagsInUse: s.flagsBudget.inUse(), FlagsRefused: s.flagsBudget.refused.Load(),
@@ -87,6 +87,8 @@ type Stats struct {
 	Panics uint64
 	// RateLimited requests were over a limit, refused or only logged.
 	RateLimited uint64
+	// ConsoleMistakes were reported by pages of the console.
+	ConsoleMistakes uint64
 	// CaptureRequests brought events or recordings; CaptureRefused of them were
 	// answered with an error.
 	CaptureRequests, CaptureRefused uint64

@@ -22,7 +22,9 @@ type invitePage struct {
 	Role     string
 	Problem  string
 	Done     *organizations.Accepted
-	Site     string
+	// Entered: the browser has a session now, and may go to the console.
+	Entered bool
+	Site    string
 }
 
 func (c *call) showPage(status int, p *invitePage) (any, error) {
@@ -99,7 +101,7 @@ func postInvitePage(of inviteDesk, c *call) (any, error) {
 	case wantsJSON(c.r):
 		return accepted, err
 	case err == nil:
-		return c.showPage(http.StatusCreated, &invitePage{Done: accepted})
+		return c.showPage(http.StatusCreated, &invitePage{Done: accepted, Entered: of.enter(c, accepted)})
 	}
 	p, formErr := of.form(c)
 	if formErr == nil && p.Invite != nil {
@@ -109,4 +111,27 @@ func postInvitePage(of inviteDesk, c *call) (any, error) {
 		p.Role = textMember(c.body, "role_at_organization")
 	}
 	return c.showProblem(err, p)
+}
+
+// enterInvited makes a session for who has accepted an invitation (console.md §5.2): not
+// for what a page of another site has sent, which could sign somebody into a stranger's
+// account.
+func (s *server) enterInvited(c *call, joined *organizations.Accepted) bool {
+	if !s.sessions() || s.Console == nil || otherSites.Check(c.r) != nil {
+		return false
+	}
+	cookie, ok := s.cookieOf(c.r)
+	if !ok {
+		return false
+	}
+	token, err := s.Management.Organizations.Sessions.BeginInvited(c.ctx, joined, textMember(c.body, "personal_api_key"), organizations.Visit{
+		Address: s.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
+	})
+	if err != nil {
+		s.Logger.InfoContext(c.ctx, "who has accepted an invitation has no session", "error", err)
+		return false
+	}
+	cookie.Value = token
+	http.SetCookie(c.w, cookie)
+	return true
 }

@@ -15,10 +15,12 @@ import (
 type inviteDesk struct {
 	organizations.Invites
 	caller func(*http.Request, body) (*management.Caller, error)
+	// enter makes a session for who has accepted, where the browser may have one.
+	enter func(c *call, joined *organizations.Accepted) bool
 }
 
 func invitesOf(s *server) inviteDesk {
-	return inviteDesk{s.Management.Organizations.Invites, s.managementCaller}
+	return inviteDesk{s.Management.Organizations.Invites, s.managementCaller, s.enterInvited}
 }
 
 // inviteEndpoints are those of invitations and their acceptance (§4.5).

@@ -2,12 +2,15 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
 var (
@@ -139,6 +142,42 @@ func TestInvitePage_Account(t *testing.T) {
 	status, _, page = o.browse(t, path, browser, url.Values{"secret": {secret[1]}, "personal_api_key": {o.key(t, "foreign")}})
 	if status != http.StatusCreated || strings.Contains(page, "phx_") || !strings.Contains(page, "You are a member of Organization A now") {
 		t.Error(status, page)
+	}
+}
+
+// console.md §5.2, Invitation: accepting makes a session too, and the last page leads to
+// the console; what a page of another site sends makes none, nor does a program's.
+func TestInvitePage_Session(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	server := o.serve(t, func(c *httpapi.Config) { c.Console = http.NotFoundHandler() })
+	accept := func(email, key string, headers ...string) (*http.Response, string) {
+		link := strings.Replace(o.invited(t, email), o.URL, "", 1)
+		_, _, page := o.browse(t, o.URL+link, browser, nil)
+		secret := hiddenSecret.FindStringSubmatch(page)
+		if secret == nil {
+			t.Fatal(page)
+		}
+		path, _, _ := strings.Cut(link, "?")
+		form := url.Values{"secret": {secret[1]}, "first_name": {"Nina"}, "personal_api_key": {key}}
+		return o.visits(t, server, visit{request: "POST " + path, body: form.Encode(), headers: append([]string{"Content-Type", "application/x-www-form-urlencoded", "Accept", browser}, headers...)})
+	}
+	res, page := accept("new@example.com", "", "Sec-Fetch-Site", "same-origin")
+	if res.StatusCode != http.StatusCreated || len(res.Cookies()) != 1 || !strings.Contains(page, "/console/\">Open the console</a>") {
+		t.Fatal(res.StatusCode, res.Cookies(), page)
+	}
+	cookie := res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+	if res, body := o.visits(t, server, visit{request: "GET /api/session/", cookie: cookie}); res.StatusCode != 200 || !strings.Contains(body, `"method":"invitation"`) || !strings.Contains(body, `"new@example.com"`) {
+		t.Error(res.StatusCode, body)
+	}
+	res, page = accept("foreign@example.com", o.key(t, "foreign"), "Sec-Fetch-Site", "same-origin")
+	if res.StatusCode != http.StatusCreated || len(res.Cookies()) != 1 || !strings.Contains(page, "Open the console") {
+		t.Error(res.StatusCode, res.Cookies(), page)
+	}
+	for i, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}, {"Accept", "application/json"}} {
+		res, page := accept(fmt.Sprintf("new%d@example.com", i), "", headers...)
+		if res.StatusCode != http.StatusCreated || len(res.Cookies()) != 0 || strings.Contains(page, "Open the console") {
+			t.Errorf("%q: %d %v %s", headers, res.StatusCode, res.Cookies(), page)
+		}
 	}
 }
 

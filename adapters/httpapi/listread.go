@@ -116,6 +116,9 @@ func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Ti
 		return boolParameter(url.Values{p.name: values}, p.name), nil
 	case ofChoice:
 		if !slices.Contains(p.choices, first) {
+			if p.strict {
+				return nil, management.Coded("invalid_choice", p.name, "%q is not a valid choice. There are: %s.", shorten(first), strings.Join(p.choices, ", "))
+			}
 			warn(w, "the value "+strconv.Quote(shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
 			return nil, nil
 		}

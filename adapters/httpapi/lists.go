@@ -28,6 +28,7 @@ type listParameter struct {
 	kind    listKind
 	help    string
 	choices []string // of ofChoice
+	strict  bool     // of ofChoice: another one is refused, not ignored
 }
 
 // everywhere are the parameters that every list takes without an effect.
@@ -88,8 +89,8 @@ var lists = map[string][]listParameter{
 	"/feature_flags/{id}/exposures": {
 		{name: "date_from", kind: ofMoment, help: "from this time on, seven days ago unless said"},
 		{name: "date_to", kind: ofMoment, help: "up to this time, now unless said"},
-		{name: "interval", kind: ofChoice, help: "what a point is, a day unless said", choices: []string{"minute", "hour", "day"}},
-		{name: "count", kind: ofChoice, help: "calls and people are told by SDKs, evaluations counted here; calls unless said", choices: []string{"calls", "people", "evaluations"}},
+		{name: "interval", kind: ofChoice, help: "what a point is, a day unless said", choices: []string{"minute", "hour", "day"}, strict: true},
+		{name: "count", kind: ofChoice, help: "calls and people are told by SDKs, evaluations counted here; calls unless said", choices: []string{"calls", "people", "evaluations"}, strict: true},
 	},
 	"/feature_flags/exposures": {
 		{name: "ids", kind: ofInts, help: "ids of flags with commas between them, at most 200"},
@@ -119,6 +120,9 @@ var lists = map[string][]listParameter{
 		}},
 		{name: "event", kind: undone},
 	},
+	"/experiments/eligible_feature_flags": {
+		{name: "search", kind: ofText, help: "a part of key or name"},
+	},
 	"/alerts": {
 		{name: "insight", kind: ofText, help: "the id of an insight"},
 		{name: "insight_id", kind: ofText, help: "the same by another name"},
@@ -130,6 +134,10 @@ var lists = map[string][]listParameter{
 		{name: "date_to", kind: ofText, help: "marks this time or an earlier one: ISO 8601"},
 		{name: "is_emoji", kind: ofBool, help: "whether it has an emoji"},
 		{name: "hidden_in_user_interface", kind: ofBool, help: "whether it is hidden in the user interface"},
+	},
+	"/change_requests": {
+		{name: "state", kind: ofCommas, help: "open, approved, applied, rejected, withdrawn; several with commas between them"},
+		{name: "flag", kind: ofInt, help: "only those of one flag, by its id"},
 	},
 	"/scheduled_changes": {
 		{name: "model_name", kind: ofExact, help: "the kind of thing: FeatureFlag"},

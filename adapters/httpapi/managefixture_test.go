@@ -15,6 +15,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
+	"github.com/bunting-flags/bunting/adapters/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights"
@@ -88,7 +89,8 @@ func newOffice(t testing.TB, database string) *office {
 		t.Fatal(err)
 	}
 	config := rooms.Config{
-		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
+		Authenticators: passkeys.Authenticators{},
+		Store:          sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
 		People: sqlstore.ManagementStore{Store: o.store},
 		Ask: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return o.handler.Ask(ctx, p, query)

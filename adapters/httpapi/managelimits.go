@@ -34,6 +34,9 @@ type ManagementLimits struct {
 	Now func() time.Time
 }
 
+// maxMistakes is how many reports of a session are taken in a minute (console.md N21).
+const maxMistakes = 10
+
 // PeerFailures is how many times ManagementLimits.Failures one trusted proxy may
 // bring in all, whatever addresses it names.
 const PeerFailures = 10
@@ -54,6 +57,7 @@ type managementLimiters struct {
 	now                                      func() time.Time
 	byDefault, reads, failures, peerFailures *windowLimiter
 	guesses, links, signIns, signInMails     *windowLimiter
+	mistakes                                 *windowLimiter
 }
 
 func newManagementLimiters(c ManagementLimits) *managementLimiters {
@@ -65,6 +69,7 @@ func newManagementLimiters(c ManagementLimits) *managementLimiters {
 		now: c.Now, byDefault: newWindowLimiter(c.Default), reads: newWindowLimiter(c.Reads), failures: newWindowLimiter(c.Failures), peerFailures: newWindowLimiter(peers),
 		guesses: newWindowLimiter(c.Guesses), links: newWindowLimiter(c.Links),
 		signIns: newWindowLimiter(c.SignIns), signInMails: newWindowLimiter(c.Mails),
+		mistakes: newWindowLimiter(Windows{PerMinute: maxMistakes}),
 	}
 }
 

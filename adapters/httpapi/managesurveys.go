@@ -13,6 +13,8 @@ var surveyEndpoints = resource(inProject, "survey", func(s *server) featureflags
 	create("/surveys", "Make a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),
 	get("/surveys/{id}", "Read a survey", featureflags.Surveys.Get),
 	update("/surveys/{id}", "Change a survey", "Replace a survey", featureflags.SurveyFields, featureflags.Surveys.Update),
+	act(http.MethodPost, "/surveys/{id}/launch", "Show a survey from now on", featureflags.Surveys.Launch),
+	act(http.MethodPost, "/surveys/{id}/stop", "Show a survey no longer", featureflags.Surveys.Stop),
 	remove("/surveys/{id}", "Remove a survey and its flags", featureflags.Surveys.Delete),
 })
 

@@ -16,7 +16,7 @@ var withoutBody = []string{
 	"feature_flags/{}/enable", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
 	"persons/{}/delete_events", "cohorts/{}/duplicate_as_static_cohort",
 	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
-	"query/check_auth_for_async", "instance/backup", "domains/{}/verify", "personal_api_keys/{}/roll",
+	"query/check_auth_for_async", "change_requests/{}/apply", "change_requests/{}/withdraw", "instance/backup", "passkeys/options", "surveys/{}/launch", "surveys/{}/stop", "session/passkey", "domains/{}/verify", "personal_api_keys/{}/roll",
 }
 
 // withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3; clients.md §3.2).

@@ -10,6 +10,7 @@ import (
 type counters struct {
 	panics, rateLimited             atomic.Uint64
 	captureRequests, captureRefused atomic.Uint64
+	mistakes                        atomic.Uint64 // of pages of the console
 }
 
 // getLiveness says that the process answers.

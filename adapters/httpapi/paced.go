@@ -15,6 +15,9 @@ const (
 	// body is not timed, as it is there with the headers. Such a body holds no more
 	// than that.
 	inOnePacket = 4 << 10
+	// ownTime is how long the server may take between reads, for memory that others hold
+	// or for its turn, until the sender gets that time back.
+	ownTime = 50 * time.Millisecond
 )
 
 // pacedBody reads a request's body, and fails when it comes too slowly: with
@@ -23,10 +26,12 @@ type pacedBody struct {
 	w http.ResponseWriter
 	r *http.Request
 
-	all   int64     // bytes that have been read
-	since time.Time // when the present span began; zero: no deadline is set
-	ends  time.Time // the server's own deadline, zero for none
-	n     int64     // bytes of the present span
+	all   int64         // bytes that have been read
+	since time.Time     // when the present span began; zero: no deadline is set
+	ends  time.Time     // the server's own deadline, zero for none
+	n     int64         // bytes of the present span
+	left  time.Time     // when the last read was over: what passes until the next one is the server's own time
+	own   time.Duration // of which the sender has not got back this much
 }
 
 // Read implements io.Reader.
@@ -37,6 +42,9 @@ func (p *pacedBody) Read(buf []byte) (int, error) {
 	n, err := p.r.Body.Read(buf)
 	p.n += int64(n)
 	p.all += int64(n)
+	if !p.since.IsZero() {
+		p.left = time.Now()
+	}
 	return n, err
 }
 
@@ -49,10 +57,17 @@ func (p *pacedBody) pace() {
 			p.ends = now.Add(s.ReadTimeout)
 		}
 	case p.n < leastRate*int64(paceSpan/time.Second), now.Sub(p.since) < time.Second:
-		return
+		if p.own += now.Sub(p.left); p.own < ownTime {
+			return
+		}
+		p.since, p.own = p.since.Add(p.own), 0
+	default:
+		p.since, p.n, p.own = now, 0, 0
 	}
-	p.since, p.n = now, 0
-	until := now.Add(paceSpan)
+	if p.since.IsZero() {
+		p.since = now
+	}
+	until := p.since.Add(paceSpan)
 	if !p.ends.IsZero() && p.ends.Before(until) {
 		until = p.ends
 	}

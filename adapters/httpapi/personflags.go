@@ -21,6 +21,43 @@ var personFlagEndpoints = func() []endpoint {
 	return resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{r})
 }()
 
+// personCohortEndpoints tell of one person's cohorts (§5.3).
+var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortDesk]{
+	readingPeople(by(http.MethodGet, "/persons/cohorts", "List the cohorts that a person is in now", cohortsOfPerson).
+		asking(parameterDoc{"person_id", "string", "uuid or number of the person; required"})),
+})
+
+// personCohorts are the cohorts of a person.
+type personCohorts struct {
+	Results []featureflags.Cohort `json:"results"`
+}
+
+func cohortsOfPerson(of cohortDesk, c *call) (*personCohorts, error) {
+	named := c.query().Get("person_id")
+	if named == "" {
+		return nil, invalid("person_id", "This field is required.")
+	}
+	if of.history == nil {
+		return nil, management.ErrNotFound()
+	}
+	p, err := (&reader{history: of.history}).person(c.ctx, c.project(), named)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return nil, management.ErrNotFound()
+	}
+	out := &personCohorts{Results: []featureflags.Cohort{}}
+	list, err := of.OfPerson(c.ctx, c.standing, featurePerson(p))
+	out.Results = append(out.Results, list...)
+	return out, err
+}
+
+// featurePerson is a person as feature flags know one.
+func featurePerson(p *capture.StoredPerson) *featureflags.Person {
+	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
+}
+
 // personFlags are the flags of a person that are not archived, newest first.
 type personFlags struct {
 	Results []personFlag `json:"results"`
@@ -35,7 +72,7 @@ type personFlag struct {
 	Assigned  *lastAssigned `json:"assigned"` // null: no SDK has told of it
 	// Differs says why Value is another one than Assigned has, as explained.Differs.
 	Differs *string `json:"differs"`
-	Pinned  bool    `json:"pinned"` // false: no value is pinned for anybody
+	Pinned  bool    `json:"pinned"`
 }
 
 type lastAssigned struct {
@@ -82,7 +119,7 @@ func flagsOfPerson(of flagDesk, c *call) (*personFlags, error) {
 		}
 		if last := calls[r.ID]; last != nil {
 			full := showCall(last)
-			q := featureflags.Question{Flag: featureflags.ExplainedFlag{Version: r.Version}, Subject: subject}
+			q := featureflags.Question{Flag: featureflags.ExplainedFlag{Version: r.Version}, Subject: subject, Pinned: shown.Pinned}
 			shown.Assigned, shown.Differs = &lastAssigned{full.Value, full.At, full.Version}, q.Differs(shown.Value, last)
 		}
 		out.Results = append(out.Results, shown)
@@ -91,7 +128,7 @@ func flagsOfPerson(of flagDesk, c *call) (*personFlags, error) {
 }
 
 func (p *personFlag) decided(d *flags.Decision) {
-	p.Value, p.Reason = d.Value(), d.Reason.Code.String()
+	p.Value, p.Reason, p.Pinned = d.Value(), d.Reason.Code.String(), d.Reason.Code == flags.Pinned
 	if d.Undecided != nil {
 		p.Value = nil
 	}

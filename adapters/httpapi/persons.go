@@ -10,7 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // person is a stored person as it is shown (§5.3).
@@ -187,9 +186,7 @@ func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.Stored
 		if c.ctx.Err() != nil || also != nil && !also(p) {
 			return false
 		}
-		return member(&featureflags.Person{
-			UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt,
-		})
+		return member(featurePerson(p))
 	}, nil
 }
 

@@ -273,6 +273,35 @@ func getDashboard(of *asker, c *call) (*dashboards.Dashboard, error) {
 	return found, s.board(c.ctx, found)
 }
 
+// ranInsight is an insight of a dashboard with its result.
+type ranInsight struct {
+	ID      int64               `json:"id"` // of the tile
+	Order   int                 `json:"order"`
+	Insight *dashboards.Insight `json:"insight"`
+}
+
+// ranInsights are those of a dashboard, in the order of its tiles (spec/clients.md §4).
+type ranInsights struct {
+	Results []ranInsight `json:"results"`
+}
+
+func runInsights(of *asker, c *call) (*ranInsights, error) {
+	if format := c.query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
+		return nil, management.Fault("output_format", "There are json and optimized.")
+	}
+	found, err := getDashboard(of, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &ranInsights{Results: []ranInsight{}}
+	for i := range found.Tiles {
+		if t := &found.Tiles[i]; t.Insight != nil {
+			out.Results = append(out.Results, ranInsight{t.ID, t.Order, t.Insight})
+		}
+	}
+	return out, nil
+}
+
 // shared runs the insights of a shared dashboard, as it is set up: strangers say
 // nothing about it. nil: none are run here.
 func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *showing, err error) {
@@ -317,6 +346,8 @@ var resultEndpoints = func() []endpoint {
 	}))
 	return append(insight, resource(inProject, "dashboard", askerOf, lasting([]row[*asker]{
 		by(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).asking(refreshParameters...),
+		by(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its texts", runInsights).
+			asking(append(refreshParameters, parameterDoc{"output_format", "string", "json; optimized gives the same"})...),
 	}))...)
 }()
 

@@ -69,6 +69,8 @@ type Config struct {
 	Queries *queries.Desk
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
+	// Health says how the server is. Nil: nobody watches it.
+	Health func(context.Context) *Health
 	// ManagementLimits are off when zero.
 	ManagementLimits ManagementLimits
 	// Budget bounds the bodies of capture requests that are in memory at once, as

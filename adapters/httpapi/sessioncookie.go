@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // SignIn is how people sign in with a browser, and what their sessions may
@@ -120,6 +122,32 @@ func (s *server) tokenOf(r *http.Request) string {
 	return got.Value
 }
 
+var siteName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+
+// site is what passkeys are for that are used at the address of a request: that of
+// Config.SignIn, where there is one, else that of the address bar. Empty: browsers make
+// none there, as over plain HTTP and for addresses of numbers (console.md §5.2).
+func (s *server) site(r *http.Request) organizations.Site {
+	if _, ok := s.cookieOf(r); !ok || !s.Management.Organizations.TakesPasskeys() {
+		return organizations.Site{}
+	}
+	at := &url.URL{Scheme: "http", Host: r.Host}
+	if s.secure(r) {
+		at.Scheme = "https"
+	}
+	if named, err := url.Parse(s.SignIn.SiteURL); err == nil && named.Host != "" {
+		if !strings.EqualFold(named.Host, r.Host) {
+			return organizations.Site{}
+		}
+		at.Scheme = named.Scheme
+	}
+	name := strings.ToLower(at.Hostname())
+	if _, err := netip.ParseAddr(name); err == nil || !siteName.MatchString(name) {
+		return organizations.Site{}
+	}
+	return organizations.Site{Host: name, Origin: strings.ToLower(at.Scheme + "://" + at.Host)}
+}
+
 // bySession finds whose session a request comes with: c.signed stays nil where it comes
 // with none, and where a key stands in its header or query.
 func (s *server) bySession(c *call) error {
@@ -169,9 +197,10 @@ func (s *server) permitsSession(caller *management.Caller, e *endpoint, r *http.
 	if caller.Session == nil {
 		return nil
 	}
-	writes := strings.HasSuffix(e.scope, ":write") || strings.HasSuffix(e.also, ":write") || e.scope == management.Internal
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	writes := strings.HasSuffix(e.scope, ":write") || strings.HasSuffix(e.also, ":write") || e.scope == management.Internal && !reads
 	switch {
-	case writes && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	case writes && reads:
 		return &problemKeyRequired
 	case writes && s.SignIn.ReadOnly:
 		return &problemConsoleReadOnly

@@ -66,7 +66,7 @@ type methodsOfSignIn struct {
 func signInMethods(of signInDesk, c *call) (*methodsOfSignIn, error) {
 	own := of.sessions()
 	_, secure := of.cookieOf(c.r)
-	return &methodsOfSignIn{Link: own, Key: own, Mail: own && of.Mails(), OIDC: []object{}, Secure: secure}, nil
+	return &methodsOfSignIn{Link: own, Key: own, Mail: own && of.Mails(), Passkey: own && of.site(c.r) != organizations.Site{}, OIDC: []object{}, Secure: secure}, nil
 }
 
 func whoami(of signInDesk, c *call) (*organizations.Whoami, error) {
@@ -104,7 +104,7 @@ func signInNow(of signInDesk, c *call) (*organizations.Whoami, error) {
 		return nil, err
 	}
 	token, caller, err := of.Begin(c.ctx, c.body, organizations.Visit{
-		Address: of.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: of.tokenOf(c.r),
+		Address: of.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: of.tokenOf(c.r), Site: of.site(c.r),
 	})
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func proveAgain(of signInDesk, c *call) (*organizations.Whoami, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, caller, err := of.Prove(c.ctx, c.standing.Caller, c.body)
+	token, caller, err := of.Prove(c.ctx, c.standing.Caller, c.body, of.site(c.r))
 	if err != nil {
 		return nil, err
 	}

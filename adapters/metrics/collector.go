@@ -61,6 +61,7 @@ type GeoIP struct {
 // HTTP are the totals of the HTTP surface; httpapi.Stats converts to it.
 type HTTP struct {
 	Panics, RateLimited             uint64
+	ConsoleMistakes                 uint64
 	CaptureRequests, CaptureRefused uint64
 	BudgetInUse, BudgetRefused      uint64
 	FlagsInUse, FlagsRefused        uint64
@@ -142,6 +143,7 @@ var (
 	geoBuilt    = prometheus.NewDesc("bunting_geoip_built_timestamp_seconds", "When the database was built by its publisher, by type of database.", []string{"type"}, nil)
 	httpMetrics = []metric[HTTP]{
 		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
+		row(counter, "console_mistakes_total", "Mistakes that pages of the console have reported.", func(s *HTTP) float64 { return float64(s.ConsoleMistakes) }),
 		row(gauge, "flags_body_bytes", "Bodies of requests for flags that are in memory now, as sent, unpacked and decoded.", func(s *HTTP) float64 { return float64(s.FlagsInUse) }),
 		row(counter, "flags_body_refused_total", "Requests for flags that found too many bodies in memory.", func(s *HTTP) float64 { return float64(s.FlagsRefused) }),
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
@@ -158,6 +160,7 @@ var (
 	captureDropped  = prometheus.NewDesc("bunting_capture_dropped_total", "Events of accepted requests that were not stored, by reason.", []string{"reason"}, nil)
 	recorderMetrics = []metric[capture.RecorderStats]{
 		row(counter, "capture_commits_total", "Transactions that stored events.", func(s *capture.RecorderStats) float64 { return float64(s.Commits) }),
+		row(counter, "capture_commit_seconds_total", "How long the transactions that stored events took together.", func(s *capture.RecorderStats) float64 { return s.CommitTime.Seconds() }),
 		row(counter, "capture_commit_failures_total", "Transactions that failed and stored nothing.", func(s *capture.RecorderStats) float64 { return float64(s.Failures) }),
 		row(counter, "capture_recorded_total", "Events that were stored.", func(s *capture.RecorderStats) float64 { return float64(s.Events) }),
 		row(counter, "capture_duplicates_total", "Events that were stored before and came again.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),

@@ -25,14 +25,14 @@ var _ = GeoIP(geoip.Stats{})
 // does not go unnoticed.
 var config = Config{
 	HTTP: func() HTTP {
-		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, FlagsInUse: 151, FlagsRefused: 152, Streams: 47, StreamEvents: 48, StreamsDropped: 49,
+		return HTTP{Panics: 41, RateLimited: 42, ConsoleMistakes: 160, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, FlagsInUse: 151, FlagsRefused: 152, Streams: 47, StreamEvents: 48, StreamsDropped: 49,
 			PublicStreams: 91, PublicStreamEvents: 92, PublicStreamsRefused: 93}
 	},
 	Intake: func() capture.IntakeStats {
 		return capture.IntakeStats{Accepted: 51, Dropped: map[capture.DropReason]uint64{capture.MissingEventName: 52, capture.EventsOverQuota: 53}}
 	},
 	Recorder: func() capture.RecorderStats {
-		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70, MergesRefused: 94}
+		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70, MergesRefused: 94, CommitTime: 161 * time.Second}
 	},
 	Stream: func() capture.StreamStats {
 		return capture.StreamStats{Appended: 81, Refused: 82, Partitions: 83, Waiting: 84, Oldest: 85500 * time.Millisecond, Redelivered: 86, DeadLetters: 87}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -22,6 +23,7 @@ func (p *parts) openManagement() (err error) {
 		},
 	}
 	if p.SignIn != nil {
+		c.Authenticators = passkeys.Authenticators{}
 		c.SessionIdle, c.SessionLife = p.SignIn.Idle, p.SignIn.Life
 	}
 	if !p.Without.has(Exports) {

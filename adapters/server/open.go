@@ -55,6 +55,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		run func(context.Context)
 	}{
 		{p.RetainDays > 0, p.retain},
+		{p.health != nil, p.health.watch},
 		{p.mailQueued != nil, p.deliverMail},
 		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
 		{p.rooms != nil, p.schedule},
@@ -96,6 +97,10 @@ func (p *parts) openHandler() (err error) {
 	}
 	if p.store != nil {
 		c.Backup = p.backups()
+	}
+	if p.rooms != nil {
+		p.health = newHealth(p)
+		c.Health = p.health.now
 	}
 	c.Queries = p.queries
 	if p.recorder != nil {

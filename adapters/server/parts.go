@@ -37,6 +37,7 @@ type parts struct {
 	rooms     *rooms.Rooms                  // those that are served, nil without Management
 	queries   *queries.Desk                 // nil without Capture and Management
 	handler   *httpapi.Handler
+	health    *health // nil without Management
 
 	mailQueued chan struct{} // nil where no mails are sent
 	applying   sync.Mutex    // held while files are brought into the store

@@ -188,12 +188,18 @@ func TestBreaker_ImpatientCallers(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
+	try, asked := s.breaker.try, make(chan struct{})
+	s.breaker.try = func(ctx context.Context) error { // it may be sooner than the next one
+		<-asked
+		return try(ctx)
+	}
 	if err := s.lookUp(impatient, lookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errResting) {
 		t.Errorf("the next one: %v", err)
 	}
+	close(asked)
 	for deadline := time.Now().Add(20 * time.Second); s.breaker.resting.Load(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not find out that the database answers")

@@ -9,7 +9,8 @@ import (
 )
 
 func init() {
-	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures}, kind{"ExperimentResultsQuery", parseResults})
+	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures}, kind{"ExperimentResultsQuery", parseResults},
+		kind{"ExperimentTimeseriesQuery", parseTimeseries})
 }
 
 // ofExperiment are plans that are about an experiment; the error is that of finding it.

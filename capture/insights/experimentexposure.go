@@ -88,6 +88,7 @@ type experimentRun struct {
 	matcher  *matcher
 	variant  func(*row) int // the place of the event's variant, -1 for none
 	from, to int64          // the span, in microseconds since 1970
+	last     int64          // when the last event may lie that counts, 0: it is not bounded
 	entities []exposed      // by number; those without an exposure are zero
 	parts    []getter
 	tuples   *texts

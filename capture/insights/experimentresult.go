@@ -90,6 +90,9 @@ func (a *experimentAnswer) until() int64 {
 	if a.metric.kind == experiments.Retention {
 		to += (a.metric.end + 1) * max(metricUnits[a.metric.unit], 26*metricUnits["hour"])
 	}
+	if a.f.last > 0 {
+		to = min(to, a.f.last)
+	}
 	return to
 }
 

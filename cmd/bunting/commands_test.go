@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,49 @@ func TestFlags_Why(t *testing.T) {
 	call(t, "", env, "flags", "why", "beta").Want(t, cli.ExitUsage, "", "for whom?")
 	call(t, "", env, "flags", "why", "beta", "--distinct-id", "a", "--person", "b").Want(t, cli.ExitUsage, "", "for whom?")
 	call(t, "", env, "flags", "why", "none", "--distinct-id", "ana").Want(t, cli.ExitError, "", `There is no feature flag "none".`)
+}
+
+// A value that is pinned is what its person gets, whatever the flag says (console.md N11).
+func TestFlags_Pin(t *testing.T) {
+	s, env, token := started(t)
+	call(t, "", env, "flags", "set", "color", "--variants", "red=100,blue=0").Want(t, cli.ExitOK, "red=100,blue=0", "in project 1")
+	value := func(who string) string {
+		t.Helper()
+		_, text := s.post(s.url+"/flags?v=2", "", `{"api_key":"`+token+`","distinct_id":"`+who+`"}`)
+		var answer struct {
+			Flags map[string]struct{ Variant string }
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err, text)
+		}
+		return answer.Flags["color"].Variant
+	}
+	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "ana", "--note", "ticket 7", "--until", "48h").Want(t, cli.ExitOK, "ticket 7", "in project 1")
+	if ana, bob := value("ana"), value("bob"); ana != "blue" || bob != "red" {
+		t.Errorf("ana gets %q and bob %q", ana, bob)
+	}
+	s.send(token, "$groupidentify", "ana", `{},"$group_type":"company","$group_key":"acme"`)
+	call(t, "", env, "flags", "pin", "color", "blue", "--group", "company=acme", "--until", "2999-01-31").Want(t, cli.ExitOK, "company=acme", "in project 1")
+	pins := call(t, "", env, "flags", "pins", "color")
+	pins.Want(t, cli.ExitOK, "company=acme", "")
+	pins.Want(t, cli.ExitOK, "2999-01-31T00:00:00Z", "")
+	var list []struct {
+		ID    int
+		Group *struct{}
+	}
+	if err := json.Unmarshal([]byte(call(t, "", env, "flags", "pins", "color", "--json").Stdout), &list); err != nil || len(list) != 2 || list[1].Group != nil {
+		t.Fatal(list, err)
+	}
+	call(t, "", env, "flags", "unpin", "color", strconv.Itoa(list[1].ID)).Want(t, cli.ExitOK, "", "in project 1")
+	if ana := value("ana"); ana != "red" {
+		t.Errorf("without the pin ana gets %q", ana)
+	}
+	call(t, "", env, "flags", "unpin", "color", "ana").Want(t, cli.ExitUsage, "", "want the number of a pin")
+	call(t, "", env, "flags", "pin", "color", "blue").Want(t, cli.ExitUsage, "", "for whom?")
+	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--group", "company=acme").Want(t, cli.ExitUsage, "", "for whom?")
+	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--until", "soon").Want(t, cli.ExitUsage, "", "want such as 48h")
+	call(t, "", env, "flags", "pin", "color", "green", "--distinct-id", "ana").Want(t, cli.ExitError, "", "green")
+	call(t, "", env, "flags", "pin", "none", "true", "--distinct-id", "ana").Want(t, cli.ExitError, "", "there is no such flag")
 }
 
 func TestPersons(t *testing.T) {

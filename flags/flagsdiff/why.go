@@ -20,6 +20,7 @@ const (
 	CauseDeactivated Cause = "deactivated" // it is not active any more
 	CauseUnanswered  Cause = "unanswered"  // on or behind a cycle of dependencies on one side
 	CauseFailed      Cause = "failed"      // failed, or not decided, on one side
+	CausePinned      Cause = "pinned"      // a value is pinned for the subject
 	CauseEnrollment  Cause = "enrollment"  // early access
 	CauseHoldout     Cause = "holdout"
 	CauseCondition   Cause = "condition" // a condition is new, removed or has other requirements
@@ -72,6 +73,8 @@ func (c *comparison) find() (Cause, string) {
 		return CauseFailed, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	case was.Code == flags.MissingDependency.String() || is.Code == flags.MissingDependency.String():
 		return CauseDependency, "a flag that it depends on is missing on one side"
+	case was.Code == flags.Pinned.String() || is.Code == flags.Pinned.String():
+		return CausePinned, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	case decides(c.before.Enrollment) != decides(c.after.Enrollment):
 		return CauseEnrollment, "early access " + movedOn(decides(c.after.Enrollment)) + " decides"
 	case decides(c.before.Enrollment):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,6 +63,41 @@ func (s Service) Work(ctx context.Context) (bool, error) {
 		err = s.attempt(ctx, h)
 	}
 	return true, errors.Join(err, s.release(ctx, h))
+}
+
+// maxLooked is how many exports Failing looks at.
+const maxLooked = 200
+
+// Failing are the names of the exports that are not paused and whose newest run that is
+// over has failed, and how many exports there are. Of many the newest maxLooked are
+// looked at.
+func (s Service) Failing(ctx context.Context) (names []string, of int, err error) {
+	err = s.Desk.Store.Read(ctx, func(tx management.Tx) error {
+		list, err := management.ListRecords[exportTask](tx, management.Query{Kind: kindExportTask, Limit: maxLooked})
+		if err != nil {
+			return err
+		}
+		of = list.Count
+		for i := range list.Results {
+			e, err := exportByID(tx, list.Results[i].Export)
+			if err != nil {
+				return err
+			}
+			if e == nil || e.Paused {
+				continue
+			}
+			runs, err := management.ListRecords[exportRun](tx, management.Query{Kind: kindExportRun, Parent: e.ID, Descending: true, Limit: latestRuns})
+			if err != nil {
+				return err
+			}
+			over := slices.IndexFunc(runs.Results, func(r exportRun) bool { return !underWay(r.Status) })
+			if over >= 0 && (runs.Results[over].Status == exportFailed || runs.Results[over].Status == exportTimedOut) {
+				names = append(names, e.Name)
+			}
+		}
+		return nil
+	})
+	return names, of, err
 }
 
 // nextDue is the export that has been due longest, empty for none.

@@ -138,11 +138,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(records, func(a, b tileRecord) int {
-		ax, ay := a.place()
-		bx, by := b.place()
-		return cmp.Or(cmp.Compare(ay, by), cmp.Compare(ax, bx))
-	})
+	sortTiles(records)
 	out := []tile{}
 	for i := range records {
 		t := &records[i]
@@ -169,6 +165,15 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 		out = append(out, tile)
 	}
 	return out, nil
+}
+
+// sortTiles puts tiles into the order of their places.
+func sortTiles(list []tileRecord) {
+	slices.SortStableFunc(list, func(a, b tileRecord) int {
+		ax, ay := a.place()
+		bx, by := b.place()
+		return cmp.Or(cmp.Compare(ay, by), cmp.Compare(ax, bx))
+	})
 }
 
 // noPlace is where a tile stands whose layout does not say (§4.1.2).

@@ -23,10 +23,10 @@ const calculateTime = 10 * time.Second
 const memberKey = "member"
 
 // memberFlag is a flag that is on for the persons of a cohort.
-func memberFlag(cohort int64) any {
+func memberFlag(key string, cohort int64) any {
 	property := map[string]any{"type": "cohort", "key": "id", "operator": "in", "value": cohort}
 	group := map[string]any{"properties": []any{property}, "rollout_percentage": 100}
-	return map[string]any{"id": 1, "key": memberKey, "active": true, "filters": map[string]any{"groups": []any{group}}}
+	return map[string]any{"id": cohort, "key": key, "active": true, "filters": map[string]any{"groups": []any{group}}}
 }
 
 // matcher decides whether persons belong to a cohort.
@@ -54,7 +54,7 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 		if p == nil {
 			return management.ErrNoProject()
 		}
-		document := map[string]any{"flags": []any{memberFlag(id)}}
+		document := map[string]any{"flags": []any{memberFlag(memberKey, id)}}
 		for name, value := range p.Settings {
 			document[name] = value
 		}

@@ -1,6 +1,7 @@
 package featureflags
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -30,13 +31,7 @@ func newExperiments(c *core) (s Experiments) {
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
 			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
-		Load: func(v *view, named string, _ *management.Body) (*storedExperiment, error) {
-			id, err := management.NumberNamed(v.Tx, kindExperiment, v.Parent(), named)
-			if err != nil || id == "" {
-				return nil, err
-			}
-			return management.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), id)
-		},
+		Load: loadExperiment,
 		New: func(v *view) (*storedExperiment, error) {
 			id, err := v.Tx.Next(kindExperiment)
 			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
@@ -53,6 +48,7 @@ type experimentSettings struct {
 	Description      string           `json:"description"`
 	Start            management.Stamp `json:"start_date"`
 	End              management.Stamp `json:"end_date"`
+	HoldoutID        *int64           `json:"holdout_id"`
 	Cohort           *int64           `json:"exposure_cohort"`
 	Parameters       json.RawMessage  `json:"parameters"`
 	SecondaryMetrics json.RawMessage  `json:"secondary_metrics"`
@@ -79,10 +75,9 @@ type Experiment struct {
 	experimentSettings
 	FlagKey         string                 `json:"feature_flag_key"`
 	Flag            json.RawMessage        `json:"feature_flag"`
-	Holdout         json.RawMessage        `json:"holdout"` // always null: holdouts are set on flags
-	HoldoutID       *int64                 `json:"holdout_id"`
-	SavedMetrics    json.RawMessage        `json:"saved_metrics"` // always empty: metrics are not shared here
-	SavedMetricsIDs json.RawMessage        `json:"saved_metrics_ids"`
+	Holdout         *Holdout               `json:"holdout"`
+	SavedMetrics    []savedLinkView        `json:"saved_metrics"`
+	SavedMetricsIDs []savedMetricID        `json:"saved_metrics_ids"`
 	Status          string                 `json:"status"` // draft, running, paused or stopped
 	CreatedBy       *management.UserView   `json:"created_by"`
 	Access          management.AccessLevel `json:"user_access_level"`
@@ -91,9 +86,10 @@ type Experiment struct {
 // storedExperiment is an experiment as it is kept.
 type storedExperiment struct {
 	experimentSettings
-	Flag      int64  `json:"flag"`
-	FlagKey   string `json:"flag_key"` // when it was made
-	CreatedBy int64  `json:"created_by"`
+	Flag      int64       `json:"flag"`
+	FlagKey   string      `json:"flag_key"` // when it was made
+	CreatedBy int64       `json:"created_by"`
+	Saved     []savedLink `json:"saved_metrics,omitempty"`
 }
 
 func (e *storedExperiment) thing() management.Thing {
@@ -109,15 +105,15 @@ var ExperimentFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true},
 	{Name: "start_date", Type: management.Time, Null: true, Help: "null while it is a draft"},
 	{Name: "end_date", Type: management.Time, Null: true},
-	{Name: "feature_flag_key", Type: management.Text, Required: true, Max: 400, Ruled: true, Help: "of the flag that is made for it; fixed"},
-	{Name: "holdout_id", Type: management.Int, Null: true, Ruled: true, Help: "only null: holdouts are set on flags"},
+	{Name: "feature_flag_key", Type: management.Text, Required: true, Max: 400, Ruled: true, Help: "of its flag: one with variants of which control is the first, or one that is made for it; fixed"},
+	{Name: "holdout_id", Type: management.Int, Null: true, Help: "a holdout; fixed after the start"},
 	{Name: "exposure_cohort", Type: management.Int, Null: true, Help: "a cohort; fixed"},
 	{Name: "parameters", Type: management.Object, Null: true, Help: "feature_flag_variants, minimum_detectable_effect, aggregation_group_type_index and others"},
 	{Name: "secondary_metrics", Type: management.Array, Null: true},
-	{Name: "saved_metrics_ids", Type: management.Array, Null: true, Ruled: true, Help: "only null or empty: metrics are not shared here"},
+	{Name: "saved_metrics_ids", Type: management.Any, Null: true, Ruled: true, Help: "saved metrics: a list of objects with id, and metadata whose type is primary or secondary"},
 	{Name: "filters", Type: management.Object},
 	{Name: "archived", Type: management.Bool},
-	{Name: "deleted", Type: management.Bool, Help: "true deletes it; its flag stays"},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes it; its flag stays. A body of exactly {\"deleted\": false} brings it back"},
 	{Name: "type", Type: management.Choice, Null: true, Choices: []string{"web", "product"}, Help: "fixed"},
 	{Name: "metrics", Type: management.Array, Null: true},
 	{Name: "metrics_secondary", Type: management.Array, Null: true},
@@ -141,8 +137,7 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 		return nil, err
 	}
 	by, err := v.Author(e.CreatedBy)
-	none := json.RawMessage("[]")
-	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetrics: none, SavedMetricsIDs: none, Status: status, CreatedBy: by, Access: v.AccessTo(e.thing())}
+	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetricsIDs: []savedMetricID{}, Status: status, CreatedBy: by, Access: v.AccessTo(e.thing())}
 	for _, list := range []*json.RawMessage{&out.SecondaryMetrics, &out.Metrics, &out.MetricsSecondary} {
 		*list = rawOr(*list, "[]")
 	}
@@ -150,17 +145,22 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	if hidden {
 		out.FlagKey = ""
 	}
-	meta, err2 := management.MetaOfOrganization(v.Organization)
-	method := "bayesian"
-	if meta.ExperimentStats != nil {
-		method = *meta.ExperimentStats
+	saved, err1 := savedOf(v, e)
+	out.SavedMetrics = saved
+	holdout, err3 := holdoutOf(v, e)
+	if holdout != nil {
+		out.Holdout, err3 = showHoldout(v, holdout)
 	}
+	for _, link := range saved {
+		out.SavedMetricsIDs = append(out.SavedMetricsIDs, savedMetricID{link.Metric, link.Metadata})
+	}
+	method, err2 := statsMethod(v, e)
 	out.StatsConfig = rawOr(e.StatsConfig, `{"method":"`+method+`"}`)
 	if shown := management.JSONObject(flag); shown != nil { // the flag may have been changed by itself
 		out.FlagKey = management.JSONText(shown["key"])
 		out.Parameters = withVariants(out.Parameters, shown["filters"])
 	}
-	return out, errors.Join(err, err2)
+	return out, errors.Join(err, err1, err2, err3)
 }
 
 // cohortPlace is where the experiments of a cohort are listed.
@@ -193,6 +193,12 @@ func (s Experiments) rules(e *experimentEdit) error {
 	if err := x.check(e); err != nil {
 		return err
 	}
+	if err := s.linkSaved(e); err != nil {
+		return err
+	}
+	if err := s.tidyMetrics(e); err != nil {
+		return err
+	}
 	x.UpdatedAt = management.At(s.Desk.Now())
 	flag, err := s.flag(e)
 	if err != nil || flag == nil { // nil: it was deleted when only deleted things held it
@@ -215,21 +221,44 @@ func (s Experiments) rules(e *experimentEdit) error {
 // flag is the flag of an experiment as that wants it, nil when it is gone.
 func (s Experiments) flag(e *experimentEdit) (*storedFlag, error) {
 	x, flags := e.Now, Flags{s.core}
+	holdout, err := holdoutOf(e.View, x)
+	if err != nil {
+		return nil, err
+	}
 	if e.Fresh {
 		x.FlagKey = e.Values.Text("feature_flag_key")
-		flag, err := flags.makeLinked(e.Tx, e.Standing, flagDraft{
-			Key: x.FlagKey, Name: "Feature Flag for Experiment " + x.Name, Active: !x.draft(), Context: "experiments", Filters: x.filters(nil),
+		flag, err := s.linked(e.View, x.FlagKey)
+		if err != nil || flag != nil {
+			return x.joined(flag, holdout), err
+		}
+		flag, err = flags.makeLinked(e.Tx, e.Standing, flagDraft{
+			Key: x.FlagKey, Name: "Feature Flag for Experiment " + x.Name, Active: !x.draft(), Context: "experiments", Filters: withHoldout(x.filters(nil), holdout),
 		})
 		return flag, ofFlagKey(err)
 	}
 	flag, err := flagOf(e.Tx, e.Standing, flags, x.Flag)
 	if err != nil || flag == nil {
+		if err == nil && e.Was.Deleted && !x.Deleted {
+			err = experimentFault("Cannot restore experiment: the linked feature flag has been deleted. Restore the feature flag first, then restore the experiment.")
+		}
 		return nil, err
 	}
-	if e.Values.Has("parameters") {
-		if err := x.changeVariants(flag, e.Was.draft()); err != nil {
+	draft := e.Was.draft()
+	if draft && (e.Values.Has("parameters") || !x.sameHoldout(&e.Was)) {
+		if draft, err = s.alone(e.View, x, flag); err != nil {
 			return nil, err
 		}
+	}
+	if e.Values.Has("parameters") {
+		if err := x.changeVariants(flag, draft); err != nil {
+			return nil, err
+		}
+	}
+	if !draft && !x.sameHoldout(&e.Was) {
+		return nil, experimentFault("Can't update holdout on running Experiment")
+	}
+	if !x.sameHoldout(&e.Was) {
+		flag.Filters = withHoldout(flag.Filters, holdout)
 	}
 	flag.Active = flag.Active || e.Was.draft() && !x.draft()
 	return flag, nil
@@ -252,11 +281,10 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 	if (v.Has("end_date") || v.Has("start_date")) && !x.End.IsZero() && !x.End.After(x.Start.Time) {
 		return management.Fault("", "End date must be after start date")
 	}
-	if v.Has("holdout_id") && !v.Null("holdout_id") {
-		return doesNotExist("holdout_id", v.Int("holdout_id"))
-	}
-	if saved := v.Raw("saved_metrics_ids"); present(saved) {
-		return management.Coded(management.CodeDoesNotExist, "saved_metrics_ids", "Saved metric does not exist")
+	if v.Has("holdout_id") && x.HoldoutID != nil {
+		if h, err := holdoutOf(e.View, x); err != nil || h == nil {
+			return cmp.Or(err, doesNotExist("holdout_id", *x.HoldoutID))
+		}
 	}
 	if v.Has("exposure_cohort") && x.Cohort != nil {
 		d, err := e.Tx.Definition(CohortDefinition, e.Project.ID, *x.Cohort)
@@ -299,7 +327,7 @@ func (s Experiments) checkFixed(e *experimentEdit) error {
 	switch {
 	case keys != nil:
 		return management.Fault("", "Can't update keys: %s on Experiment", strings.Join(keys, ", "))
-	case !was.Start.IsZero() && v.Has("holdout_id") && !v.Null("holdout_id"):
+	case !was.Start.IsZero() && !e.Now.sameHoldout(&e.Was):
 		return management.Fault("", "Can't update holdout on running Experiment")
 	}
 	return nil

@@ -214,6 +214,9 @@ func (s Experiments) Call(ctx context.Context, st *management.Standing, id, name
 		now := management.At(s.Desk.Now())
 		call.do(e.Now, flag, v, now)
 		e.Now.UpdatedAt = now
+		if err := s.stamp(e.View, e.Now); err != nil {
+			return err
+		}
 		if flag.Active == flag.was.Active && string(flag.Filters) == was {
 			return nil
 		}

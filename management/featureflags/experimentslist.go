@@ -3,6 +3,7 @@ package featureflags
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,6 +64,80 @@ func (s Experiments) List(ctx context.Context, st *management.Standing, q Experi
 			return out, err
 		}
 		page, count := management.PageOf(all, q.Page)
+		return s.Rows(&view{Tx: tx, Standing: st}, management.List[storedExperiment]{Count: count, Results: page})
+	})
+}
+
+// experimentStats say how many experiments were launched lately (experiments.md §3.1).
+type experimentStats struct {
+	Launched  int     `json:"launched_last_30d"`
+	Before    int     `json:"launched_previous_30d"`
+	Change    float64 `json:"percent_change"` // of Launched from Before, 0 where that is 0
+	Active    int     `json:"active_experiments"`
+	Completed int     `json:"completed_last_30d"`
+}
+
+// Stats counts the experiments that the caller may see.
+func (s Experiments) Stats(ctx context.Context, st *management.Standing) (*experimentStats, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*experimentStats, error) {
+		now, out := s.Desk.Now(), &experimentStats{}
+		from, before := now.AddDate(0, 0, -30), now.AddDate(0, 0, -60)
+		_, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: st.Parent()}, func(x *storedExperiment) bool {
+			if !st.Sees(x.thing()) || x.draft() {
+				return false
+			}
+			switch {
+			case x.Start.After(now) || x.Start.Before(before):
+			case x.Start.Before(from):
+				out.Before++
+			default:
+				out.Launched++
+			}
+			if x.End.IsZero() {
+				out.Active++
+			} else if !x.End.Before(from) && !x.End.After(now) {
+				out.Completed++
+			}
+			return false
+		})
+		if out.Before > 0 {
+			out.Change = math.Round(1000*float64(out.Launched-out.Before)/float64(out.Before)) / 10
+		}
+		return out, err
+	})
+}
+
+// Eligible returns a page of the flags that experiments can have: with two variants or
+// more, of which control is the first.
+func (s Experiments) Eligible(ctx context.Context, st *management.Standing, search string, p management.Page) (management.List[Flag], error) {
+	yes := true
+	return Flags{s.core}.List(ctx, st, FlagQuery{Page: p, Search: search, Experimental: &yes})
+}
+
+// Unseen returns a page of the experiments that run without their flags ever having been
+// asked for.
+func (s Experiments) Unseen(ctx context.Context, st *management.Standing, p management.Page) (management.List[Experiment], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Experiment], err error) {
+		calls, err := tx.LastCalls(st.Project.ID)
+		if err != nil {
+			return out, err
+		}
+		all, err := s.chosen(tx, st, &ExperimentQuery{})
+		if err != nil {
+			return out, err
+		}
+		all = slices.DeleteFunc(all, func(x storedExperiment) bool {
+			if err != nil || x.draft() || !x.End.IsZero() {
+				return true
+			}
+			flag, fault := flagOf(tx, st, Flags{s.core}, x.Flag)
+			err = fault
+			return flag == nil || !calls[flag.Key].IsZero()
+		})
+		if err != nil {
+			return out, err
+		}
+		page, count := management.PageOf(all, p)
 		return s.Rows(&view{Tx: tx, Standing: st}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }

@@ -19,7 +19,8 @@ func (s Experiments) Measured(ctx context.Context, st *management.Standing, id i
 		if err != nil || flag == nil {
 			return nil, err
 		}
-		return x.measured(flag), nil
+		out := x.measured(flag)
+		return out, x.measuredSaved(v, out)
 	})
 	var fault *management.Error
 	if errors.As(err, &fault) && (fault.Kind == management.NotFound || fault.Kind == management.Forbidden) {
@@ -41,15 +42,33 @@ func (x *storedExperiment) measured(flag *storedFlag) *experiments.Experiment {
 		out.Variants = append(out.Variants, experiments.Variant{Key: v.Key, Share: share})
 	}
 	_ = json.Unmarshal(x.Excluded, &out.Excluded)
-	out.Primary = metricsInOrder(x.Metrics, x.MetricsOrder)
-	out.Secondary = metricsInOrder(x.MetricsSecondary, x.SecondaryOrder)
+	_ = json.Unmarshal(x.Metrics, &out.Primary) // arrays, which were checked
+	_ = json.Unmarshal(x.MetricsSecondary, &out.Secondary)
 	return out
 }
 
-// metricsInOrder are metrics in the order of their uuids; those that it lacks come last.
-func metricsInOrder(metrics, order json.RawMessage) (out []json.RawMessage) {
+// measuredSaved puts the saved metrics behind the experiment's own, and all in order.
+func (x *storedExperiment) measuredSaved(v *view, out *experiments.Experiment) error {
+	saved, err := savedOf(v, x)
+	for i := range saved {
+		query := management.JSONObject(saved[i].Query)
+		if !present(query["name"]) {
+			query["name"] = management.Encode(saved[i].Name)
+		}
+		to := &out.Primary
+		if saved[i].secondary() {
+			to = &out.Secondary
+		}
+		*to = append(*to, management.Encode(query))
+	}
+	putInOrder(out.Primary, x.MetricsOrder)
+	putInOrder(out.Secondary, x.SecondaryOrder)
+	return err
+}
+
+// putInOrder puts metrics in the order of their uuids; those that it lacks come last.
+func putInOrder(out []json.RawMessage, order json.RawMessage) {
 	var uuids []string
-	_ = json.Unmarshal(metrics, &out) // arrays, which were checked
 	_ = json.Unmarshal(order, &uuids)
 	place := func(metric json.RawMessage) int {
 		i := slices.Index(uuids, management.JSONText(management.JSONObject(metric)["uuid"]))
@@ -59,7 +78,6 @@ func metricsInOrder(metrics, order json.RawMessage) (out []json.RawMessage) {
 		return i
 	}
 	slices.SortStableFunc(out, func(a, b json.RawMessage) int { return place(a) - place(b) })
-	return out
 }
 
 // checkExcluded looks at the variants that results leave out: one beside the baseline

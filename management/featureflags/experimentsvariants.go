@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -16,7 +17,7 @@ func doesNotExist(field string, id int64) error {
 }
 
 // maxVariants is how many variants an experiment may have.
-const maxVariants = 10
+const maxVariants = experiments.MaxVariants
 
 // experimentVariant is what counts of a variant.
 type experimentVariant struct {

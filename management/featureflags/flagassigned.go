@@ -24,7 +24,7 @@ type LastCall struct {
 }
 
 // Differs is the first reason for which a value is not that of the last call
-// (console.md N5): flag_changed, other_id, person_changed, supplied, unknown; nil where
+// (console.md N5): pinned, flag_changed, other_id, person_changed, supplied, unknown; nil where
 // it is.
 func (q *Question) Differs(value any, last *LastCall) *string {
 	if last == nil || value == nil || value == last.Value {
@@ -32,6 +32,8 @@ func (q *Question) Differs(value any, last *LastCall) *string {
 	}
 	reason := "unknown"
 	switch {
+	case q.Pinned:
+		reason = "pinned"
 	case q.Tried || last.Version != q.Flag.Version:
 		reason = "flag_changed"
 	case last.DistinctID != q.Subject.DistinctID:

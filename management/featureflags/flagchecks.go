@@ -26,8 +26,18 @@ func badFilters(format string, args ...any) *management.Error {
 }
 
 // check looks whether a flag may be stored as it is now, given what it was: what
-// is wrong is the caller's fault. Filters are brought into their stored form.
+// is wrong is the caller's fault, of which the first is told. Filters are brought into
+// their stored form.
 func (s Flags) check(tx Tx, st *management.Standing, f *storedFlag) error {
+	var l faultList
+	if err := s.checkAll(tx, st, f, &l); err != nil {
+		return err
+	}
+	return l.first()
+}
+
+// checkAll is check that gathers all that is wrong. Its own error is the store's.
+func (s Flags) checkAll(tx Tx, st *management.Standing, f *storedFlag, l *faultList) error {
 	was := f.was
 	if was == nil {
 		was = &storedFlag{}
@@ -37,35 +47,43 @@ func (s Flags) check(tx Tx, st *management.Standing, f *storedFlag) error {
 		f.Key = strings.TrimSuffix(f.Key, deletedSuffix(f))
 	}
 	if f.was == nil || f.Key != was.Key || back {
-		if err := s.checkKey(tx, st, f); err != nil {
+		if err := l.at("", s.checkKey(tx, st, f)); err != nil {
 			return err
 		}
 	}
-	if err := f.checkSettings(was); err != nil {
+	if err := l.at("", f.checkSettings(was)); err != nil || l.full() {
 		return err
 	}
-	if !bytes.Equal(f.Filters, was.Filters) {
-		if err := f.checkFilters(); err != nil {
-			return err
-		}
-		if err := f.checkLinked(); err != nil {
-			return err
-		}
-	}
-	if was.Key != f.Key && f.was != nil {
-		if err := s.renamed(tx, st, f); err != nil {
-			return err
-		}
-	}
-	if !bytes.Equal(f.Filters, was.Filters) || f.Key != was.Key || back || f.Active && !was.Active {
-		if err := s.judge(tx, st, f); err != nil {
-			return err
-		}
+	if err := s.checkRules(tx, st, f, was, back, l); err != nil || l.full() {
+		return err
 	}
 	if f.was == nil || was.Deleted {
 		return nil
 	}
-	return s.checkUses(tx, st, f)
+	return l.at("", s.checkUses(tx, st, f))
+}
+
+// checkRules looks at what decides, where that has changed.
+func (s Flags) checkRules(tx Tx, st *management.Standing, f, was *storedFlag, back bool, l *faultList) error {
+	changed := !bytes.Equal(f.Filters, was.Filters)
+	if changed {
+		if !f.gatherFilters(l) || l.full() {
+			return nil
+		}
+		if err := l.at("filters", f.checkLinked()); err != nil {
+			return err
+		}
+	}
+	if was.Key != f.Key && f.was != nil {
+		if err := l.at("key", s.renamed(tx, st, f)); err != nil {
+			return err
+		}
+	}
+	if changed || f.Key != was.Key || back || f.Active && !was.Active {
+		_, err := s.compileAll(tx, st, f, l)
+		return err
+	}
+	return nil
 }
 
 func (s Flags) checkKey(tx Tx, st *management.Standing, f *storedFlag) error {

@@ -2,6 +2,8 @@ package featureflags
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -23,41 +25,45 @@ var (
 // checkFilters looks at what the filters of a flag say by themselves, and brings
 // them into their stored form (§5.1.2, spec/flags.md §1.5).
 func (f *storedFlag) checkFilters() error {
+	var l faultList
+	f.gatherFilters(&l)
+	return l.first()
+}
+
+// gatherFilters is checkFilters that gathers all that is wrong. false: they are no
+// filters at all, and nothing more can be said of them.
+func (f *storedFlag) gatherFilters(l *faultList) bool {
 	if len(f.Filters) > maxFilters {
-		return management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters)
+		_ = l.at("", management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters))
+		return false
 	}
 	filters := anyObject(wire.Value(f.Filters))
 	if filters == nil {
-		return management.Coded(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters))
+		_ = l.at("", management.Coded(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters)))
+		return false
 	}
-	if err := checkKnown(flags.FiltersPart, f.Filters, nil); err != nil {
-		return err
-	}
+	gatherMisspelt(flags.FiltersPart, f.Filters, nil, l)
 	groups, ok := filters["groups"].([]any)
 	if !ok {
-		return errNoGroups()
+		_ = l.at("filters.groups", errNoGroups())
 	}
-	variants, err := checkVariants(filters["multivariate"])
-	if err != nil {
-		return err
-	}
-	for _, g := range groups {
-		group := anyObject(g)
-		if group == nil {
-			return badFilters("Each group of filters must be an object.")
-		}
-		if err := checkGroup(group, filters["aggregation_group_type_index"], variants); err != nil {
-			return err
+	variants := checkVariants(filters["multivariate"], l)
+	for i, g := range groups {
+		at := fmt.Sprintf("filters.groups.%d", i)
+		if group := anyObject(g); group != nil {
+			checkGroup(at, group, filters["aggregation_group_type_index"], variants, l)
+		} else {
+			l.bad(at, "Each group of filters must be an object.")
 		}
 	}
 	if exclusion, ok := anyObject(filters["holdout"])["exclusion_percentage"]; ok && !isPercentage(exclusion) {
-		return badFilters("The exclusion percentage of a holdout must be a number between 0 and 100.")
+		l.bad("filters.holdout.exclusion_percentage", "The exclusion percentage of a holdout must be a number between 0 and 100.")
 	}
-	if err := checkPayloads(filters, variants); err != nil {
-		return err
+	checkPayloads(filters, variants, l)
+	if l.first() == nil {
+		f.Filters = wire.MustEncode(filters)
 	}
-	f.Filters = wire.MustEncode(filters)
-	return nil
+	return true
 }
 
 func errNoGroups() error {
@@ -75,70 +81,75 @@ func isPercentage(v any) bool {
 }
 
 // checkVariants returns the keys of a flag's variants.
-func checkVariants(multivariate any) (keys []string, err error) {
-	const invalid = "Invalid variant definitions: "
+func checkVariants(multivariate any, l *faultList) (keys []string) {
+	const invalid, place = "Invalid variant definitions: ", "filters.multivariate"
 	if multivariate == nil {
-		return nil, nil
+		return nil
 	}
 	members, ok := multivariate.(map[string]any)
 	if !ok {
-		return nil, badFilters(invalid + "multivariate must be an object.")
+		l.bad(place, invalid+"multivariate must be an object.")
+		return nil
 	}
 	if v := members["variants"]; v != nil && anyList(v) == nil {
-		return nil, badFilters(invalid + "Variants must be a list.")
+		l.bad(place+".variants", invalid+"Variants must be a list.")
 	}
-	sum := 0.0
-	for _, v := range anyList(members["variants"]) {
+	sum, whole := 0.0, true
+	for i, v := range anyList(members["variants"]) {
 		key, _ := anyObject(v)["key"].(string)
 		share := anyObject(v)["rollout_percentage"]
+		at := fmt.Sprintf(place+".variants.%d", i)
 		switch {
 		case !variantKey.MatchString(key):
-			return nil, badFilters(invalid + "Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
+			l.bad(at+".key", invalid+"Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
 		case len(key) > maxFlagKey:
-			return nil, badFilters(invalid+"Variant keys may have no more than %d characters.", maxFlagKey)
+			l.bad(at+".key", invalid+"Variant keys may have no more than %d characters.", maxFlagKey)
 		case slices.Contains(keys, key):
-			return nil, badFilters(invalid + "Variant keys must be unique.")
-		case !isPercentage(share):
-			return nil, badFilters(invalid + "Variant rollout percentages must be numbers between 0 and 100.")
+			l.bad(at+".key", invalid+"Variant keys must be unique.")
 		}
-		x, _ := share.(json.Number).Float64()
-		sum += x
+		if isPercentage(share) {
+			x, _ := share.(json.Number).Float64()
+			sum += x
+		} else {
+			l.bad(at+".rollout_percentage", invalid+"Variant rollout percentages must be numbers between 0 and 100.")
+			whole = false
+		}
 		keys = append(keys, key)
 	}
-	if len(keys) > 0 && math.Abs(sum-100) > 0.01 {
-		return nil, badFilters(invalid + "Variant rollout percentages must sum to 100.")
+	if whole && len(keys) > 0 && math.Abs(sum-100) > 0.01 {
+		l.bad(place+".variants", invalid+"Variant rollout percentages must sum to 100.")
 	}
-	return keys, nil
+	return keys
 }
 
-func checkGroup(group map[string]any, aggregation any, variants []string) error {
+func checkGroup(at string, group map[string]any, aggregation any, variants []string, l *faultList) {
 	if v, own := group["aggregation_group_type_index"]; own {
 		aggregation = v
 	}
 	if rollout := group["rollout_percentage"]; rollout != nil && !isPercentage(rollout) {
-		return badFilters("The rollout percentage of a group must be a number between 0 and 100.")
+		l.bad(at+".rollout_percentage", "The rollout percentage of a group must be a number between 0 and 100.")
 	}
 	if v := group["variant"]; v != nil && v != "" {
 		if name, ok := v.(string); !ok || !slices.Contains(variants, name) {
-			return badFilters("Filters are not valid (variant override does not exist)")
+			l.bad(at+".variant", "Filters are not valid (variant override does not exist)")
 		}
 	}
 	if v := group["properties"]; v != nil && anyList(v) == nil {
-		return badFilters("The properties of a group must be a list.")
+		l.bad(at+".properties", "The properties of a group must be a list.")
 	}
-	for _, v := range anyList(group["properties"]) {
+	for i, v := range anyList(group["properties"]) {
+		at := fmt.Sprintf("%s.properties.%d", at, i)
 		p := anyObject(v)
 		if p == nil {
-			return badFilters("Each property of a group must be an object.")
+			l.bad(at, "Each property of a group must be an object.")
+			continue
 		}
-		if err := checkType(p, aggregation); err != nil {
-			return err
-		}
-		if err := checkOperator(p); err != nil {
-			return err
+		err := checkType(p, aggregation)
+		_ = l.at(at+".type", err)
+		if member, fault := checkOperator(p); err == nil {
+			_ = l.at(at+"."+member, fault)
 		}
 	}
-	return nil
 }
 
 // checkType looks whether a requirement is of a kind that its condition can have.
@@ -164,8 +175,8 @@ func sameNumber(a, b any) bool {
 }
 
 // checkOperator looks at a requirement's operator and value, as far as that does
-// not need the engine.
-func checkOperator(p map[string]any) error {
+// not need the engine, and says which of its members is at fault.
+func checkOperator(p map[string]any) (member string, err error) {
 	operator, _ := p["operator"].(string)
 	op, known := flags.Operator(operator).Info()
 	if known && operator == string(op.Alias) {
@@ -175,15 +186,15 @@ func checkOperator(p map[string]any) error {
 	cohort, dependency := p["type"] == "cohort", p["type"] == "flag"
 	switch {
 	case dependency && op.Only != flags.FlagProperty:
-		return badFilters("Flag properties must use the 'flag_evaluates_to' operator")
+		return "operator", badFilters("Flag properties must use the 'flag_evaluates_to' operator")
 	case !dependency && op.Only == flags.FlagProperty:
-		return badFilters("Only flag properties can use the 'flag_evaluates_to' operator")
+		return "operator", badFilters("Only flag properties can use the 'flag_evaluates_to' operator")
 	case !cohort && op.Only == flags.CohortProperty:
-		return badFilters("Only cohort properties can use the '%s' operator", operator)
+		return "operator", badFilters("Only cohort properties can use the '%s' operator", operator)
 	case cohort && operator != "" && op.Only != flags.CohortProperty:
-		return badFilters("Cohort properties must use the 'in' or 'not_in' operator")
+		return "operator", badFilters("Cohort properties must use the 'in' or 'not_in' operator")
 	case len(anyList(p["value"])) > maxOperands:
-		return badFilters("Property group expressions of type %s cannot contain more than %d values.", plainText(p["key"]), maxOperands)
+		return "value", badFilters("Property group expressions of type %s cannot contain more than %d values.", plainText(p["key"]), maxOperands)
 	}
 	if cohort {
 		delete(p, "cohort_name") // it is looked up whenever it is shown
@@ -194,9 +205,9 @@ func checkOperator(p map[string]any) error {
 		}
 	}
 	if value := p["value"]; !takes(op.Operand, value) {
-		return badValue(operator, value)
+		return "value", badValue(operator, value)
 	}
-	return nil
+	return "", nil
 }
 
 // takes reports whether a value has the form that an operator wants (§5.1.2,
@@ -237,31 +248,33 @@ func plainText(v any) string {
 }
 
 // checkPayloads looks at payloads; what is no text becomes its JSON text.
-func checkPayloads(filters map[string]any, variants []string) error {
+func checkPayloads(filters map[string]any, variants []string, l *faultList) {
+	const place = "filters.payloads"
 	if filters["payloads"] == nil {
-		return nil
+		return
 	}
 	payloads, ok := filters["payloads"].(map[string]any)
 	if !ok {
-		return badFilters("Payloads must be passed as a dictionary")
+		l.bad(place, "Payloads must be passed as a dictionary")
+		return
 	}
-	for key, v := range payloads {
-		text, ok := v.(string)
+	keys := slices.Sorted(maps.Keys(payloads)) // the same fault comes first each time
+	for _, key := range keys {
+		text, ok := payloads[key].(string)
 		switch {
 		case !ok:
-			payloads[key] = string(wire.MustEncode(v))
+			payloads[key] = string(wire.MustEncode(payloads[key]))
 		case !json.Valid([]byte(text)):
-			return badFilters("Payload value is not valid JSON")
+			l.bad(place+"."+key, "Payload value is not valid JSON")
 		}
 	}
-	for key := range payloads {
+	for _, key := range keys {
 		switch {
 		case holdoutKey.MatchString(key):
 		case len(variants) > 0 && !slices.Contains(variants, key):
-			return badFilters("Payload keys must match a variant key for multivariate flags")
+			l.bad(place+"."+key, "Payload keys must match a variant key for multivariate flags")
 		case len(variants) == 0 && key != "true":
-			return badFilters("Payload keys must be 'true' for boolean flags")
+			l.bad(place+"."+key, "Payload keys must be 'true' for boolean flags")
 		}
 	}
-	return nil
 }

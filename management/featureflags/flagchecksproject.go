@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -99,6 +97,7 @@ func (s *filterShape) properties(kind string) (out []*propertyShape) {
 	for i := range s.Groups {
 		for j := range s.Groups[i].Properties {
 			if p := &s.Groups[i].Properties[j]; p.Type == kind {
+				p.group, p.index = i, j
 				out = append(out, p)
 			}
 		}
@@ -106,23 +105,21 @@ func (s *filterShape) properties(kind string) (out []*propertyShape) {
 	return out
 }
 
-// checkDependencies looks at the flags that a flag depends on itself.
-func (e *surroundings) checkDependencies() error {
-	for _, p := range e.self.shape().properties("flag") {
-		id, err := strconv.ParseInt(p.name(), 10, 64)
-		if err != nil {
-			return badFilters("Flag dependencies must reference flag IDs (integers), not flag keys. Invalid reference: '%s'", plainText(p.name()))
-		}
-		if id == e.self.ID && id != 0 {
-			return badFilters("Feature flag '%s' cannot depend on itself", e.self.Key)
-		}
-		d, err := e.tx.Definition(FlagDefinition, e.project, id)
-		if err != nil {
-			return err
-		}
-		if d == nil || d.Deleted {
-			return badFilters("Flag dependency references non-existent flag with ID %d", id)
-		}
+// checkDependency looks at a flag that a flag depends on itself.
+func (e *surroundings) checkDependency(p *propertyShape) error {
+	id, err := strconv.ParseInt(p.name(), 10, 64)
+	if err != nil {
+		return badFilters("Flag dependencies must reference flag IDs (integers), not flag keys. Invalid reference: '%s'", plainText(p.name()))
+	}
+	if id == e.self.ID && id != 0 {
+		return badFilters("Feature flag '%s' cannot depend on itself", e.self.Key)
+	}
+	d, err := e.tx.Definition(FlagDefinition, e.project, id)
+	if err != nil {
+		return err
+	}
+	if d == nil || d.Deleted {
+		return badFilters("Flag dependency references non-existent flag with ID %d", id)
 	}
 	return nil
 }
@@ -131,25 +128,30 @@ func (e *surroundings) checkDependencies() error {
 func (e *surroundings) reachFlags(f *storedFlag, path []string) error {
 	path = append(path, f.Key)
 	for _, p := range f.shape().properties("flag") {
-		next, err := e.dependency(p)
-		switch {
-		case err != nil:
-			return err
-		case next == nil:
-			continue // of another flag, which has been told of it
-		case next == e.self:
-			return badFilters("Circular dependency detected: %s", strings.Join(append(path, e.self.Key), " → "))
-		case e.flags[next.ID] != nil:
-			continue
-		case len(e.flags) == maxReached || len(path) == maxReached:
-			return badFilters("A feature flag may depend on no more than %d others.", maxReached)
-		}
-		e.flags[next.ID] = next
-		if err := e.reachFlags(next, path); err != nil {
+		if err := e.reachFlag(p, path); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// reachFlag gathers a flag that is depended on, and what it depends on itself.
+func (e *surroundings) reachFlag(p *propertyShape, path []string) error {
+	next, err := e.dependency(p)
+	switch {
+	case err != nil:
+		return err
+	case next == nil:
+		return nil // of another flag, which has been told of it
+	case next == e.self:
+		return badFilters("Circular dependency detected: %s", strings.Join(append(path, e.self.Key), " → "))
+	case e.flags[next.ID] != nil:
+		return nil
+	case len(e.flags) == maxReached || len(path) == maxReached:
+		return badFilters("A feature flag may depend on no more than %d others.", maxReached)
+	}
+	e.flags[next.ID] = next
+	return e.reachFlags(next, path)
 }
 
 // reachCohort gathers a cohort and those that it consists of. What is made of
@@ -208,163 +210,35 @@ func walkJSON(v any, visit func(map[string]any)) {
 }
 
 // surround gathers what a flag depends on, and looks whether it is all there.
-func surround(tx Tx, st *management.Standing, f *storedFlag) (*surroundings, error) {
+func surround(tx Tx, st *management.Standing, f *storedFlag, l *faultList) (*surroundings, error) {
 	e := &surroundings{tx, st.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
-	if err := e.checkDependencies(); err != nil {
-		return nil, err
+	own := f.shape().properties("flag")
+	for _, p := range own {
+		if err := l.at(p.place("key"), e.checkDependency(p)); err != nil || l.full() {
+			return e, err
+		}
 	}
-	if err := e.reachFlags(f, nil); err != nil {
-		return nil, err
+	for _, p := range own {
+		if l.knows(p.place("key")) {
+			continue
+		}
+		if err := l.at(p.place("key"), e.reachFlag(p, []string{f.Key})); err != nil || l.full() {
+			return e, err
+		}
 	}
 	for _, p := range f.shape().properties("cohort") {
-		if err := e.reachCohort(p.Value, true); err != nil {
-			return nil, err
+		if err := l.at(p.place("value"), e.reachCohort(p.Value, true)); err != nil || l.full() {
+			return e, err
 		}
 	}
 	for _, other := range e.flags { // those beneath have been told of theirs
 		for _, p := range other.shape().properties("cohort") {
-			if err := e.reachCohort(p.Value, false); err != nil {
+			if err := l.at("filters", e.reachCohort(p.Value, false)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return e, nil
-}
-
-// judge lets the engine that answers /flags say whether it can evaluate a flag
-// among those it depends on (decision 4).
-func (s Flags) judge(tx Tx, st *management.Standing, f *storedFlag) error {
-	_, err := s.compile(tx, st, f)
-	return err
-}
-
-// compile is a flag, switched on, and what it depends on.
-func (s Flags) compile(tx Tx, st *management.Standing, f *storedFlag) (*flags.Set, error) {
-	e, err := surround(tx, st, f)
-	if err != nil {
-		return nil, err
-	}
-	text, err := e.definitions(st.Project, f.active())
-	if err != nil {
-		return nil, err
-	}
-	definitions, err := flags.ParseDefinitions(text)
-	if err != nil {
-		return nil, cannotEvaluate(": " + err.Error())
-	}
-	set := flags.Compile(definitions)
-	for _, fault := range set.Faults() {
-		if err := f.fault(fault); err != nil {
-			return nil, err
-		}
-	}
-	return set, nil
-}
-
-// cannotEvaluate begins with the words of §5.1.2; where follows, or is empty.
-func cannotEvaluate(where string) error {
-	return management.Fault("", "Can't evaluate flag - please check release conditions%s", where)
-}
-
-// allowedOperators ends the fault of an unknown operator with the one that is most
-// likely meant, or with those that there are for such a property.
-func allowedOperators(problem string, p map[string]any) string {
-	if p == nil || !strings.HasPrefix(problem, "unknown operator") {
-		return ""
-	}
-	var names []string
-	for _, o := range flags.Operators() {
-		if o.Only == "" || o.Only == flags.PropertyType(plainText(p["type"])) {
-			names = append(names, string(o.Name))
-		}
-	}
-	if meant := flags.Nearest(plainText(p["operator"]), names); meant != "" {
-		return "; did you mean " + meant + "?"
-	}
-	return "; there are " + strings.Join(names, ", ")
-}
-
-func operatorText(v any) string {
-	if v == nil {
-		return string(flags.Exact)
-	}
-	return plainText(v)
-}
-
-// property is the requirement that a place names, nil for none.
-func (f *storedFlag) property(at []string) map[string]any {
-	if at == nil || at[2] == "" {
-		return nil
-	}
-	i, _ := strconv.Atoi(at[1]) // the pattern has digits there
-	j, _ := strconv.Atoi(at[2])
-	groups := anyList(anyObject(wire.Value(f.Filters))["groups"])
-	if i >= len(groups) {
-		return nil
-	}
-	if properties := anyList(anyObject(groups[i])["properties"]); j < len(properties) {
-		return anyObject(properties[j])
-	}
-	return nil
-}
-
-// active is a flag as it would be when it is switched on: only then the engine
-// looks at it.
-func (f *storedFlag) active() *storedFlag {
-	on := *f
-	on.Active, on.Deleted = true, false
-	return &on
-}
-
-// definitions are what /flags would read of a project, one flag first.
-func (e *surroundings) definitions(p *management.ProjectRecord, first *storedFlag) ([]byte, error) {
-	types, err := e.tx.GroupTypes(e.project)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	for name, setting := range p.Settings {
-		out[name] = setting
-	}
-	records := []json.RawMessage{first.record()}
-	for _, f := range e.flags {
-		records = append(records, f.record())
-	}
-	cohorts := map[string]json.RawMessage{}
-	for id, c := range e.cohorts {
-		cohorts[strconv.FormatInt(id, 10)] = c.Record
-	}
-	names := map[string]string{}
-	for index, name := range types {
-		names[strconv.Itoa(index)] = name
-	}
-	out["flags"], out["cohorts"], out["group_type_mapping"] = records, cohorts, names
-	return management.Encode(out), nil
-}
-
-// place is where in a flag a fault is: a group, a property of it, and a member.
-var place = regexp.MustCompile(`^flags\[0\]\.filters\.groups\[(\d+)\](?:\.properties\[(\d+)\](?:\.(\w+))?)?$`)
-
-// fault puts a fault that the engine has found into the words of §5.1.2. What
-// does no harm is let through: older forms that are kept, and group types that
-// no event has named yet.
-func (f *storedFlag) fault(e *flags.DefinitionError) error {
-	if !strings.HasPrefix(e.Path, "flags[0]") {
-		return nil
-	}
-	p := f.property(place.FindStringSubmatch(e.Path))
-	if e.Code != flags.NoReason {
-		where := ": " + strings.TrimPrefix(e.Path, "flags[0].")
-		if p != nil {
-			where += fmt.Sprintf(" (property %s, operator %s)", plainText(p["key"]), operatorText(p["operator"]))
-		}
-		return cannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
-	}
-	if p == nil {
-		return nil
-	}
-	operator, _ := p["operator"].(string)
-	return badValue(operator, p["value"])
 }
 
 // names reports whether a flag depends on another one by the other one's key.

@@ -41,6 +41,8 @@ type Question struct {
 	Set *flags.Set
 	// Supplied: the question brings properties. Tried: it brings rules.
 	Supplied, Tried bool
+	// Pinned: the value is pinned.
+	Pinned bool
 }
 
 // ExplainedFlag is the flag that a question is about.

@@ -284,10 +284,9 @@ type flagExposures struct {
 	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// ExposuresOf counts the calls of some flags over some days, 7 for 0. Flags that are not
+// ExposuresOf counts the calls of some flags over some days. Flags that are not
 // there are left out.
 func (s Flags) ExposuresOf(ctx context.Context, st *management.Standing, ids []int64, days int64) (*ManyExposures, error) {
-	days = cmp.Or(days, 7)
 	switch {
 	case len(ids) == 0:
 		return nil, management.Coded(management.CodeRequired, "ids", "This field is required.")

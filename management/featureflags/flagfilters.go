@@ -2,6 +2,7 @@ package featureflags
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 )
 
@@ -31,6 +32,13 @@ type propertyShape struct {
 	Key   json.RawMessage `json:"key"`
 	Value json.RawMessage `json:"value"`
 	Chain *[]string       `json:"dependency_chain"`
+
+	group, index int // where it stands: see filterShape.properties
+}
+
+// place is where a member of a requirement is.
+func (p *propertyShape) place(member string) string {
+	return fmt.Sprintf("filters.groups.%d.properties.%d.%s", p.group, p.index, member)
 }
 
 type variantShape struct {

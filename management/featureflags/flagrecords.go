@@ -25,54 +25,6 @@ type flagDraft struct {
 	Hidden bool
 }
 
-// flagLinks are the things that use a flag, and keep it from being deleted.
-type flagLinks struct {
-	Experiments []flagLink `json:"experiments,omitempty"`
-	Surveys     []flagLink `json:"surveys,omitempty"`
-	Features    []flagLink `json:"features,omitempty"` // early access features
-}
-
-// flagLink is one thing that uses a flag.
-type flagLink struct {
-	ID   linkID `json:"id"`
-	Name string `json:"name"`
-	// Deleted things hold the key of a flag that is deleted, and nothing else.
-	Deleted bool `json:"deleted,omitempty"`
-}
-
-// linkID is an id of either kind: digits are shown as a number.
-type linkID string
-
-// MarshalJSON implements json.Marshaler.
-func (id linkID) MarshalJSON() ([]byte, error) {
-	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil && strconv.FormatInt(n, 10) == string(id) {
-		return []byte(id), nil
-	}
-	return json.Marshal(string(id))
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (id *linkID) UnmarshalJSON(text []byte) error {
-	var s string
-	if len(text) > 0 && text[0] != '"' {
-		*id = linkID(text)
-		return nil
-	}
-	err := json.Unmarshal(text, &s)
-	*id = linkID(s)
-	return err
-}
-
-// liveCount counts the links that are not deleted.
-func liveCount(list []flagLink) (n int) {
-	for i := range list {
-		if !list[i].Deleted {
-			n++
-		}
-	}
-	return n
-}
-
 // storedFlag is a flag as it is kept. What stands before flagMeta goes into
 // Definition.Record, which is what /flags reads (spec/flags.md §1.1); flagMeta is
 // Definition.Meta. The names are those of FlagFields.
@@ -98,9 +50,13 @@ type storedFlag struct {
 	flagMeta
 
 	// was is the flag as it was loaded, nil for a new one. activity is the word for
-	// what is done to it, empty for the usual ones.
-	was      *storedFlag
-	activity string
+	// what is done to it, empty for the usual ones. note is why it is done, if it was said.
+	was            *storedFlag
+	activity, note string
+	// approved is why it may be another one now that nobody may change alone, nil for
+	// nothing; free: it was switched off without an approval.
+	approved *approval
+	free     bool
 }
 
 func (f *storedFlag) thing() management.Thing {
@@ -124,6 +80,7 @@ type flagMeta struct {
 	UsageDashboard    *int64          `json:"usage_dashboard,omitempty"`
 	Dashboards        []int64         `json:"analytics_dashboards,omitempty"`
 	Enriched          bool            `json:"has_enriched_analytics,omitempty"`
+	Pins              []storedPin     `json:"pins,omitempty"` // the newest first
 }
 
 // decodeFlag reads a flag as it is stored. Records of files may be of any shape:
@@ -145,6 +102,9 @@ func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 	}
 	for _, name := range []string{"id", "team_id", "key", "deleted", "has_experiment"} { // they follow from the rest
 		delete(f.Extra, name)
+	}
+	if d.Origin == "" {
+		delete(f.Extra, "pins") // they follow from flagMeta
 	}
 	take("name", &f.Name)
 	take("active", &f.Active)
@@ -180,6 +140,9 @@ func (f *storedFlag) record() json.RawMessage {
 		"version": f.Version, "ensure_experience_continuity": f.Continuity != nil && *f.Continuity, "evaluation_runtime": f.runtime(),
 		"has_encrypted_payloads": f.Encrypted, "has_experiment": liveCount(f.Links.Experiments) > 0, "is_remote_configuration": f.RemoteConfig,
 	})
+	if len(f.Pins) > 0 {
+		out["pins"] = pinRecords(f.Pins)
+	}
 	if len(f.Contexts) > 0 {
 		out["evaluation_contexts"] = f.Contexts
 	}
@@ -296,7 +259,7 @@ func (s Flags) saveNew(tx Tx, st *management.Standing, f *storedFlag) error {
 // saveFlag stores a flag that was loaded and changed, as its next version.
 func (s Flags) saveFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	if f.Origin != "" {
-		return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
+		return errInFile(f)
 	}
 	if err := s.check(tx, st, f); err != nil {
 		return err
@@ -325,6 +288,9 @@ func (s Flags) putFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	if err := f.mayWrite(st); err != nil {
 		return err
 	}
+	if err := f.gate(st); err != nil {
+		return err
+	}
 	if err := putDefinition(tx, FlagDefinition, st.Project.ID, f.definition()); err != nil {
 		return err
 	}
@@ -351,10 +317,12 @@ func (s Flags) noteFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 		before = f.was.logged()
 	}
 	list, err := management.Changes(flagScope, before, f.logged())
-	if err != nil || len(list) == 0 && activity == "updated" {
+	if err != nil || len(list) == 0 && activity == "updated" && f.note == "" {
 		return err
 	}
-	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), management.ActivityDetail{Name: f.Key, Changes: list, Version: f.Version})
+	detail := management.ActivityDetail{Name: f.Key, Changes: list, Note: f.note, Version: f.Version}
+	f.sayApproval(&detail)
+	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), detail)
 }
 
 // logged are the members whose changes are noted.
@@ -381,6 +349,9 @@ func (s Flags) purge(tx Tx, st *management.Standing, key string) error {
 			return management.Fault("", "Feature flag with this key already exists and is used in an experiment. Please delete the experiment before deleting the flag.")
 		}
 		if err := dropVersions(tx, f); err != nil {
+			return err
+		}
+		if err := s.keepPins(tx, f, func(*storedPin) (bool, error) { return false, nil }); err != nil {
 			return err
 		}
 		if err := tx.DropDefinition(FlagDefinition, st.Project.ID, f.ID); err != nil {

@@ -31,7 +31,7 @@ type flagRow struct {
 	Kind       string           `json:"kind"` // boolean, multivariate, remote_config
 	LastCalled management.Stamp `json:"last_called_at"`
 	CanEdit    bool             `json:"can_edit"`
-	Pinned     int              `json:"pinned"` // values pinned for somebody: there are none
+	Pinned     int              `json:"pinned"` // how many values are pinned for somebody
 }
 
 // Rows returns a page of flags that are not deleted, as short rows.
@@ -67,6 +67,7 @@ func (l *flagLook) row(f *storedFlag) (*flagRow, error) {
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active, Archived: f.Archived, Deleted: f.Deleted,
 		Status: status.upper(), StatusReason: status.Reason, Tags: management.Texts(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,
 		Rollout: shape.rollout(), Conditions: len(shape.Groups), Variants: len(shape.variants()), Kind: "boolean", CanEdit: l.mayEdit(f),
+		Pinned: len(f.livePins(l.now)),
 	}
 	switch {
 	case f.RemoteConfig:

@@ -18,6 +18,13 @@ type Flags struct{ *core }
 // maxFlagKey is how long the key of a flag or a variant may be, in characters.
 const maxFlagKey = 400
 
+// maxChangeNote is how long a note may be, in characters.
+const maxChangeNote = 500
+
+// changeNote says why something is changed; it is kept with the version and in the log
+// (spec/console.md N22).
+var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, Max: maxChangeNote, Ruled: true, Help: "why; kept with the version and in the activity"}
+
 // FlagFields are the writable fields of a flag.
 var FlagFields = management.Fields{
 	{Name: "key", Type: management.Text, Required: true, Max: maxFlagKey, Help: "letters, digits, - and _; unique in the project"},
@@ -43,6 +50,7 @@ var FlagFields = management.Fields{
 	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "null: the project's"},
 	{Name: "version", Type: management.Int, Null: true, Ruled: true, Help: "the version that was edited, for finding conflicts"},
 	{Name: "original_flag", Type: management.Any, Ruled: true, Help: "the flag as it was before it was edited, for finding conflicts"},
+	changeNote,
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true},
 	{Name: "_should_create_usage_dashboard", Type: management.Bool, Ruled: true},
 }
@@ -94,6 +102,7 @@ func (s Flags) Update(ctx context.Context, st *management.Standing, id int64, b 
 
 // apply puts the Ruled fields of a body into a flag that the others were laid over.
 func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management.Values) error {
+	f.note = v.Text("change_note")
 	if v.Has("filters") {
 		groups := groupsOf(v.Raw("filters"))
 		switch {
@@ -161,7 +170,7 @@ func groupsOf(filters json.RawMessage) json.RawMessage {
 }
 
 // editing are the fields that say how to write, not what.
-var editing = []string{"version", "original_flag", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
+var editing = []string{"version", "original_flag", "change_note", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
 
 // conflict looks whether somebody else has changed what the caller changes, since
 // the caller has loaded the flag (§5.1.3).

@@ -24,7 +24,7 @@ func (s Flags) Apply(ctx context.Context, st *management.Standing, b management.
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune, nil) })
 }
 
 // wantedDocument is a document as it was sent.
@@ -113,6 +113,8 @@ type application struct {
 	out     *DocumentResult
 	cohorts []*cohortDraft // what has changed
 	flags   []*storedFlag
+	// approved is storedFlag.approved of all flags.
+	approved *approval
 }
 
 // cohortDraft is a cohort that a document makes or changes.
@@ -123,7 +125,9 @@ type cohortDraft struct {
 	before *Cohort // nil for a new one
 }
 
-func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocument, prune bool) (*DocumentResult, error) {
+// applyDocument puts a document into a project; approved is why its flags may change, nil
+// for nothing.
+func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocument, prune bool, approved *approval) (*DocumentResult, error) {
 	in, err := newDrafts(tx, st.Project.ID)
 	if err != nil {
 		return nil, err
@@ -132,7 +136,7 @@ func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocum
 	if err != nil {
 		return nil, err
 	}
-	a := &application{Flags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(wanted.warnings)}}
+	a := &application{Flags: s, tx: in, st: st, approved: approved, wanted: wanted, has: has, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(wanted.warnings)}}
 	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
 	if prune {
 		steps = slices.Insert(steps, 4, a.draftPruned)
@@ -382,6 +386,7 @@ func (a *application) saveCohorts() error {
 func (a *application) saveFlags() error {
 	for _, f := range a.flags {
 		save := a.saveFlag
+		f.approved = a.approved
 		if f.was == nil {
 			save = a.saveNew
 		}

@@ -78,7 +78,7 @@ func (s Flags) changeOf(patch json.RawMessage) (func(context.Context, *managemen
 	}
 	v, err := patchFields.Change(management.Body{Members: members})
 	if err != nil {
-		return nil, within("patch", err)
+		return nil, management.Inside("patch", err)
 	}
 	for _, action := range []string{"add", "remove"} {
 		if v.Has(action + "_tags") {
@@ -102,15 +102,4 @@ func (s Flags) changeOf(patch json.RawMessage) (func(context.Context, *managemen
 		}
 	}
 	return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
-}
-
-// within puts a fault of something into the field that it stands in.
-func within(field string, err error) error {
-	var fault *management.Error
-	if errors.As(err, &fault) && fault.Field != "" {
-		inner := *fault
-		inner.Field = field + "__" + fault.Field
-		return &inner
-	}
-	return err
 }

@@ -142,6 +142,9 @@ func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSched
 			return nil, nil, err
 		}
 		schedule = list.Results
+		for i := range schedule {
+			schedule[i].loosen(all.storedFlags[key])
+		}
 	}
 	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
 }
@@ -163,7 +166,7 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 		return nil, err
 	}
 	id, err := management.Write(ctx, &s.Desk, func(tx Tx) (int64, error) {
-		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
+		if _, err := s.applyDocument(tx, in, wanted, false, nil); err != nil {
 			return 0, err
 		}
 		d, err := tx.DefinitionByKey(FlagDefinition, project, key)
@@ -174,6 +177,9 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 			c := schedule[i]
 			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), st.User.ID
 			if c.ID, err = tx.Next(kindScheduled); err != nil {
+				return 0, err
+			}
+			if err := c.settle(d); err != nil {
 				return 0, err
 			}
 			if err := putScheduled(tx, &c); err != nil {

@@ -33,7 +33,7 @@ func (s Flags) Plan(ctx context.Context, st *management.Standing, b management.B
 		if before, err = deciderOf(tx, st); err != nil {
 			return err
 		}
-		if out, err = s.applyDocument(tx, st, wanted, prune); err != nil {
+		if out, err = s.applyDocument(tx, st, wanted, prune, &approval{}); err != nil {
 			return err
 		}
 		if after, err = deciderOf(tx, st); err != nil {
@@ -95,7 +95,7 @@ func deciderOf(tx Tx, st *management.Standing) (*decider, error) {
 		return nil, err
 	}
 	out.set = flags.Compile(definitions)
-	return out, nil
+	return out, pinnedMembers(tx, st.Project.ID, out.set, out.members)
 }
 
 // countChanged counts for each flag of a result the people whose value it

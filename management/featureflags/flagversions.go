@@ -22,6 +22,7 @@ type keptVersion struct {
 	By      int64            `json:"created_by"`
 	Record  json.RawMessage  `json:"record"`
 	Meta    json.RawMessage  `json:"meta"`
+	Note    string           `json:"change_note,omitempty"`
 }
 
 // FlagVersion is a flag as it once was.
@@ -35,13 +36,28 @@ type FlagVersion struct {
 	Active    bool                 `json:"active"`
 	Deleted   bool                 `json:"deleted"`
 	Tags      []string             `json:"tags"`
+	// Note is why it was changed (spec/console.md N22); empty: nobody has said.
+	Note string `json:"change_note"`
 }
 
 // RestoreFields are those of the body that brings a version back.
-var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}}
+var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}, changeNote}
 
 func keepVersion(tx Tx, f *storedFlag) error {
-	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), management.Encode(f.flagMeta)}
+	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), management.Encode(f.flagMeta), f.note}
+	if v.Note == "" && f.was != nil && f.was.Version == f.Version { // what makes no version says nothing of why it was made
+		r, err := tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(f.Version, 10))
+		if err != nil {
+			return err
+		}
+		was, err := management.Decode[keptVersion](r)
+		if err != nil {
+			return err
+		}
+		if was != nil {
+			v.Note = was.Note
+		}
+	}
 	return tx.Put(&management.Record{
 		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: management.SortNumber(f.Version), Data: management.Encode(v),
 	})
@@ -60,7 +76,11 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 	if err := json.Unmarshal(v.Record, &named); err != nil {
 		return nil, fmt.Errorf("version %d of the flag %d is not stored as it should be: %w", v.Version, f.ID, err)
 	}
-	return decodeFlag(f.Project, &Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
+	then, err := decodeFlag(f.Project, &Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
+	if err == nil {
+		then.Pins = f.Pins // those of now
+	}
+	return then, err
 }
 
 // show is what a version says of its flag.
@@ -70,7 +90,7 @@ func (v *keptVersion) show(look *view, f *storedFlag) (*FlagVersion, error) {
 		return nil, err
 	}
 	by, err := look.Author(v.By)
-	return &FlagVersion{v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, management.Texts(then.Tags)}, err
+	return &FlagVersion{v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, management.Texts(then.Tags), v.Note}, err
 }
 
 // Version returns one version of a flag (spec/clients.md §7.2).
@@ -141,6 +161,7 @@ func (s Flags) Restore(ctx context.Context, st *management.Standing, id int64, b
 		}
 		next := *then
 		next.Version, next.Origin, next.was, next.activity = f.Version, f.Origin, f.was, "restored"
+		next.note = values.Text("change_note")
 		next.Links, next.CreatedAt, next.CreatedBy, next.UsageDashboard = f.Links, f.CreatedAt, f.CreatedBy, f.UsageDashboard
 		next.Hidden, next.Context = f.Hidden, f.Context
 		if err := s.saveFlag(tx, st, &next); err != nil {

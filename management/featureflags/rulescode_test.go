@@ -302,6 +302,9 @@ func TestFlags_Copy(t *testing.T) {
 		{"§5.1.3 the flags of a key", "ann", "places a", ``, `[{"team_id":1,"flag_id":51,"active":false,"created_by":{"first_name":"bob"},"created_at":"2026-01-02T12:00:05Z","filters":{"groups":[{"properties":[]}]}},
 			{"team_id":3,"flag_id":52},{"team_id":4,"flag_id":53},{"team_id":5,"flag_id":50,"created_by":null}]`},
 		{"§1.8 those that may be seen", "bob", "places a", ``, `[{"team_id":1},{"team_id":3},{"team_id":5}]`},
+		{"console.md N24 with a condition of cohorts", "bob", "create", `{"key":"c","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}],"rollout_percentage":40}]}}`, `{"id":54}`},
+		{"console.md N24 with a condition of cohorts", "bob", "schedule", `{"record_id":54,"model_name":"FeatureFlag","payload":` + steps(0, 60) + `,"scheduled_at":"2026-01-20T00:00:00Z"}`, `{"id":3}`},
+		{"console.md N24 copied with its step", "bob", "copy", `{"feature_flag_key":"c","from_project":1,"target_project_ids":[3],"copy_schedule":true}`, `{"success":[{"id":55}]}`},
 		{"§5.1.3 of no flag", "bob", "places nope", ``, `404 not_found - Not found.`},
 	})
 	there := w.Standing(t, "bob")
@@ -314,6 +317,9 @@ func TestFlags_Copy(t *testing.T) {
 	w.Ask(t, in, []ruletest.Row{
 		{"§5.1.3 the cohorts that it needs, and theirs", "bob", "cohorts", ``, `{"count":3}`},
 		{"§5.1.3 who is in a list is each project's own", "bob", "cohorts", `{"Type":"static"}`, `{"count":1,"results":[{"name":"Listed"}]}`},
-		{"§5.1.3 the changes that are to come", "bob", "schedules", ``, `{"count":1,"results":[{"record_id":"52","team_id":3,"scheduled_at":"2026-02-01T00:00:00Z","payload":{"value":false}}]}`},
+		{"§5.1.3 the changes that are to come", "bob", "schedules", ``, `{"count":2,"results":[{"record_id":"55"},{"record_id":"52","team_id":3,"scheduled_at":"2026-02-01T00:00:00Z","payload":{"value":false}}]}`},
+		{"console.md N24 the step, where cohorts have other numbers", "bob", "wait 480h", ``, `null`},
+		{"console.md N24 the step, where cohorts have other numbers", "bob", "due", ``, `2`},
+		{"console.md N24 the step, where cohorts have other numbers", "bob", "get 55", ``, `{"version":2,"filters":{"groups":[{"rollout_percentage":60}]}}`},
 	})
 }

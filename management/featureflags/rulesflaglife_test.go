@@ -2,6 +2,7 @@ package featureflags_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 func TestFlags_Life(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"dependencies": chainRows, "dependants": dependantRows(), "deleted ones": goneRows, "experiments hold them": heldRows,
-		"conflicts of fields": fieldConflictRows, "versions": versionRows, "restored": restoreRows, "new keys": renameRows,
+		"conflicts of fields": fieldConflictRows, "versions": versionRows, "restored": restoreRows, "notes": noteRows, "new keys": renameRows,
 		"stale: boolean": staleBooleanRows, "stale: variants": staleVariantRows, "never stale": neverStaleRows,
 	})
 }
@@ -150,7 +151,7 @@ var heldRows = []ruletest.Row{
 	{"clients.md §7.2 restoring: the key is another's", "bob", "change 1", `{"deleted":false}`, `400 unique key There is already a feature flag with this key.`},
 	{"clients.md §7.2 restoring: the key is free", "bob", "change 2", `{"key":"e2"}`, `{"key":"e2"}`},
 	{"clients.md §7.2 restoring: the key is free", "bob", "change 1", `{"deleted":false}`, `{"key":"e","deleted":false}`},
-	{"§5.1.3 an experiment needs a flag of its own", "bob", "experiment", `{"name":"F","feature_flag_key":"e"}`, `400 unique feature_flag_key There is already a feature flag with this key.`},
+	{"clients.md §13 another experiment can have it", "bob", "experiment", `{"name":"F","feature_flag_key":"e"}`, `{"feature_flag":{"id":1}}`},
 }
 
 const stale = `409 conflict - The feature flag was updated by cyd@example.com since you started editing it. Please refresh and try again.`
@@ -206,6 +207,18 @@ var versionRows = []ruletest.Row{
 	{"decision 27 of a deleted one", "bob", "change 1", `{"deleted":true}`, `{"version":4}`},
 	{"decision 27 of a deleted one", "bob", "versions 1", `{"Limit":1}`, `{"count":4,"results":[{"version":4,"deleted":true}]}`},
 	{"decision 27 of none", "bob", "versions 9", ``, `404 not_found - Not found.`},
+}
+
+var noteRows = []ruletest.Row{
+	{"console.md N22", "bob", "create", `{"key":"a","change_note":"first"}`, `{"version":1,"change_note":"(absent)"}`},
+	{"console.md N22 at a change", "cyd", "change 1", `{"name":"two","change_note":" why "}`, `{"version":2}`},
+	{"console.md N22 each change has its own", "cyd", "change 1", `{"name":"three"}`, `{"version":3}`},
+	{"console.md N22 null is none", "cyd", "change 1", `{"name":"four","change_note":null}`, `{"version":4}`},
+	{"console.md N22 too long", "cyd", "change 1", `{"change_note":"` + strings.Repeat("é", 501) + `"}`, `400 max_length change_note`},
+	{"console.md N22 as long as may be", "cyd", "change 1", `{"change_note":"` + strings.Repeat("é", 500) + `"}`, `{"version":5}`},
+	{"console.md N22 it is nothing that conflicts", "bob", "change 1", `{"change_note":"mine","version":1,"original_flag":{"change_note":"theirs","name":"four"}}`, `{"version":6}`},
+	{"console.md N22 kept with the version", "bob", "versions 1", `{"Limit":6}`, `{"results":[{"change_note":"mine"},{"change_note":"` + strings.Repeat("é", 500) + `"},{"change_note":""},{"change_note":""},{"change_note":"why"},{"change_note":"first"}]}`},
+	{"console.md N22 and in the log", "bob", "log FeatureFlag 1", ``, `{"detail":{"change_note":"mine"}}`},
 }
 
 var restoreRows = rows(

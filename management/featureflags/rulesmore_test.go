@@ -1,6 +1,10 @@
 package featureflags_test
 
-import "github.com/bunting-flags/bunting/management/internal/ruletest"
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+)
 
 var deletionRows = []ruletest.Row{
 	{"§5.1.3", "bob", "create", `{"key":"a"}`, `{"id":1}`},
@@ -115,15 +119,21 @@ var earlyAccessRows = []ruletest.Row{
 	{"§5.5 DELETE", "bob", "getfeature <New Thing>", ``, `404 not_found - Not found.`},
 }
 
-const elevenVariants = `[{"key":"control","rollout_percentage":100},{"key":"b","rollout_percentage":0},{"key":"c","rollout_percentage":0},{"key":"d","rollout_percentage":0},{"key":"e","rollout_percentage":0},
-	{"key":"f","rollout_percentage":0},{"key":"g","rollout_percentage":0},{"key":"h","rollout_percentage":0},{"key":"i","rollout_percentage":0},{"key":"j","rollout_percentage":0},{"key":"k","rollout_percentage":0}]`
+// manyVariants are n variants, of which control has all.
+func manyVariants(n int) string {
+	out := `[{"key":"control","rollout_percentage":100}`
+	for i := 1; i < n; i++ {
+		out += `,{"key":"v` + strconv.Itoa(i) + `","rollout_percentage":0}`
+	}
+	return out + `]`
+}
 
 var experimentRows = []ruletest.Row{
 	{"§5.7 required", "bob", "experiment", `{"name":"E"}`, `400 required feature_flag_key This field is required.`},
 	{"§5.7 required", "bob", "experiment", `{"feature_flag_key":"e"}`, `400 required name This field is required.`},
 	{"§5.7 a draft", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"name":"E","feature_flag_key":"e","start_date":null,"archived":false}`},
 	{"§5.7 its flag", "bob", "get 1", ``, `{"key":"e","active":false,"filters":{"groups":[{"rollout_percentage":100}],"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]}}}`},
-	{"§5.7 many variants", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":` + elevenVariants + `}}`, `400 invalid_input * Feature flag variants must be less than 11`},
+	{"§5.7 many variants", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":` + manyVariants(21) + `}}`, `400 invalid_input * Feature flag variants must be less than 21`},
 	{"§5.7 control", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}}`, `400 invalid_input * Feature flag variants must contain a control variant`},
 	{"§5.7 a start activates the flag", "bob", "changeexperiment <E>", `{"start_date":"2026-01-02T00:00:00Z"}`, `{"start_date":"2026-01-02T00:00:00Z"}`},
 	{"§5.7 a start activates the flag", "bob", "get 1", ``, `{"active":true}`},

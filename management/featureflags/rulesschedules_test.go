@@ -15,7 +15,7 @@ import (
 
 func TestScheduledChanges(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
-		"fields": scheduleFieldRows, "payloads": scheduledPayloadRows, "status": switchRows, "conditions": addedConditionRows, "variants": scheduledVariantRows,
+		"fields": scheduleFieldRows, "payloads": scheduledPayloadRows, "status": switchRows, "conditions": addedConditionRows, "variants": scheduledVariantRows, "steps": rolloutStepRows,
 		"recurring": recurringRows, "months": monthRows, "time zones": zoneRows, "missed": missedRows, "failures": failureRows, "changed": rescheduleRows,
 		"lists": scheduleListRows, "who": scheduleWhoRows,
 	})
@@ -81,6 +81,13 @@ var scheduledPayloadRows = rows(
 		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"add_release_condition","value":{}}`), `400 invalid_input payload`},
 		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"add_release_condition","value":{"groups":[]}}`), `400 invalid_input payload`},
 		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"add_release_condition","value":{"groups":{}}}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":50}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"rollout_percentage":50}}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"condition":0}}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"condition":-1,"rollout_percentage":50}}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"condition":0.5,"rollout_percentage":50}}`), `400 invalid_input payload`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"condition":0,"rollout_percentage":101}}`), `400 invalid_input filters`},
+		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_rollout","value":{"condition":0,"rollout_percentage":"half"}}`), `400 invalid_input filters`},
 		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_variants","value":{}}`), `400 invalid_input payload`},
 		[2]string{later("2026-02-01T00:00:00Z", `{"operation":"update_variants","value":{"variants":{}}}`), `400 invalid_input payload`},
 	),

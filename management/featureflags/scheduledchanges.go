@@ -29,6 +29,7 @@ type ScheduledChange struct {
 	Recurring      bool                 `json:"is_recurring"`
 	Interval       *string              `json:"recurrence_interval"`
 	EndDate        management.Stamp     `json:"end_date"`
+	Note           string               `json:"change_note"`
 	LastExecutedAt management.Stamp     `json:"last_executed_at"`
 	CreatedBy      *management.UserView `json:"created_by"`
 	CreatedAt      management.Stamp     `json:"created_at"`
@@ -41,6 +42,9 @@ type storedChange struct {
 	ScheduledChange
 	Creator int64            `json:"creator"`
 	Begin   management.Stamp `json:"begin"`
+	// Condition is the condition that update_rollout names, without its share, as it
+	// stood when the change was scheduled; nil for other operations.
+	Condition json.RawMessage `json:"condition,omitempty"`
 }
 
 // recurrences are the steps of changes that come again.
@@ -52,11 +56,12 @@ var recurrences = map[string]struct{ years, months, days int }{
 var ScheduledChangeFields = management.Fields{
 	{Name: "record_id", Type: management.Int, Required: true, Ruled: true, Help: "the flag's id"},
 	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
-	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, add_release_condition or update_variants; value"},
+	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, update_rollout, add_release_condition or update_variants; value"},
 	{Name: "scheduled_at", Type: management.Time, Required: true},
 	{Name: "is_recurring", Type: management.Bool},
 	{Name: "recurrence_interval", Type: management.Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
 	{Name: "end_date", Type: management.Time, Null: true, Help: "after this time it does not come again"},
+	{Name: "change_note", Type: management.Text, Blank: true, Max: maxChangeNote, Help: changeNote.Help},
 }
 
 // ScheduledChanges are changes of flags at a later time (§5.1.3).
@@ -128,6 +133,9 @@ func putScheduled(tx Tx, c *storedChange) error {
 // rules check a change, and try it on a copy of its flag, so that a bad one is told now.
 func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	c := e.Now
+	if e.Values.Has("record_id") || e.Values.Has("payload") {
+		c.Condition = nil // another one may be meant
+	}
 	if e.Values.Has("record_id") {
 		c.RecordID = strconv.FormatInt(e.Values.Int("record_id"), 10)
 	}
@@ -151,7 +159,10 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	return Flags{s.core}.check(e.Tx, e.Standing, f)
+	if err := (Flags{s.core}).check(e.Tx, e.Standing, f); err != nil {
+		return err
+	}
+	return f.gate(e.Standing) // it is looked at again when its time has come
 }
 
 // needs refuses a caller who may do less with the flag that a change is about.
@@ -182,75 +193,6 @@ func (s ScheduledChanges) flag(tx Tx, st *management.Standing, c *storedChange) 
 	return f, err
 }
 
-// scheduledPayload is what a change does.
-type scheduledPayload struct {
-	Operation string          `json:"operation"`
-	Value     json.RawMessage `json:"value"`
-}
-
-// apply changes a flag as the payload says.
-func (c *storedChange) apply(f *storedFlag) error {
-	var p scheduledPayload
-	if err := json.Unmarshal(c.Payload, &p); err != nil {
-		return management.Fault("payload", "The payload needs an operation and a value.")
-	}
-	do, ok := scheduledOperations[p.Operation]
-	if !ok {
-		return management.Fault("payload", "Unknown operation %q: it can be update_status, add_release_condition or update_variants.", p.Operation)
-	}
-	return do(f, p.Value)
-}
-
-// scheduledOperations are what can be scheduled.
-var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) error{
-	"update_status": func(f *storedFlag, value json.RawMessage) error {
-		if err := json.Unmarshal(value, &f.Active); err != nil || management.JSONKind(value) != "bool" {
-			return management.Fault("payload", "The value of update_status is true or false.")
-		}
-		return nil
-	},
-	"add_release_condition": func(f *storedFlag, value json.RawMessage) error {
-		var more struct {
-			Groups []json.RawMessage `json:"groups"`
-		}
-		filters := map[string]json.RawMessage{}
-		var groups []json.RawMessage
-		if json.Unmarshal(value, &more) != nil || len(more.Groups) == 0 {
-			return management.Fault("payload", "The value of add_release_condition has the conditions as groups.")
-		}
-		if err := json.Unmarshal(f.Filters, &filters); err != nil {
-			return err
-		}
-		if raw := filters["groups"]; raw != nil {
-			if err := json.Unmarshal(raw, &groups); err != nil {
-				return err
-			}
-		}
-		filters["groups"] = management.Encode(append(groups, more.Groups...))
-		f.Filters = management.Encode(filters)
-		return nil
-	},
-	"update_variants": func(f *storedFlag, value json.RawMessage) error {
-		var more struct {
-			Variants json.RawMessage `json:"variants"`
-			Payloads json.RawMessage `json:"payloads"`
-		}
-		filters := map[string]json.RawMessage{}
-		if json.Unmarshal(value, &more) != nil || management.JSONKind(more.Variants) != "list" {
-			return management.Fault("payload", "The value of update_variants has a list of variants.")
-		}
-		if err := json.Unmarshal(f.Filters, &filters); err != nil {
-			return err
-		}
-		filters["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": more.Variants})
-		if more.Payloads != nil {
-			filters["payloads"] = more.Payloads
-		}
-		f.Filters = management.Encode(filters)
-		return nil
-	},
-}
-
 // dueAtOnce is how many changes one call of RunDue makes.
 const dueAtOnce = 50
 
@@ -267,6 +209,14 @@ func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 		done++
 	}
 	return done, nil
+}
+
+// Overdue is how many changes should have been made longer ago than that.
+func (s ScheduledChanges) Overdue(ctx context.Context, by time.Duration) (int, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (int, error) {
+		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Desk.Now().Add(-by)), Limit: 1})
+		return count, err
+	})
 }
 
 func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
@@ -336,6 +286,7 @@ func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	if err != nil {
 		return err
 	}
+	f.note = c.Note
 	if err := c.apply(f); err != nil {
 		return err
 	}

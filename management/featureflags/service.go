@@ -23,7 +23,10 @@ type Service struct {
 	Cohorts          Cohorts
 	EarlyAccess      EarlyAccess
 	Experiments      Experiments
+	SavedMetrics     SavedMetrics
+	Holdouts         Holdouts
 	ScheduledChanges ScheduledChanges
+	ChangeRequests   ChangeRequests
 	Surveys          Surveys
 }
 
@@ -52,7 +55,8 @@ func New(c Config) *Service {
 	}
 	s := &core{Config: c}
 	s.flags = Flags{s}.resource()
-	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), newExperiments(s), newScheduledChanges(s), newSurveys(s)}
+	experiments := newExperiments(s)
+	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), experiments, newSavedMetrics(s, experiments), newHoldouts(s, experiments), newScheduledChanges(s), newChangeRequests(s), newSurveys(s)}
 }
 
 // Things find what access rules may be about, by kind.

@@ -1,6 +1,7 @@
 package featureflags
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -190,4 +191,40 @@ func (s Surveys) dropFlags(tx Tx, st *management.Standing, x *storedSurvey) erro
 		return err
 	}
 	return s.dropFlag(tx, st, x.InternalTargeting)
+}
+
+// Launch begins to show a survey now (spec/clients.md §8.1).
+func (s Surveys) Launch(ctx context.Context, st *management.Standing, id string) (*Survey, error) {
+	return s.turn(ctx, st, id, func(x *storedSurvey, now management.Stamp) error {
+		if !x.Start.IsZero() {
+			return management.Fault("", "The survey has been launched already.")
+		}
+		x.Start = now
+		return nil
+	})
+}
+
+// Stop ends a survey now.
+func (s Surveys) Stop(ctx context.Context, st *management.Standing, id string) (*Survey, error) {
+	return s.turn(ctx, st, id, func(x *storedSurvey, now management.Stamp) error {
+		switch {
+		case x.Start.IsZero():
+			return management.Fault("", "The survey has not been launched yet.")
+		case !x.End.IsZero():
+			return management.Fault("", "The survey has been stopped already.")
+		}
+		x.End = now
+		return nil
+	})
+}
+
+// turn changes a time of a survey, and its flags with it.
+func (s Surveys) turn(ctx context.Context, st *management.Standing, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
+	return s.Act(ctx, st, id, func(e *management.Edit[Tx, storedSurvey]) error {
+		if err := change(e.Now, management.At(s.Desk.Now())); err != nil {
+			return err
+		}
+		e.Values = management.Values{}
+		return s.rules(e)
+	})
 }

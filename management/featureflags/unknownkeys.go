@@ -18,16 +18,22 @@ var placeField = strings.NewReplacer(".", "__", "[", "__", "]", "")
 // checkKnown refuses a misspelt member of a JSON object and tells warn, unless it is
 // nil, of the others that nothing reads.
 func checkKnown(part flags.Part, object []byte, warn func(string)) error {
+	var l faultList
+	gatherMisspelt(part, object, warn, &l)
+	return l.first()
+}
+
+// gatherMisspelt is checkKnown that gathers all that is wrong.
+func gatherMisspelt(part flags.Part, object []byte, warn func(string), l *faultList) {
 	for _, unknown := range flags.UnknownKeys(part, object) { // misspelt ones come first
 		text := unknown.Path + " " + unknown.Problem
 		switch {
 		case unknown.Suggestion != "":
-			return management.Coded("unknown_key", placeField.Replace(unknown.Path), "%s", text)
-		case warn != nil:
+			_ = l.at("", management.Coded("unknown_key", placeField.Replace(unknown.Path), "%s", text))
+		case warn != nil && l.first() == nil:
 			warn(text)
 		}
 	}
-	return nil
 }
 
 // checkBody looks at the members of the body of a flag or a cohort. A key of the caller

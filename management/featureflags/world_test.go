@@ -350,6 +350,17 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			ruletest.Read(t, b, &q)
 			return ruletest.List(f.Experiments.List(ctx, st, q))
 		},
+		"holdout":           made(t, f.Holdouts.Create),
+		"getholdout":        one(t, f.Holdouts.Get),
+		"changeholdout":     changed(t, f.Holdouts.Update, false),
+		"dropholdout":       gone(t, f.Holdouts.Delete),
+		"savedmetric":       made(t, f.SavedMetrics.Create),
+		"getsavedmetric":    one(t, f.SavedMetrics.Get),
+		"changesavedmetric": changed(t, f.SavedMetrics.Update, false),
+		"dropsavedmetric":   gone(t, f.SavedMetrics.Delete),
+		"savedmetrics": func(st standing, _, _ string) (any, error) {
+			return ruletest.List(f.SavedMetrics.List(ctx, st, management.Page{Limit: management.DefaultPage}))
+		},
 		"survey":       made(t, f.Surveys.Create),
 		"getsurvey":    one(t, f.Surveys.Get),
 		"changesurvey": changed(t, f.Surveys.Update, false),

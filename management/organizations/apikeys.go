@@ -13,7 +13,7 @@ import (
 // write (§1.4).
 var scopeObjects = []string{
 	"action", "access_control", "activity_log", "annotation", "batch_export", "batch_import", "cohort", "dashboard",
-	"dashboard_template", "early_access_feature", "error_tracking", "event_definition", "experiment", "export", "feature_flag",
+	"dashboard_template", "early_access_feature", "error_tracking", "event_definition", "experiment", "experiment_saved_metric", "export", "feature_flag",
 	"file_system", "file_system_shortcut", "group", "hog_function", "insight", "link", "notebook", "organization",
 	"organization_member", "person", "persisted_folder", "plugin", "project", "property_definition", "query",
 	"session_recording", "session_recording_playlist", "sharing_configuration", "subscription", "survey", "user",

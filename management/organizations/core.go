@@ -2,7 +2,9 @@ package organizations
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -34,6 +36,8 @@ type Config struct {
 	// SessionIdle is how long a session of a browser lives without use, SessionLife how
 	// long in all: DefaultSessionIdle and DefaultSessionLife when zero.
 	SessionIdle, SessionLife time.Duration
+	// Authenticators checks passkeys. Nil: nobody signs in with one.
+	Authenticators Authenticators
 	// SurveysRun reports whether a survey of a project is being shown, which browsers
 	// are told. Nil: none ever is.
 	SurveysRun func(tx management.Tx, project int64) (bool, error)
@@ -69,4 +73,43 @@ type Mail struct {
 // the server will never take this mail; after any other one it is tried again.
 type Mailer interface {
 	Send(ctx context.Context, m Mail) error
+}
+
+// ErrPasskey is what does not hold in the answer of a browser.
+var ErrPasskey = errors.New("the passkey does not hold")
+
+// Site is what a browser signs for: the host of the address bar, without its port, and the
+// origin, such as https://flags.example.com.
+type Site struct{ Host, Origin string }
+
+// PasskeyOwner is whose passkeys they are. Credentials are as Registered and Asserted gave
+// them.
+type PasskeyOwner struct {
+	UUID, Email string
+	Credentials []json.RawMessage
+}
+
+// Challenge is what a browser is asked: Options are for it, State is for who checks its
+// answer, Text is in what it signs.
+type Challenge struct {
+	Text           string
+	Options, State json.RawMessage
+}
+
+// Authenticators checks what authenticators sign (console.md §5.2). Errors about the answer
+// of a browser are ErrPasskey.
+type Authenticators interface {
+	// Register asks for a new passkey; Registered takes it.
+	Register(at Site, of PasskeyOwner) (*Challenge, error)
+	Registered(at Site, of PasskeyOwner, state, answer json.RawMessage) (id string, credential json.RawMessage, err error)
+	// Ask asks for any passkey of the site; Answered says to which challenge an answer
+	// is, and with which passkey; Asserted checks it, and returns the credential as it is
+	// to be kept then.
+	Ask(at Site) (*Challenge, error)
+	Answered(answer json.RawMessage) (challenge, id string, err error)
+	Asserted(at Site, of PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error)
+}
+
+func notAccepted(text string) error {
+	return &management.Error{Kind: management.Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace(text)}
 }

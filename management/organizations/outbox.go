@@ -121,6 +121,20 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	return s.Desk.Now(), errors.Join(failed...)
 }
 
+// MailWaiting is how many mails wait in the outbox, and since when the eldest does of the
+// next mailBatch; zero while none waits.
+func (s Service) MailWaiting(ctx context.Context) (waiting int, eldest time.Time, err error) {
+	list, err := management.Read(ctx, &s.Desk, func(tx Tx) (management.List[waitingMail], error) {
+		return management.ListRecords[waitingMail](tx, management.Query{Kind: kindMail, Limit: mailBatch})
+	})
+	for i := range list.Results {
+		if at := list.Results[i].Created.Time; eldest.IsZero() || at.Before(eldest) {
+			eldest = at
+		}
+	}
+	return list.Count, eldest, err
+}
+
 // claimMail takes the mail that has been due for longest, and drops those before
 // it that are not to be sent any more. Nil: none is due before next.
 func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {

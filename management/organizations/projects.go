@@ -74,6 +74,8 @@ type Project struct {
 	AnonymizeIPs    bool            `json:"anonymize_ips"`
 	BucketingHash   json.RawMessage `json:"bucketing_hash"`
 	MatchingVersion json.RawMessage `json:"property_matching_version"`
+	// Approvals say which changes of flags somebody else has to approve.
+	Approvals management.FlagApprovals `json:"flag_approvals"`
 	// SecretToken is masked, but for the answer to the call that made it.
 	SecretToken       *string `json:"secret_api_token"`
 	SecretTokenBackup *string `json:"secret_api_token_backup"`
@@ -154,6 +156,9 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 		out.EffectiveLevel = management.Admin
 	}
 	if out.ProjectSettings, err = settingsOf(meta); err != nil {
+		return nil, err
+	}
+	if out.Approvals, err = meta.Approvals(); err != nil {
 		return nil, err
 	}
 	out.Warnings = out.ProjectSettings.warnings()
@@ -306,7 +311,8 @@ func (s Projects) Update(ctx context.Context, st *management.Standing, b managem
 		if err != nil {
 			return err
 		}
-		if v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess) && !st.Administers() {
+		private := v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess)
+		if (private || v.Has(management.FlagApprovalsField.Name)) && !st.Administers() {
 			return errNoProjectAdmin()
 		}
 		before := *p

@@ -98,6 +98,7 @@ var ProjectFields = slices.Concat(management.Fields{
 	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with a rule of their own, may be in the project"},
 	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "how persons are put into buckets; a change moves persons between variants"},
 	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "the rules by which properties are compared"},
+	management.FlagApprovalsField,
 }, settingFields)
 
 // The settings that /flags reads; a definitions file has them too.
@@ -128,6 +129,13 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	}
 	if rate, ok := management.Value[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
 		return management.Fault("session_recording_sample_rate", "A number from 0 to 1 is required.")
+	}
+	if raw := v.Raw(management.FlagApprovalsField.Name); raw != nil {
+		approvals, err := management.ReadFlagApprovals(raw)
+		if err != nil {
+			return err
+		}
+		v[management.FlagApprovalsField.Name] = approvals
 	}
 	p.Settings, meta.Settings = maps.Clone(p.Settings), maps.Clone(meta.Settings)
 	if p.Settings == nil {

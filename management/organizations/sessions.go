@@ -241,6 +241,7 @@ type whoamiProject struct {
 	ID    int64            `json:"id"`
 	Name  string           `json:"name"`
 	Level management.Level `json:"level"`
+	Zone  string           `json:"timezone"`
 }
 
 // Whoami leaves Mode and Version to the server.
@@ -282,7 +283,7 @@ func (w *Whoami) addProjects(tx Tx, c *management.Caller, m *management.Membersh
 	for i := range list {
 		p := &list[i]
 		if opens := len(c.Key.Projects) == 0 || c.ScopedAll() || slices.Contains(c.Key.Projects, p.ID); opens && c.Reaches(p) {
-			w.Projects = append(w.Projects, whoamiProject{p.ID, p.Name, m.Level})
+			w.Projects = append(w.Projects, whoamiProject{p.ID, p.Name, m.Level, p.Zone().String()})
 		}
 	}
 	return err

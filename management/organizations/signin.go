@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -35,23 +36,23 @@ var SignInFields = management.Fields{
 	{Name: "link", Type: management.Text, Max: 200, Help: "what stands behind the # of a link that signs in, once"},
 	{Name: "key", Type: management.Text, Max: 200, Help: "a personal key, whose rights the session will have"},
 	{Name: "mail_token", Type: management.Text, Max: 200, Help: "that of a mailed link, the same as link"},
+	{Name: "passkey", Type: management.Object, Ruled: true, Help: "the answer of the browser to what POST session/passkey/ gave, as JSON"},
 }
 
 // LinkFields are the token of a link that is looked at.
 var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, Max: 200}}
 
 // Visit is what a sign-in says of its browser. Token is that of the session that it had
-// before, which ends.
-type Visit struct{ Address, Agent, Token string }
+// before, which ends. Site is what passkeys are for, empty where there are none.
+type Visit struct {
+	Address, Agent, Token string
+	Site                  Site
+}
 
 func newToken() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func notAccepted(text string) error {
-	return &management.Error{Kind: management.Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace(text)}
 }
 
 // proof is who somebody is, and as what.
@@ -63,9 +64,35 @@ type proof struct {
 
 // Begin signs in: it makes a session, whose token the caller alone gets to know.
 func (s Sessions) Begin(ctx context.Context, b management.Body, v Visit) (token string, c *management.Caller, err error) {
+	return s.begin(ctx, v, func(tx Tx) (*proof, error) { return s.prove(tx, b, v.Site) })
+}
+
+// BeginInvited signs in who has just accepted an invitation: with a key, with the rights
+// of that. A person who may not sign in with a browser does not.
+func (s Sessions) BeginInvited(ctx context.Context, joined *Accepted, key string, v Visit) (token string, err error) {
+	token, _, err = s.begin(ctx, v, func(tx Tx) (p *proof, err error) {
+		if key != "" {
+			p, err = proofOfKey(tx, key)
+		} else {
+			p = &proof{method: "invitation"}
+			p.user, err = management.UserByUUID(tx, joined.UUID)
+		}
+		if err == nil && (p.user == nil || p.user.UUID != joined.UUID) {
+			err = notAccepted("This is not who has accepted the invitation.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return p, mayEnter(tx, p.user)
+	})
+	return token, err
+}
+
+// begin makes a session for who is proven.
+func (s Sessions) begin(ctx context.Context, v Visit, prove func(Tx) (*proof, error)) (token string, c *management.Caller, err error) {
 	token = newToken()
 	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
-		p, err := s.prove(tx, b)
+		p, err := prove(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -108,13 +135,13 @@ func (s *core) endToken(tx Tx, token string) error {
 // Prove proves again who has a session: it gets another token, and its old one ends. Its
 // rights and its life stay. A key must open all that the session may, or be the one that
 // it was made from.
-func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body) (token string, _ *management.Caller, err error) {
+func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body, at Site) (token string, _ *management.Caller, err error) {
 	if c.Session == nil {
 		return "", nil, management.Denied("There is no session: a key proves itself with each request.")
 	}
 	token = newToken()
 	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
-		p, err := s.prove(tx, b)
+		p, err := s.prove(tx, b, at)
 		if err != nil {
 			return nil, err
 		}
@@ -148,16 +175,24 @@ func opensEverything(k *management.KeyRecord) bool {
 }
 
 // prove finds out whom a body proves. A link is used up by it.
-func (s *core) prove(tx Tx, b management.Body) (*proof, error) {
+func (s *core) prove(tx Tx, b management.Body, at Site) (*proof, error) {
 	v, err := SignInFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
 	token, key := cmp.Or(v.Text("link"), v.Text("mail_token")), strings.TrimSpace(v.Text("key"))
+	given := 0
+	for _, has := range []bool{token != "", key != "", v.Has("passkey")} {
+		if has {
+			given++
+		}
+	}
 	var p *proof
 	switch {
-	case (token == "") == (key == ""):
-		return nil, management.Fault("", "Want one of link, key and mail_token.")
+	case given != 1:
+		return nil, management.Fault("", "Want one of link, key, mail_token and passkey.")
+	case v.Has("passkey"):
+		p, err = s.usePasskey(tx, at, v.Raw("passkey"))
 	case key != "":
 		p, err = proofOfKey(tx, key)
 	default:
@@ -227,6 +262,53 @@ func mayEnter(tx Tx, u *management.User) error {
 		return err
 	}
 	return &management.Error{Kind: management.Forbidden, Code: codeSSO, Message: "Single sign-on is enforced for " + d.name + ": there is no other way to sign in."}
+}
+
+// refusedPasskey is what a browser is told of an answer that does not hold.
+func refusedPasskey(err error) error {
+	if errors.Is(err, ErrPasskey) {
+		return notAccepted("This passkey is not known here, or its answer does not hold.")
+	}
+	return err
+}
+
+// usePasskey finds whose passkey has signed.
+func (s *core) usePasskey(tx Tx, at Site, answer json.RawMessage) (*proof, error) {
+	if err := s.passkeysAt(at); err != nil {
+		return nil, err
+	}
+	text, id, err := s.Authenticators.Answered(answer)
+	if err != nil {
+		return nil, refusedPasskey(err)
+	}
+	c, err := s.takeChallenge(tx, "", text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := tx.Find(kindPasskey, management.HashKey(id))
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, refusedPasskey(ErrPasskey)
+	}
+	p, err := management.Decode[storedPasskey](r)
+	if err != nil {
+		return nil, err
+	}
+	u, err := management.UserByUUID(tx, p.User)
+	if err == nil && u == nil {
+		err = refusedPasskey(ErrPasskey)
+	}
+	if err != nil {
+		return nil, err
+	}
+	owner := PasskeyOwner{UUID: u.UUID, Email: u.Email, Credentials: []json.RawMessage{p.Credential}}
+	if p.Credential, err = s.Authenticators.Asserted(at, owner, c.State, answer); err != nil {
+		return nil, refusedPasskey(err)
+	}
+	p.UsedAt = management.At(s.Desk.Now())
+	return &proof{user: u, method: "passkey"}, p.put(tx, r.Unique)
 }
 
 // Look says whose a link is, and does not use it.

@@ -42,6 +42,9 @@ type Config struct {
 	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// SessionIdle and SessionLife bound sessions of browsers: see organizations.Config.
 	SessionIdle, SessionLife time.Duration
+	// Authenticators checks passkeys: see organizations.Config. Nil: nobody signs in with
+	// one.
+	Authenticators organizations.Authenticators
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People featureflags.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
@@ -79,7 +82,7 @@ func Open(c Config) (*Rooms, error) {
 	home, err := organizations.New(organizations.Config{
 		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
 		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
-		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
+		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators,
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,12 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 		t.Errorf("ana gets %v, want true: a new flag is for everybody", got)
 	}
 
+	const tooMuch = "The rollout percentage of a group must be a number between 0 and 100."
+	p.fill("120", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.node("group", "Condition 1", "StaticText", tooMuch) // N9: before anything is saved, at its place
+	p.accessible()
 	p.fill("0", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.gone("StaticText", tooMuch)
 	p.accessible()
 	p.click("button", "Save")
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "100 %")
@@ -80,9 +85,7 @@ func TestFlags_List(t *testing.T) {
 	p.fill("bet", "searchbox", "Search flags")
 	p.says("1 flag")
 	p.gone("link", "alpha")
-	if got := js[string](p, "location.search"); got != "?search=bet" {
-		t.Errorf("the address has %q, want ?search=bet", got)
-	}
+	eventually(t, "the search in the address", func() bool { return js[string](p, "location.search") == "?search=bet" })
 	p.fill("nothing like it", "searchbox", "Search flags")
 	p.node("heading", "No flags match")
 	p.accessible()

@@ -72,6 +72,7 @@ type server struct {
 	t                   *testing.T
 	url, key, publicKey string
 	link                string // to the console, of the first start
+	data                string // the folder that it was started on
 }
 
 var (
@@ -82,7 +83,8 @@ var (
 
 func serve(t *testing.T) *server {
 	t.Helper()
-	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--rate-limit", "off")
+	s := &server{t: t, data: t.TempDir()}
+	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", s.data, "--rate-limit", "off")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +101,6 @@ func serve(t *testing.T) *server {
 			t.Logf("the server said\n%s", &log)
 		}
 	})
-	s := &server{t: t}
 	lines := bufio.NewScanner(out)
 	for s.link == "" && lines.Scan() {
 		if at := listens.FindStringSubmatch(lines.Text()); at != nil {

@@ -1,6 +1,9 @@
 package browsertest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // J5: what a version changed, and back to one of them; the effect is asked of /flags.
 func TestHistory_RestoresAVersion(t *testing.T) {
@@ -72,6 +75,38 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	p.click("navigation", "Person", "link", "Properties")
 	p.node("table", "Properties", "cell", "<script>alert(1)</script>")
 	p.accessible()
+	p.click("button", "Add property")
+	p.fill("seats", "dialog", "Add property", "textbox", "Property")
+	p.fill("5", "dialog", "Add property", "textbox", "Value")
+	p.accessible()
+	p.click("dialog", "Add property", "button", "Save")
+	p.says("Saved")
+	p.click("button", "Edit bio")
+	p.fill(`"7"`, "dialog", "Edit bio", "textbox", "Value")
+	p.click("dialog", "Edit bio", "button", "Save")
+	p.node("table", "Properties", "cell", "7")
+	p.click("button", "Remove email")
+	p.click("alertdialog", "Remove email?", "button", "Remove")
+	p.says("Removed email")
+	p.gone("button", "Edit email")
+	var ana struct{ Properties map[string]any }
+	eventually(t, "what was typed is stored, a number as one and a text as one", func() bool {
+		s.api("GET", "/api/projects/1/persons/"+js[string](p, "location.pathname.split('/people/')[1].split('/')[0]")+"/", nil, &ana)
+		return ana.Properties["email"] == nil && ana.Properties["bio"] == "7" && ana.Properties["seats"] == 5.0
+	})
+	p.click("button", "Add property")
+	p.fill("email", "dialog", "Add property", "textbox", "Property")
+	p.fill("ana@example.com", "dialog", "Add property", "textbox", "Value")
+	p.click("dialog", "Add property", "button", "Save")
+	p.node("button", "Edit email")
+	p.click("navigation", "Person", "link", "Cohorts")
+	p.node("heading", "In no cohort")
+	p.accessible()
+	filter := map[string]any{"key": "seats", "type": "person", "operator": "gt", "value": 4}
+	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": "big teams", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{filter}}}}, nil)
+	p.visit(js[string](p, "location.pathname.split('/console/')[1]"))
+	p.node("table", "Cohorts", "link", "big teams")
+	p.accessible()
 	p.click("button", "Erase person")
 	p.node("alertdialog", "Erase ana@example.com?")
 	if got := js[string](p, "document.activeElement.innerText"); got != "Cancel" {
@@ -109,6 +144,34 @@ func TestAccount_Keys(t *testing.T) {
 	p.click("alertdialog", "Revoke deploys?", "button", "Revoke")
 	p.says("Revoked deploys")
 	p.gone("button", "Revoke deploys")
+	p.click("button", "New key")
+	p.fill("reader", "dialog", "New key", "textbox", "Label")
+	p.click("dialog", "New key", "radio", "Chosen scopes")
+	p.accessible()
+	p.click("dialog", "New key", "button", "Make key")
+	p.node("dialog", "New key", "StaticText", "Choose at least one scope.")
+	p.choose("Read", "dialog", "New key", "combobox", "feature_flag")
+	p.click("dialog", "New key", "button", "Make key")
+	p.node("dialog", "New key", "textbox", "Key")
+	p.click("dialog", "New key", "button", "Done")
+	p.node("table", "Personal keys", "cell", "feature_flag:read")
+	p.fill("Ann", "region", "Profile", "textbox", "First name")
+	p.click("region", "Profile", "button", "Save")
+	p.says("Saved")
+	var me struct {
+		Name string `json:"first_name"`
+	}
+	s.api("GET", "/api/users/@me/", nil, &me)
+	if me.Name != "Ann" {
+		t.Errorf("the name is %q", me.Name)
+	}
+	s.api("PATCH", "/api/projects/1/", map[string]any{"timezone": "Asia/Tokyo"}, nil)
+	p.visit("account")
+	p.node("table", "Personal keys", "button", "Revoke reader")
+	title := "document.querySelector('[aria-label=\"Personal keys\"] time, [aria-label=Sessions] time').title"
+	if got := js[string](p, title); !strings.Contains(got, "GMT+9 (") {
+		t.Errorf("the time of a project in Tokyo is %q, want it and the viewer's", got)
+	}
 	p.click("region", "Look", "radio", "Dark")
 	if got := js[string](p, "document.documentElement.dataset.theme"); got != "dark" {
 		t.Errorf("the look is %q, want dark", got)

@@ -212,7 +212,7 @@ func TestDataPages_States(t *testing.T) {
 	p := key("feature_flag:read").open(t, "p/1")
 	for path, scope := range map[string]string{
 		"events": "query:read", "groups": "group:read", "cohorts": "cohort:read", "insights": "insight:read", "dashboards": "dashboard:read", "experiments": "experiment:read",
-		"insights/1": "insight:read", "dashboards/1": "dashboard:read", "cohorts/1": "cohort:read", "experiments/1": "experiment:read",
+		"warnings": "project:read", "errors": "error_tracking:read", "exports": "batch_export:read", "surveys": "survey:read", "early-access": "early_access_feature:read", "insights/1": "insight:read", "dashboards/1": "dashboard:read", "cohorts/1": "cohort:read", "experiments/1": "experiment:read",
 	} {
 		p.visit("p/1/" + path)
 		p.node("heading", "You may not see this.")

@@ -2,6 +2,8 @@
 import type { Child } from "./ui/dom";
 import type { Icon } from "./ui/icons";
 import { w } from "./words";
+import { wh } from "./words/health";
+import { wo } from "./words/organization";
 
 export type Params = Record<string, string>;
 export type Page = (params: Params) => Child;
@@ -31,6 +33,9 @@ export const routes: Route[] = [
   { path: "p/:project/flags", title: w.flags, page: () => import("./pages/flags/list"), nav: w.flags, icon: "flag", scope: "feature_flag:read" },
   { path: "p/:project/flags/new", title: w.newFlag, page: () => import("./pages/flag/new"), within: w.flags },
   { path: "p/:project/flags/:id", title: w.flag, page: () => import("./pages/flag/edit"), within: w.flags },
+  { path: "p/:project/flags/:id/exposures", title: w.tabs.exposures, page: () => import("./pages/flag/exposures"), within: w.flags },
+  { path: "p/:project/flags/:id/people", title: w.tabs.people, page: () => import("./pages/flag/people"), within: w.flags },
+  { path: "p/:project/flags/:id/schedule", title: w.tabs.schedule, page: () => import("./pages/flag/schedule"), within: w.flags },
   { path: "p/:project/flags/:id/history", title: w.tabs.history, page: () => import("./pages/flag/history"), within: w.flags },
   { path: "p/:project/flags/:id/code", title: w.code, page: () => import("./pages/flag/code"), within: w.flags },
   { path: "p/:project/why", title: w.why, page: () => import("./pages/why/why"), nav: w.why, icon: "why", scope: "feature_flag:read" },
@@ -45,6 +50,8 @@ export const routes: Route[] = [
   { path: "p/:project/cohorts/:id", title: w.cohorts, page: () => import("./pages/cohorts/cohort"), within: w.cohorts },
   { path: "p/:project/people", title: w.people, page: () => import("./pages/people/list"), nav: w.people, icon: "people", scope: "person:read" },
   { path: "p/:project/people/:uuid", title: w.person, page: () => import("./pages/people/timeline"), within: w.people },
+  { path: "p/:project/people/:uuid/flags", title: w.flags, page: () => import("./pages/people/flags"), within: w.people },
+  { path: "p/:project/people/:uuid/cohorts", title: w.cohorts, page: () => import("./pages/people/cohorts"), within: w.people },
   { path: "p/:project/people/:uuid/properties", title: w.person, page: () => import("./pages/people/properties"), within: w.people },
   { path: "p/:project/groups", title: w.groups, page: () => import("./pages/groups/list"), nav: w.groups, icon: "group", scope: "group:read" },
   { path: "p/:project/groups/:type/:key", title: w.groups, page: () => import("./pages/groups/group"), within: w.groups },
@@ -55,6 +62,30 @@ export const routes: Route[] = [
   { path: "p/:project/insights/:id", title: w.insights, page: () => import("./pages/insights/edit"), within: w.insights },
   { path: "p/:project/dashboards", title: w.dashboards, page: () => import("./pages/dashboards/list"), nav: w.dashboards, icon: "board", scope: "dashboard:read" },
   { path: "p/:project/dashboards/:id", title: w.dashboards, page: () => import("./pages/dashboards/dashboard"), within: w.dashboards },
+  { path: "p/:project/errors", title: w.errors, page: () => import("./pages/errors/list"), nav: w.errors, icon: "error", scope: "error_tracking:read" },
+  { path: "p/:project/errors/rules", title: w.errors, page: () => import("./pages/errors/rules"), within: w.errors },
+  { path: "p/:project/errors/:id", title: w.errors, page: () => import("./pages/errors/issue"), within: w.errors },
+  { path: "p/:project/surveys", title: w.surveys, page: () => import("./pages/surveys/list"), nav: w.surveys, icon: "survey", scope: "survey:read" },
+  { path: "p/:project/surveys/new", title: w.surveys, page: () => import("./pages/surveys/new"), within: w.surveys },
+  { path: "p/:project/surveys/:id", title: w.surveys, page: () => import("./pages/surveys/survey"), within: w.surveys },
+  { path: "p/:project/early-access", title: w.earlyAccess, page: () => import("./pages/earlyaccess/list"), nav: w.earlyAccess, icon: "early", scope: "early_access_feature:read" },
+  { path: "p/:project/early-access/new", title: w.earlyAccess, page: () => import("./pages/earlyaccess/new"), within: w.earlyAccess },
+  { path: "p/:project/early-access/:id", title: w.earlyAccess, page: () => import("./pages/earlyaccess/feature"), within: w.earlyAccess },
+  { path: "p/:project/exports", title: w.exports, page: () => import("./pages/exports/list"), nav: w.exports, icon: "export", scope: "batch_export:read" },
+  { path: "p/:project/exports/new", title: w.exports, page: () => import("./pages/exports/new"), within: w.exports },
+  { path: "p/:project/exports/:id", title: w.exports, page: () => import("./pages/exports/runs"), within: w.exports },
+  { path: "p/:project/exports/:id/backfills", title: w.exports, page: () => import("./pages/exports/backfills"), within: w.exports },
+  { path: "p/:project/exports/:id/settings", title: w.exports, page: () => import("./pages/exports/settings"), within: w.exports },
+  { path: "p/:project/approvals", title: w.approvals, page: () => import("./pages/approvals/list"), nav: w.approvals, icon: "approve", scope: "feature_flag:read" },
+  { path: "p/:project/approvals/:id", title: w.approvals, page: () => import("./pages/approvals/change"), within: w.approvals },
+  { path: "p/:project/warnings", title: w.warnings, page: () => import("./pages/warnings"), nav: w.warnings, icon: "bell", scope: "project:read" },
+  { path: "p/:project/settings", title: w.settings, page: () => import("./pages/settings/project"), nav: w.settings, icon: "gear", scope: "project:read" },
+  { path: "p/:project/activity", title: wo.activity, page: () => import("./pages/activity"), nav: wo.activity, icon: "clock", scope: "activity_log:read" },
+  { path: "organization/members", title: wo.members, page: () => import("./pages/organization/members"), nav: wo.members, icon: "people", scope: "organization_member:read" },
+  { path: "organization/domains", title: wo.domains, page: () => import("./pages/organization/domains"), nav: wo.domains, icon: "globe", scope: "organization:read" },
+  { path: "organization/usage", title: wo.usage, page: () => import("./pages/organization/usage"), nav: wo.usage, icon: "meter", scope: "organization:read" },
+  { path: "organization/settings", title: wo.settings, page: () => import("./pages/organization/settings") },
+  { path: "organization/health", title: wh.health, page: () => import("./pages/organization/health"), nav: wh.health, icon: "heart", scope: "organization:read" },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

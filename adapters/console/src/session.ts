@@ -7,6 +7,7 @@ export interface Project {
   id: number;
   name: string;
   level: number;
+  timezone: string;
 }
 
 export interface Session {

@@ -6,7 +6,9 @@ import { dialog } from "./ui/dialog";
 import { button, field, linkButton } from "./ui/parts";
 import { ApiError, asks, get, send, url } from "./api/client";
 import { loadSession, session } from "./session";
+import { askPasskey, havePasskeys } from "./passkeys";
 import { w } from "./words";
+import { wp } from "./words/passkeys";
 
 interface Methods {
   link: boolean;
@@ -40,11 +42,21 @@ export function ways(o: { submit: string; path: string; next: string; in: () => 
       key.focus();
     }
   };
+  const withPasskey = async () => {
+    fault.set(undefined);
+    try {
+      await send("POST", o.path, { passkey: await askPasskey() });
+      await o.in();
+    } catch (e) {
+      fault.set(e instanceof DOMException ? wp.notUsed : e instanceof ApiError && e.status === 401 ? wp.notKnown : String((e as Error).message));
+    }
+  };
   const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void withKey()) }, field(key, { label: w.personalKey, hint: w.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
   return [
     () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, w.needHTTPS) : null),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
     () => (methods()?.key === false ? null : form),
+    () => (methods()?.passkey && havePasskeys() ? button(wp.signIn, { kind: "wide", run: withPasskey }) : null),
     () => (methods()?.mail ? mail(o.next) : null),
     () => (methods()?.oidc ?? []).map((p) => linkButton(w.signInWith(p.name), url(`session/oidc/${encodeURIComponent(p.id)}/`, { next: o.next }), "wide")),
   ];

@@ -46,7 +46,15 @@ export function get<T>(path: string, query?: Query, cancel?: AbortSignal): Promi
   return ask<T>("GET", url(path, query), undefined, cancel);
 }
 
+/** What is asked with POST. */
+const asking = /\/(who|check|query|explain|preview|match|look|report)\/$/;
+let written = 0;
+
+/** When this tab last wrote something, in milliseconds. */
+export const lastWrite = (): number => written;
+
 export function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: unknown, cancel?: AbortSignal): Promise<T> {
+  if (!asking.test(path)) written = Date.now();
   return ask<T>(method, url(path), body, cancel);
 }
 

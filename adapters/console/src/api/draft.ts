@@ -81,7 +81,8 @@ export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "t
 export const emptyDraft = (): Draft => draftOf({ key: "", name: "", active: true, filters: { groups: [{ properties: [], rollout_percentage: 100 }] }, tags: [] });
 
 function condition(c: ConditionDraft, kind: Kind): Condition {
-  const out: Condition = { ...c.rest, properties: c.filters.map((f) => f.filter) };
+  const out: Condition = { ...c.rest };
+  if (c.filters.length || c.rest.properties) out.properties = c.filters.map((f) => f.filter);
   const given = c.rest.rollout_percentage;
   const share = c.rollout.trim() === "" ? 100 : Number(c.rollout);
   if (!(share === 100 && (given === undefined || given === null) && "rollout_percentage" in c.rest)) out.rollout_percentage = share;

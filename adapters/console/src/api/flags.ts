@@ -17,7 +17,7 @@ export interface Filter {
 }
 
 export interface Condition {
-  properties: Filter[];
+  properties?: Filter[];
   rollout_percentage?: number | null;
   variant?: string | null;
   [other: string]: unknown;
@@ -85,7 +85,7 @@ export function rolloutText(f: Row): string {
   const groups = f.filters?.groups ?? [];
   const n = f.conditions ?? groups.length;
   const variants = f.variants ?? f.filters?.multivariate?.variants.length ?? 0;
-  const open = groups.length === 1 && groups[0]!.properties.length === 0;
+  const open = groups.length === 1 && !groups[0]!.properties?.length;
   const conditions = open ? w.everybody : w.nConditions(n);
   if (variants) return `${count(variants, "variant")} · ${conditions}`;
   const shares = groups.map((g) => g.rollout_percentage ?? 100);

@@ -6,9 +6,12 @@ import { button, copyText, field, heading, shown } from "../ui/parts";
 import { time } from "../ui/time";
 import { answer, stale } from "../api/cache";
 import { ApiError, send } from "../api/client";
-import { session } from "../session";
 import { setTheme, theme, type Theme } from "../theme";
 import { w } from "../words";
+import { wk } from "../words/account";
+import { ownPasskeys } from "./ownpasskeys";
+import { ownProfile, timesIn } from "./ownprofile";
+import { chosenScopes, objects } from "./scopes";
 
 interface Key {
   id: string;
@@ -29,14 +32,14 @@ interface Login {
   current: boolean;
 }
 
-const readable = ["feature_flag", "person", "query", "cohort", "experiment", "insight", "dashboard", "activity_log", "project", "organization", "user", "survey", "early_access_feature"];
-const rights: [string, string, () => string[]][] = [
+const rights: [string, string, (chosen: string[]) => string[]][] = [
   ["all", w.everythingIMay, () => ["*"]],
-  ["read", w.readRights, () => readable.map((s) => `${s}:read`)],
+  ["read", w.readRights, () => objects.map((o) => `${o}:read`)],
+  ["chosen", wk.chosen, (chosen) => chosen],
 ];
 
 export default function account(): Child {
-  return [heading(w.account), h("p", { class: "meta gap" }, h("bdi", null, () => session()?.user.email ?? "")), look(), keys(), sessions()];
+  return [heading(w.account), ownProfile(), look(), keys(), sessions(), ownPasskeys()];
 }
 
 function look(): HTMLElement {
@@ -47,6 +50,7 @@ function look(): HTMLElement {
     { class: "card", "aria-label": w.look },
     h("h2", null, w.look),
     h("div", { role: "radiogroup", "aria-label": w.theme, class: "choices" }, one("light", w.light), one("dark", w.dark), one("system", w.system)),
+    timesIn(),
     h("label", { class: "check" }, letters, w.letterShortcuts),
   );
 }
@@ -81,15 +85,17 @@ function keys(): HTMLElement {
 async function make(): Promise<boolean> {
   const label = h("input", { type: "text", maxlength: 40, "data-first": "" });
   const right = signal("all");
+  const chosen = signal<string[]>([]);
   const fault = signal<string | undefined>(undefined);
   const one = ([id, text]: (typeof rights)[number]) => h("label", { class: "check" }, h("input", { type: "radio", name: "rights", checked: () => right() === id, onchange: () => right.set(id) }), text);
   const value = await dialog<string>({ title: w.newKey }, (d) => ({
-    content: [field(label, { label: w.label, fault }), h("div", { role: "radiogroup", "aria-label": w.rights, class: "stack" }, rights.map(one))],
+    content: [field(label, { label: w.label, fault }), h("div", { role: "radiogroup", "aria-label": w.rights, class: "stack" }, rights.map(one)), when(() => right() === "chosen", () => chosenScopes(chosen))],
     buttons: button(w.makeKey, {
       kind: "primary",
       run: async () => {
         try {
-          const scopes = rights.find(([id]) => id === right.peek())![2]();
+          const scopes = rights.find(([id]) => id === right.peek())![2](chosen.peek());
+          if (scopes.length === 0) return fault.set(wk.scopesWanted);
           d.close((await send<{ value: string }>("POST", "personal_api_keys/", { label: label.value.trim(), scopes, scoped_teams: [], scoped_organizations: [] })).value);
         } catch (e) {
           fault.set(e instanceof ApiError ? e.detail : String(e));

@@ -9,6 +9,8 @@ import { href } from "../router";
 import { there } from "../routes";
 import { inProject, project } from "../session";
 import { w } from "../words";
+import { live } from "./homelive";
+import { needs } from "./homeneeds";
 
 interface List {
   count: number;
@@ -41,6 +43,8 @@ export default function home(): Child {
       known() && !steps.every(([, is]) => is())
         ? h("section", { class: "card" }, h("h2", { id: "first-steps" }, w.firstSteps), h("ul", { class: "steps", "aria-labelledby": "first-steps" }, steps.map(step)))
         : null,
+    needs(),
+    live(),
     h("section", { class: "card" }, h("h2", null, w.changedLately), shown(flags, (data) => (data().results.length ? h("ul", { class: "rows" }, each(() => data().results, (f) => f.id, (f) => changed(f))) : h("p", { class: "meta" }, w.nothingChanged)))),
   ];
 }

@@ -23,7 +23,7 @@ export function filterText(f: Filter): string {
 }
 
 export function filtersText(c: Condition): string {
-  return c.properties.length ? c.properties.map(filterText).join(w.and) : w.everybody;
+  return c.properties?.length ? c.properties.map(filterText).join(w.and) : w.everybody;
 }
 
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);

@@ -31,7 +31,7 @@ export function effectOf(flag: number, body: () => object | null, delay = 0): HT
     const b = body();
     clearTimeout(timer);
     cancel?.abort();
-    if (!b) return got.set(null);
+    if (!b) return got.set(null), fault.set(""), busy.set(false);
     busy.set(true);
     timer = setTimeout(() => {
       const mine = (cancel = new AbortController());

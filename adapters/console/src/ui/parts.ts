@@ -15,10 +15,10 @@ export function heading(title: string | (() => string), ...actions: Child[]): HT
   return h("div", { class: "heading" }, h("h1", { tabindex: -1 }, h("bdi", null, text)), actions.length ? h("div", { class: "actions" }, actions) : null);
 }
 
-/** A button of a write: without its scope it is there, disabled, and says why. */
-export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
-  const { run, kind, icon: i, scope, disabled, submit, ...rest } = o;
-  const barred = () => (scope !== undefined && !may(scope) ? w.needs(scope) : null);
+/** A button of a write: without its scope, or barred, it is there, disabled, and says why. */
+export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; barred?: () => string | null; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
+  const { run, kind, icon: i, scope, barred: other, disabled, submit, ...rest } = o;
+  const barred = () => (scope !== undefined && !may(scope) ? w.needs(scope) : (other?.() ?? null));
   const why = newID();
   const busy = signal(false);
   const el = h(
@@ -103,7 +103,7 @@ export function empty(title: string, text: string, ...actions: Child[]): HTMLEle
 export function problem(what: string, fault: unknown, again?: () => void): HTMLElement {
   const e = fault instanceof ApiError ? fault : null;
   const text = e ? e.detail : String((fault as Error)?.message ?? fault);
-  if (e?.status === 403) return forbidden(text);
+  if (e?.status === 403 && what === w.failed) return forbidden(text); // of a write it says what was refused
   return h(
     "div",
     { role: "alert", class: "problem" },

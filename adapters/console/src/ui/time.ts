@@ -1,5 +1,6 @@
 // Times: relative up to a week, then the date; the full time with its zone is the title.
-import { h } from "./dom";
+import { h, signal } from "./dom";
+import { project, session } from "../session";
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 86_400],
@@ -7,13 +8,43 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
+type Format = Intl.DateTimeFormatOptions;
+const day: Format = { day: "numeric", month: "short", year: "numeric" };
+const full: Format = { dateStyle: "medium", timeStyle: "long" };
+
+/** Whose clock times are shown by; the project's unless somebody has chosen. */
+export type Times = "project" | "own" | "utc";
+const kept = "bunting.times";
+export const times = signal<Times>((["own", "utc"] as const).find((t) => t === localStorage.getItem(kept)) ?? "project");
+
+export function setTimes(t: Times): void {
+  localStorage.setItem(kept, t);
+  times.set(t);
+}
+
+const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The zone of the times that are shown. */
+function zone(): string {
+  if (times() === "own") return own;
+  const at = project() || session()?.project;
+  return (times() === "project" && session()?.projects.find((p) => p.id === at)?.timezone) || "UTC";
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A time in the zone of the times that are shown, or another one. */
+export function clock(at: string | number, how: Format, where = zone()): string {
+  const key = where + JSON.stringify(how);
+  let f = formats.get(key);
+  if (!f) formats.set(key, (f = new Intl.DateTimeFormat("en-GB", { ...how, timeZone: where })));
+  return f.format(new Date(at));
+}
 
 /** "2 h ago", "3 Jan 2026". */
 export function ago(iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
-  if (Math.abs(seconds) > 7 * 86_400) return day.format(new Date(iso));
+  if (Math.abs(seconds) > 7 * 86_400) return clock(iso, day);
   for (const [unit, size] of units) {
     if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
   }
@@ -21,9 +52,15 @@ export function ago(iso: string): string {
 }
 
 export function time(iso: string | null | undefined): HTMLElement | null {
-  return iso ? h("time", { datetime: iso, title: full.format(new Date(iso)) }, ago(iso)) : null;
+  return iso ? h("time", { datetime: iso, title: hint(iso) }, ago(iso)) : null;
+}
+
+/** The full time, and that on the viewer's own clock where it is another one. */
+function hint(iso: string): string {
+  const [shown, mine] = [clock(iso, full), clock(iso, full, own)];
+  return shown === mine ? shown : `${shown} (${mine})`;
 }
 
 export function fullTime(iso: string): string {
-  return full.format(new Date(iso));
+  return clock(iso, full);
 }

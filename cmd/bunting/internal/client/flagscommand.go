@@ -44,6 +44,12 @@ Manages the feature flags of a server.
   bunting flags calls KEY [--from -7d] [--interval day|hour|minute]
                         [--count calls|people|evaluations]
                                     how often the flag was asked for, by value
+  bunting flags pin KEY VALUE (--distinct-id ID | --person UUID |
+                        --group TYPE=KEY) [--note TEXT] [--until TIME]
+                                    what somebody gets, whatever the flag says:
+                                    true, false or a variant
+  bunting flags pins KEY            who has a value pinned
+  bunting flags unpin KEY PIN
 
   --rollout N       percentage of the first condition
   --variants LIST   keys with their shares in percent, 100 together
@@ -63,6 +69,8 @@ Manages the feature flags of a server.
   --flag-version N  decide with an earlier version
   --from TIME       since when, such as -7d (default), -1h or 2026-01-31
   --interval EACH   what one row counts: day (default), hour or minute
+  --note TEXT       why the value is pinned
+  --until TIME      when a pin ends, such as 48h or 2026-01-31; never without it
   --count WHAT      calls that SDKs tell of (default), people who made them, or
                     evaluations by the server
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
@@ -119,6 +127,9 @@ var flagActions = []action{
 	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
 	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
 	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlag},
+	{name: "pins", project: reads, args: []string{"KEY"}, run: listPins},
+	{name: "pin", project: writes, args: []string{"KEY", "VALUE"}, options: pinFlag},
+	{name: "unpin", project: writes, args: []string{"KEY", "PIN"}, run: unpinFlag},
 	{name: "calls", project: reads, args: []string{"KEY"}, options: callsOfFlag},
 }
 

@@ -5,6 +5,7 @@ import { field, select } from "../../ui/parts";
 import { newFilter, type ConditionDraft, type Draft } from "../../api/draft";
 import { filtersText } from "../../ui/diff";
 import { w } from "../../words";
+import { faultsIn, type Places } from "./faults";
 import { filterRow } from "./filter";
 
 export interface ConditionActions {
@@ -14,9 +15,11 @@ export interface ConditionActions {
   remove(id: number): void;
 }
 
-export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, act: ConditionActions, locked: () => boolean): HTMLElement {
+export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, act: ConditionActions, locked: () => boolean, places: () => Places): HTMLElement {
   const id = item.peek().id;
   const n = computed(() => draft().conditions.findIndex((c) => c.id === id) + 1);
+  const place = (rest = "") => `filters.groups.${n() - 1}${rest}`;
+  const fault = (rest: string) => ({ fault: () => faultsIn(places(), place(rest))[0] });
   const last = () => n() === draft().conditions.length;
   const put = (change: Partial<ConditionDraft>) => act.change(id, change);
   const summary = () => `${filtersText({ properties: item().filters.map((f) => f.filter) })} · ${item().rollout || "100"} %`;
@@ -33,13 +36,16 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
       "div",
       { class: "condition-body" },
       when(blocked, () => h("p", { class: "warning" }, w.unreachable)),
-      each(() => item().filters, (f) => f.id, (f) => filterRow(f, () => item().filters.findIndex((x) => x.id === f().id) + 1, filters, locked)),
+      each(() => item().filters, (f) => f.id, (f) => {
+        const at = () => item().filters.findIndex((x) => x.id === f().id);
+        return filterRow(f, () => at() + 1, filters, locked, true, () => faultsIn(places(), place(`.properties.${at()}`)));
+      }),
       h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ filters: [...item.peek().filters, newFilter()] }) }, icon("plus"), w.addFilter)),
       h(
         "div",
         { class: "pair" },
-        h("div", { class: "share-row" }, field(share, { label: w.rolloutPercentage }), h("span", { class: "meta" }, "%")),
-        when(() => draft().kind === "variants", () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant })),
+        h("div", { class: "share-row" }, field(share, { label: w.rolloutPercentage, ...fault(".rollout_percentage") }), h("span", { class: "meta" }, "%")),
+        when(() => draft().kind === "variants", () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant, ...fault(".variant") })),
       ),
     );
   return h(
@@ -57,5 +63,6 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
       tool(w.removeCondition, "close", () => act.remove(id)),
     ),
     when(() => item().open, body),
+    when(() => !item().open, () => h("div", null, () => faultsIn(places(), place()).map((text) => h("p", { class: "fault" }, text)))),
   );
 }

@@ -3,13 +3,16 @@ import { computed, effect, h, signal, when, type Child, type Signal } from "../.
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
 import { drop, keep, kept } from "../../ui/kept";
-import { button, problem } from "../../ui/parts";
+import { button, problem, shown } from "../../ui/parts";
 import { changes } from "../../ui/diff";
+import type { ChangeRequest } from "../../api/approvals";
+import { answer } from "../../api/cache";
 import { ApiError } from "../../api/client";
 import { bodyOf, canonical, changedOf, draftOf, type Draft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
+import { go, guard, param } from "../../router";
 import type { Params } from "../../routes";
-import { may } from "../../session";
+import { inProject, may, project } from "../../session";
 import { w } from "../../words";
 import { flagPage } from "./frame";
 import { check, rules } from "./rules";
@@ -23,30 +26,39 @@ export function toFault(e: unknown, faults: Signal<Record<string, string>>, othe
 }
 
 export default function edit(params: Params): Child {
-  return flagPage(params, "", (flag) => form(flag as Signal<Flag>));
+  const change = Number(param("change"));
+  return flagPage(params, "", (flag) => {
+    if (!change) return form(flag as Signal<Flag>);
+    const asked = answer<ChangeRequest>(() => ({ path: inProject(`change_requests/${change}/`) }));
+    return shown(asked, () => form(flag as Signal<Flag>, asked.data.peek()));
+  });
 }
 
-function form(flag: Signal<Flag>): Child {
-  const record = `flag:${flag.peek().id}`;
+/** The form of a flag, or of the change of it that somebody has asked for. */
+function form(flag: Signal<Flag>, asked?: ChangeRequest): Child {
+  const record = `flag:${flag.peek().id}${asked ? `:${asked.id}` : ""}`;
   const restored = kept<Draft>(record);
-  const draft = signal<Draft>(restored ?? draftOf(flag.peek()));
+  const draft = signal<Draft>(restored ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const reason = () => (!may("feature_flag:write") ? w.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : w.readOnlyText);
   const locked = () => reason() !== "";
-  const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active });
+  const outside = ["active", "archived", "deleted"]; // what a request may change and this form has not
+  const beside = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => outside.includes(k))));
+  const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active, ...beside() });
   const patch = computed(() => canonical(changedOf(flag(), body())));
   const dirty = () => patch() !== "{}";
   const count = () => changes(flag(), { ...flag(), ...body() }).length || 1;
   if (restored && dirty()) announce(w.draftRestored);
   keep(record, draft, dirty);
   guarded(dirty);
-  let version = flag.peek().version;
+  let base = flag.peek(); // what the form began with
   effect(() => {
     const f = flag();
-    if (f.version === version) return;
-    version = f.version;
-    if (!dirty()) draft.set(draftOf(f));
+    const untouched = canonical(changedOf(base, { ...bodyOf(draft.peek(), base.filters), active: base.active })) === "{}";
+    const newer = f.version !== base.version;
+    base = f;
+    if (newer && untouched) draft.set(draftOf(f));
   });
   const run = async () => {
     if (!dirty()) return announce(w.noChanges);
@@ -54,12 +66,15 @@ function form(flag: Signal<Flag>): Child {
     faults.set(check(draft.peek()));
     if (Object.keys(faults.peek()).length) return toFault(new ApiError(400, "invalid", "", null, ""), faults, signal<unknown>(undefined));
     try {
-      const got = await save(flag.peek(), body());
+      const got = await save(flag.peek(), body(), asked?.id);
       if (!got) return;
       drop(record);
-      version = got.version;
+      beside.set({});
       flag.set({ ...flag.peek(), ...got });
       draft.set(draftOf(got));
+      if (!asked) return;
+      guard.leave = null; // nothing is lost
+      await go(`p/${project.peek()}/approvals/${asked.id}`);
     } catch (e) {
       toFault(e, faults, other);
     }

@@ -2,7 +2,8 @@
 import { computed, each, h, when, type Signal } from "../../ui/dom";
 import { combobox, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
-import { select } from "../../ui/parts";
+import { dialog } from "../../ui/dialog";
+import { button, field, select } from "../../ui/parts";
 import { get } from "../../api/client";
 import { texts, type FilterDraft } from "../../api/draft";
 import type { Filter } from "../../api/flags";
@@ -14,6 +15,7 @@ type List<T> = { results: T[] };
 /** Operators whose filter has several values, and those with none. */
 const several = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
 const none = new Set(["is_set", "is_not_set"]);
+const listed = 20; // values that are shown one by one; more are edited as a list
 
 async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
   const list = await get<List<{ name: string; property_type: string | null }>>(inProject("property_definitions/"), { type, search: typed, limit: 20 });
@@ -43,15 +45,26 @@ function operatorsOf(f: Filter): (readonly [string, string])[] {
   return f.operator && !operators[f.operator] ? [...all, [f.operator, f.operator]] : all;
 }
 
+/** Many values at once, one a line; undefined when it was cancelled. */
+async function editList(now: string[]): Promise<string[] | undefined> {
+  const text: HTMLTextAreaElement = h("textarea", { rows: 16, class: "code", spellcheck: "false", value: now.join("\n") });
+  const done = await dialog<boolean>({ title: w.editList }, (d) => ({
+    content: field(text, { label: w.valuesByLine }),
+    buttons: h("button", { type: "button", class: "button primary", onclick: () => d.close(true) }, w.doneButton),
+  }));
+  return done ? [...new Set(text.value.split("\n").map((v) => v.trim()).filter(Boolean))] : undefined;
+}
+
 export interface FilterActions {
   change(id: number, filter: Filter): void;
   remove(id: number): void;
 }
 
-/** In cohorts no filter asks for a flag. */
-export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, flags = true): HTMLElement {
+/** In cohorts no filter asks for a flag. Faults are told of a filter that is finished. */
+export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, flags = true, faults: () => string[] = () => []): HTMLElement {
   const f = () => item().filter;
   const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });
+  const finished = () => f().key !== "" && (f().type !== "cohort" || f().value !== undefined);
   const shownKey = () => (f().type === "cohort" ? w.inCohort : f().type === "flag" ? w.anotherFlag : f().key === "distinct_id" ? w.distinctID : f().key);
   const property = (v: string) => {
     if (v === "@cohort") return put({ type: "cohort", key: "id", operator: "in", value: undefined });
@@ -71,6 +84,11 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
   };
   const chips = computed(() => (several.has(f().operator ?? "exact") || f().type === "cohort") && f().type !== "flag");
   const drop = (v: string) => put({ value: Array.isArray(item.peek().filter.value) ? (item.peek().filter.value as unknown[]).filter((x) => texts(x)[0] !== v) : undefined });
+  const all = () => (chips() ? texts(f().value) : []);
+  const edit = async () => {
+    const value = await editList(all());
+    if (value) put({ value });
+  };
   const one = (many: boolean) =>
     combobox({ label: w.value, value: () => (many ? "" : (texts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: w.value, disabled: locked });
   return h(
@@ -82,10 +100,12 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
     h(
       "div",
       { class: "values" },
-      each(() => (chips() ? texts(f().value) : []), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => w.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
+      each(() => all().slice(0, listed), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => w.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
+      when(() => all().length > listed, () => [h("span", { class: "meta" }, () => w.moreValues(all().length - listed)), button(w.editList, { kind: "small", disabled: locked, run: edit })]),
       when(() => !none.has(f().operator ?? "") && chips(), () => one(true)),
       when(() => !none.has(f().operator ?? "") && !chips(), () => one(false)),
     ),
     h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeFilter, title: w.removeFilter, disabled: locked, onclick: () => act.remove(item.peek().id) }, icon("close")),
+    () => (finished() ? faults().map((text) => h("p", { class: "fault" }, text)) : null),
   );
 }

@@ -3,20 +3,26 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { icon, shape } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { bars, copyText, heading, problem } from "../../ui/parts";
+import { bars, button, copyText, heading, problem } from "../../ui/parts";
 import { time } from "../../ui/time";
 import { toggle } from "../../ui/toggle";
 import { get } from "../../api/client";
 import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
-import { go, href } from "../../router";
+import { go, guard, href } from "../../router";
 import { there, type Params } from "../../routes";
 import { inProject, may, project } from "../../session";
 import { w } from "../../words";
+import { onChange } from "../../changes";
+import { dialog } from "../../ui/dialog";
+import { changes, changesTable } from "../../ui/diff";
 import { change, refused } from "../flags/actions";
 
 const tabs: [string, string][] = [
   ["", w.tabs.rules],
+  ["exposures", w.tabs.exposures],
+  ["people", w.tabs.people],
   ["history", w.tabs.history],
+  ["schedule", w.tabs.schedule],
   ["code", w.tabs.code],
 ];
 
@@ -33,14 +39,29 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
     }
   };
   void load();
+  // While a form has changes of its own, those of others only say that they are there.
+  const theirs = signal<Flag | undefined>(undefined);
+  onChange("FeatureFlag", (c) => {
+    const now = flag.peek();
+    if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;
+    if (guard.leave) return void get<Flag>(inProject(`feature_flags/${params.id}/`)).then(theirs.set, () => undefined);
+    void load().then(() => announce(w.savedBy(c.user ?? w.theServer, flag.peek()?.version ?? 0)));
+  });
   const at = `p/${project.peek()}/flags/${params.id}`;
   return [
     heading(() => flag()?.key ?? "…", when(flag, () => tools(flag as Signal<Flag>))),
     h("nav", { "aria-label": w.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    () => (theirs() && theirs()!.version > (flag()?.version ?? 0) ? strip(flag as Signal<Flag>, theirs()!) : null),
     when(() => !flag() && !fault(), () => bars(8)),
     when(flag, () => show(flag, load)),
   ];
+}
+
+/** Somebody else has saved meanwhile. */
+function strip(flag: Signal<Flag>, theirs: Flag): HTMLElement {
+  const show = () => dialog<void>({ title: w.theirChanges, wide: true, cancel: w.close }, () => ({ content: changesTable(changes(flag.peek(), theirs)), buttons: null }));
+  return h("div", { class: "read-only", role: "status" }, w.savedBy(theirs.last_modified_by?.email ?? w.theServer, theirs.version), " ", button(w.showChanges, { kind: "small", run: show }));
 }
 
 function tools(flag: Signal<Flag>): Child {

@@ -6,13 +6,16 @@ import { changes, changesTable } from "../../ui/diff";
 import { effectOf } from "../../ui/effect";
 import { button, field, problem, shown } from "../../ui/parts";
 import { time } from "../../ui/time";
+import { mustAsk, request } from "../../api/approvals";
 import { answer, stale } from "../../api/cache";
 import { send } from "../../api/client";
+import { changedOf } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
 import { w } from "../../words";
+import { wa } from "../../words/approvals";
 import { refused } from "../flags/actions";
 import { flagPage } from "./frame";
 
@@ -80,11 +83,14 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
 
 /** Asks, with what changes from now to then and for whom. */
 async function restore(flag: Flag, v: Version): Promise<Flag | undefined> {
+  const patch = changedOf(flag, { key: v.key, name: v.name, filters: v.filters, active: v.active, deleted: v.deleted, tags: v.tags });
+  const asked = await mustAsk(flag, patch);
   const note = h("textarea", { rows: 2, maxlength: 500 });
   const said = await dialog<string>({ title: w.restoreAsk(v.version), wide: true }, (d) => ({
     content: [changesTable(changes(flag, v)), effectOf(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: w.note, hint: w.noteHint })],
-    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, w.restore),
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, asked ? wa.request : w.restore),
   }));
   if (said === undefined) return undefined;
+  if (asked) return void (await request(flag, patch, w.restoreN(v.version), said));
   return send<Flag>("POST", inProject(`feature_flags/${flag.id}/restore/`), { version: v.version, ...(said ? { change_note: said } : {}) });
 }

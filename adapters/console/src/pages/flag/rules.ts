@@ -5,12 +5,13 @@ import { effectOf } from "../../ui/effect";
 import { button, field, select } from "../../ui/parts";
 import { answer } from "../../api/cache";
 import { get } from "../../api/client";
-import { bodyOf, canonical, copyCondition, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
+import { bodyOf, canonical, changedOf, copyCondition, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { conditionCard } from "./condition";
+import { checked, faultsIn, otherFaults, type Places } from "./faults";
 
 export interface Form {
   draft: Signal<Draft>;
@@ -46,6 +47,8 @@ export function check(d: Draft): Record<string, string> {
 
 export function rules(form: Form): HTMLElement {
   const { draft, faults, locked } = form;
+  const places = checked(savedBody(form));
+  const wrong = (name: string) => ({ fault: () => faults()[name] ?? (name !== "key" || draft().key.trim() ? faultsIn(places(), name)[0] : undefined) });
   const put = (change: Partial<Draft>) => draft.update((d) => ({ ...d, ...change }));
   const text = (name: "key" | "name" | "tags", props: Record<string, string | boolean> = {}) => {
     const el: HTMLInputElement = h("input", { type: "text", value: () => draft()[name], disabled: locked, autocomplete: "off", oninput: () => put({ [name]: el.value }), ...props });
@@ -59,19 +62,33 @@ export function rules(form: Form): HTMLElement {
     h(
       "div",
       { class: "form" },
-      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: w.key, fault: () => faults().key }),
-      field(text("name"), { label: w.description }),
+      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: w.key, ...wrong("key") }),
+      field(text("name"), { label: w.description, ...wrong("name") }),
       isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": w.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), w.enabledPlain) : null,
       kinds(draft, put, locked),
       field(select(() => draft().about, () => [["", w.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: w.about }),
-      when(() => draft().kind === "variants", () => variants(form, put)),
-      conditions(form, put),
-      when(() => draft().kind !== "variants", () => payload(form, put)),
-      field(text("tags"), { label: w.tags, hint: w.tagsHint }),
+      when(() => draft().kind === "variants", () => variants(form, put, places)),
+      conditions(form, put, places),
+      when(() => draft().kind !== "variants", () => payload(form, put, places)),
+      field(text("tags"), { label: w.tags, hint: w.tagsHint, ...wrong("tags") }),
       more(form, put),
+      () => otherFaults(places()),
     ),
     h("aside", { class: "side", "aria-label": w.effect }, effectOf(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
   );
+}
+
+/** What would be saved; null while nothing differs. */
+function savedBody(form: Form): () => object | null {
+  const clean = JSON.stringify(bodyOf(form.draft.peek()));
+  const text = computed(() => {
+    const f = form.flag();
+    const body = bodyOf(form.draft(), f?.filters);
+    if (!f) return JSON.stringify(body) === clean ? "" : JSON.stringify(body);
+    const patch = changedOf(f, { ...body, active: f.active });
+    return Object.keys(patch).length ? JSON.stringify({ id: f.id, ...patch }) : "";
+  });
+  return () => (text() ? (JSON.parse(text()) as object) : null);
 }
 
 /** What N6 is asked: null while nothing that matters differs. */
@@ -94,7 +111,7 @@ function kinds(draft: Signal<Draft>, put: (c: Partial<Draft>) => void, locked: (
   return h("div", { role: "radiogroup", "aria-label": w.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, w.kind), h("div", { class: "choices" }, one("boolean", w.onOrOff), one("variants", w.variants), one("config", w.remoteConfig)));
 }
 
-function conditions(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
   const { draft, locked } = form;
   const list = () => draft.peek().conditions;
   const at = (id: number) => list().findIndex((c) => c.id === id);
@@ -114,12 +131,12 @@ function conditions(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
     { class: "field" },
     h("div", { class: "between" }, h("h2", null, w.conditions), when(() => draft().conditions.some((c) => !c.open), () => button(w.expandAll, { kind: "quiet small", run: () => put({ conditions: list().map((c) => ({ ...c, open: true })) }) }))),
     h("p", { class: "hint" }, w.conditionsText),
-    h("div", { class: "conditions" }, each(() => draft().conditions, (c) => c.id, (c) => conditionCard(c, draft, act, locked))),
+    h("div", { class: "conditions" }, each(() => draft().conditions, (c) => c.id, (c) => conditionCard(c, draft, act, locked, places))),
     h("div", null, h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ conditions: [...list(), newCondition()] }) }, icon("plus"), w.addCondition)),
   );
 }
 
-function variants(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
   const { draft, locked } = form;
   const list = () => draft.peek().variants;
   const change = (id: number, c: Partial<VariantDraft>) => put({ variants: list().map((v) => (v.id === id ? { ...v, ...c } : v)) });
@@ -130,15 +147,17 @@ function variants(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
   };
   const row = (v: Signal<VariantDraft>) => {
     const id = v.peek().id;
+    const n = () => draft().variants.findIndex((x) => x.id === id);
+    const fault = (member: string) => ({ fault: () => faultsIn(places(), `filters.multivariate.variants.${n()}.${member}`)[0] });
     const key: HTMLInputElement = h("input", { type: "text", class: "code", value: () => v().key, disabled: locked, oninput: () => change(id, { key: key.value }) });
     const share: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value: () => v().share, disabled: locked, oninput: () => change(id, { share: share.value }) });
     const text: HTMLInputElement = h("input", { type: "text", class: "code", value: () => v().payload, disabled: locked, oninput: () => change(id, { payload: text.value }) });
     return h(
       "div",
-      { role: "group", class: "variant", "aria-label": () => w.variantN(draft().variants.findIndex((x) => x.id === id) + 1) },
-      field(key, { label: w.variantKey }),
-      field(share, { label: w.share }),
-      field(text, { label: w.payload, fault: () => jsonFault(v().payload) || undefined }),
+      { role: "group", class: "variant", "aria-label": () => w.variantN(n() + 1) },
+      field(key, { label: w.variantKey, ...fault("key") }),
+      field(share, { label: w.share, ...fault("rollout_percentage") }),
+      field(text, { label: w.payload, fault: () => jsonFault(v().payload) || faultsIn(places(), `filters.payloads.${v().key.trim()}`)[0] }),
       h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeVariant, title: w.removeVariant, disabled: locked, onclick: () => put({ variants: list().filter((x) => x.id !== id) }) }, icon("close")),
     );
   };
@@ -152,10 +171,10 @@ function variants(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
   );
 }
 
-function payload(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+function payload(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
   const el: HTMLTextAreaElement = h("textarea", { rows: 3, class: "code", spellcheck: "false", value: () => form.draft().payload, disabled: form.locked, oninput: () => put({ payload: el.value }) });
   const fault = computed(() => jsonFault(form.draft().payload));
-  return field(el, { label: w.payload, hint: () => (form.draft().payload.trim() && !fault() ? w.validJSON : ""), fault: () => fault() || undefined });
+  return field(el, { label: w.payload, hint: () => (form.draft().payload.trim() && !fault() ? w.validJSON : ""), fault: () => fault() || faultsIn(places(), "filters.payloads")[0] });
 }
 
 function more(form: Form, put: (c: Partial<Draft>) => void): Child {

@@ -8,32 +8,48 @@ import { field } from "../../ui/parts";
 import { ago } from "../../ui/time";
 import { ApiError, get, send } from "../../api/client";
 import { stale } from "../../api/cache";
+import { mustAsk, request } from "../../api/approvals";
 import { canonical, changedOf } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { inProject } from "../../session";
 import { w } from "../../words";
+import { wa } from "../../words/approvals";
 
 const path = (id: number) => inProject(`feature_flags/${id}/`);
 
 /** The note of a version, undefined when the person goes on editing. */
-function review(flag: Flag, body: Partial<Flag>): Promise<string | undefined> {
+function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string | undefined> {
   const note = h("textarea", { rows: 2, maxlength: 500 });
   return dialog<string>({ title: w.reviewChanges, wide: true, cancel: w.keepEditing }, (d) => ({
     content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: w.note, hint: w.noteHint })],
-    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, w.saveChanges),
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, action),
   }));
 }
 
-/** Saves; gives the flag as it is then, undefined when nothing was saved. */
-export async function save(flag: Flag, body: Partial<Flag>): Promise<Flag | undefined> {
+/** Saves, or asks for it where others have to approve it or a request is edited; gives the flag as it is then, undefined when nothing was done. */
+export async function save(flag: Flag, body: Partial<Flag>, change?: number): Promise<Flag | undefined> {
   const patch = changedOf(flag, body);
   if (!Object.keys(patch).length) {
     announce(w.noChanges);
     return undefined;
   }
-  const note = await review(flag, patch);
+  if (change !== undefined || (await mustAsk(flag, patch))) return ask(flag, patch, change);
+  const note = await review(flag, patch, w.saveChanges);
   if (note === undefined) return undefined;
-  return write(flag, patch, note);
+  try {
+    return await write(flag, patch, note);
+  } catch (e) {
+    if (!(e instanceof ApiError) || e.code !== "approval_required") throw e;
+    return ask(flag, patch); // what a project asks for is not told to everybody
+  }
+}
+
+async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<Flag | undefined> {
+  const note = await review(flag, patch, wa.request);
+  if (note === undefined) return undefined;
+  const what = changes(flag, { ...flag, ...patch }).map((c) => c.what);
+  await request(flag, patch, what.join(", "), note, change);
+  return flag;
 }
 
 async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {

@@ -3,11 +3,13 @@ import { h } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { field } from "../../ui/parts";
+import { mustAsk, request } from "../../api/approvals";
 import { ApiError, send } from "../../api/client";
 import { stale } from "../../api/cache";
 import type { Row } from "../../api/flags";
 import { inProject } from "../../session";
 import { w } from "../../words";
+import { wa } from "../../words/approvals";
 import { effectOf } from "../../ui/effect";
 
 export const ask = (title: string, text: string, action: string) => confirm(title, text, action);
@@ -25,32 +27,42 @@ export const change = {
   /** Switches after a dialog that says who changes; undefined when it was cancelled. */
   async active(f: Row): Promise<Row | undefined> {
     const on = !f.active;
+    const asked = await mustAsk(f, { active: on });
     const yes = await dialog<boolean>({ title: on ? w.switchOnAsk(f.key) : w.switchOffAsk(f.key) }, (d) => ({
       content: [h("p", null, on ? w.switchOnText : w.switchOffText), effectOf(f.id, () => ({ active: on }))],
-      buttons: h("button", { type: "button", class: on ? "button primary" : "button danger", "data-first": "", onclick: () => d.close(true) }, on ? w.switchOn : w.switchOff),
+      buttons: h("button", { type: "button", class: on ? "button primary" : "button danger", "data-first": "", onclick: () => d.close(true) }, asked ? wa.request : on ? w.switchOn : w.switchOff),
     }));
     if (!yes) return undefined;
+    if (asked) return void (await request(f, { active: on }, on ? w.switchOn : w.switchOff, ""));
     const got = await patch(f, { active: on });
     announce(on ? w.switchedOn(f.key) : w.switchedOff(f.key));
     return got;
   },
 
   async archived(f: Row): Promise<Row | undefined> {
-    if (!f.archived && !(await ask(w.archiveAsk(f.key), w.archiveText, w.archive))) return undefined;
-    const got = await patch(f, f.archived ? { archived: false } : { archived: true, active: false });
+    const body = f.archived ? { archived: false } : { archived: true, active: false };
+    const asked = await mustAsk(f, body);
+    if ((!f.archived || asked) && !(await ask(f.archived ? w.unarchiveAsk(f.key) : w.archiveAsk(f.key), f.archived ? w.unarchiveText : w.archiveText, asked ? wa.request : w.archive))) return undefined;
+    if (asked) return void (await request(f, body, f.archived ? w.unarchive : w.archive, ""));
+    const got = await patch(f, body);
     announce(f.archived ? w.saved : w.archivedOne(f.key));
     return got;
   },
 
   /** Deletes; for ten seconds it can be undone. */
   async deleted(f: Row, undone: () => void): Promise<boolean> {
-    if (!(await ask(w.deleteAsk(f.key), w.deleteText, w.delete))) return false;
+    const asked = await mustAsk(f, { deleted: true });
+    if (!(await ask(w.deleteAsk(f.key), w.deleteText, asked ? wa.request : w.delete))) return false;
+    if (asked) {
+      await request(f, { deleted: true }, w.delete, "");
+      return false;
+    }
     await patch(f, { deleted: true });
     announce(w.deleted(f.key), { label: w.undo, run: () => void patch(f, { deleted: false }).then(undone, refused) });
     return true;
   },
 
-  async tags(flags: readonly Row[], all: (ask: () => Promise<unknown>, patch: (f: Row) => object) => Promise<void>): Promise<void> {
+  async tags(flags: readonly Row[], all: (ask: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
     const input = h("input", { type: "text", "data-first": "" });
     let tag = "";
     const asked = () =>
@@ -58,6 +70,6 @@ export const change = {
         content: field(input, { label: w.tag, hint: flags.map((f) => f.key).join(", ") }),
         buttons: h("button", { type: "button", class: "button primary", onclick: () => ((tag = input.value.trim()), d.close(tag !== "")) }, w.addTag),
       }));
-    await all(asked, (f) => ({ tags: [...new Set([...f.tags, tag])] }));
+    await all(asked, () => ({ add_tags: [tag] }));
   },
 };

@@ -1,29 +1,26 @@
 // The list of flags: search, filters, order, switches, and what is done to several.
-import { computed, effect, h, onEnd, signal, type Child } from "../../ui/dom";
+import { computed, effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { button, empty, heading, problem, bars, select } from "../../ui/parts";
 import { icon } from "../../ui/icons";
 import { rows } from "../../ui/rows";
 import { stale } from "../../api/cache";
-import { ApiError, get, send } from "../../api/client";
+import { ApiError, send } from "../../api/client";
+import { onChange } from "../../changes";
 import type { Row } from "../../api/flags";
 import { go, param, setParams } from "../../router";
-import { inProject, project, session } from "../../session";
+import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { ask, change } from "./actions";
+import { loadFlags } from "./load";
 import { flagRow } from "./row";
 
-interface List {
-  count: number;
-  results: Row[];
-}
-
-const size = 200;
+const atOnce = 200; // flags that one request changes
 
 /** Columns that the list can be ordered by, by what the API calls them. */
 const columns: [string, string | null, string][] = [
   [w.key, "key", "key"],
-  [w.status, "active", ""],
+  [w.status, "status", ""],
   [w.rollout, null, ""],
   [w.calls7, null, "number"],
   [w.changed, "updated_at", ""],
@@ -32,72 +29,30 @@ const columns: [string, string | null, string][] = [
 
 const filterNames = ["search", "status", "type", "tag", "mine"];
 
-/** What the page's query asks of the API. */
-function asked(): Record<string, string> {
-  const status = param("status");
-  const out: Record<string, string> = { search: param("search"), order: param("sort") || "key" };
-  if (status === "archived") out.archived = "true";
-  if (status === "on") out.active = "true";
-  if (status === "off") out.active = "false";
-  if (status === "stale") out.active = "STALE";
-  if (param("type")) out.type = param("type");
-  if (param("tag")) out.tags = JSON.stringify([param("tag")]);
-  if (param("mine")) out.created_by_id = String(session.peek()?.user.id);
-  return out;
-}
-
 export default function flagsPage(): Child {
-  const list = signal<Row[]>([]);
-  const total = signal<number | null>(null);
-  const error = signal<unknown>(undefined);
-  const again = signal(0);
+  const loaded = loadFlags();
+  const { list, shown, total, error, calls, typed, reload } = loaded;
   const chosen = signal<ReadonlySet<number>>(new Set());
-  const calls = signal<ReadonlyMap<number, { calls: number; days: number[] }>>(new Map());
-  let cancel: AbortController | undefined;
-  onEnd(() => cancel?.abort());
-
-  const load = async (query: Record<string, string>) => {
-    cancel?.abort();
-    const mine = (cancel = new AbortController());
-    let all: Row[] = [];
-    try {
-      do {
-        const page = await get<List>(inProject("feature_flags/"), { ...query, limit: size, offset: all.length }, mine.signal);
-        all = [...all, ...page.results];
-        total.set(page.count);
-        list.set(all);
-        error.set(undefined);
-        if (!page.results.length) break;
-      } while (all.length < total.peek()! && !mine.signal.aborted);
-    } catch (e) {
-      if (mine.signal.aborted) return;
-      error.set(e);
-    }
-  };
-  const query = computed(() => JSON.stringify(asked()));
-  effect(() => {
-    again();
-    project();
-    void load(JSON.parse(query()) as Record<string, string>);
-  });
-  const reload = () => {
-    stale("feature_flags");
-    again.update((n) => n + 1);
-  };
-  const filtered = () => filterNames.some((n) => param(n));
+  let soon = 0;
+  onChange("FeatureFlag", () => (clearTimeout(soon), (soon = setTimeout(reload, 500))));
+  onEnd(() => clearTimeout(soon));
+  const filtered = () => typed() !== "" || filterNames.some((n) => param(n));
+  const clear = () => (typed.set(""), setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))));
   const put = (f: Row) => {
     stale("feature_flags");
     list.update((all) => all.map((x) => (x.id === f.id ? { ...x, ...f } : x)));
   };
-  const actions = { put, drop: (f: Row) => (list.update((all) => all.filter((x) => x.id !== f.id)), total.update((n) => (n ?? 1) - 1), stale("feature_flags")), reload };
+  const actions = { put, drop: (f: Row) => (list.update((all) => all.filter((x) => x.id !== f.id)), reload()), reload };
 
+  const some = computed(() => (total() === null ? null : total()! > 0));
   return [
     heading(w.flags, button(w.newFlag, { kind: "primary", scope: "feature_flag:write", run: () => go(`p/${project.peek()}/flags/new`) })),
-    filters(total, list),
+    filters(total, list, typed),
     () => (error() ? problem(w.failed, error(), reload) : null),
     () => {
-      if (total() === null) return error() ? null : bars(10);
-      if (total() === 0) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) })) : empty(w.noFlags, w.noFlagsText);
+      const n = some();
+      if (n === null) return error() ? null : bars(10);
+      if (!n) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: clear })) : empty(w.noFlags, w.noFlagsText);
       return table();
     },
     () => (chosen().size ? bulk(chosen, list, reload) : null),
@@ -111,7 +66,7 @@ export default function flagsPage(): Child {
       h("thead", { role: "rowgroup" }, h("tr", { role: "row", "aria-rowindex": 1 }, h("td", { class: "tight", role: "cell" }), columns.map(head), h("td", { class: "tight", role: "cell" }))),
       body,
     );
-    rows(body, list, (f) => f.id, (f, i) => flagRow(f, i, chosen, calls, actions), columns.length + 2);
+    rows(body, shown, (f) => f.id, (f, i) => flagRow(f, i, chosen, calls, actions), columns.length + 2);
     return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": w.flags }, el);
   }
 }
@@ -128,19 +83,22 @@ function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
   );
 }
 
-function filters(total: () => number | null, list: () => readonly Row[]): HTMLElement {
+function filters(total: () => number | null, list: () => readonly Row[], typed: Signal<string>): HTMLElement {
   let timer = 0;
   const search = h("input", {
     type: "search",
     "aria-label": w.searchFlags,
     placeholder: w.searchFlags,
     oninput: () => {
+      typed.set(search.value);
       clearTimeout(timer);
       timer = setTimeout(() => setParams({ search: search.value }), 120);
     },
   });
+  onEnd(() => clearTimeout(timer));
   effect(() => {
-    if (document.activeElement !== search) search.value = param("search");
+    if (document.activeElement !== search) typed.set(param("search"));
+    search.value = typed();
   });
   const known = computed(() => [...new Set([...list().flatMap((f) => f.tags ?? []), ...(param("tag") ? [param("tag")] : [])])].sort().join("\n"));
   const choice = (label: string, name: string, options: () => (readonly [string, string])[]) =>
@@ -161,14 +119,17 @@ function filters(total: () => number | null, list: () => readonly Row[]): HTMLEl
 /** What is done to all that are chosen, each alone: what is refused says why. */
 function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () => readonly Row[], reload: () => void): HTMLElement {
   const of = () => list().filter((f) => chosen().has(f.id));
-  const all = async (ask1: () => Promise<unknown>, patch: (f: Row) => object) => {
+  const all = async (ask1: () => Promise<unknown>, patch: () => object) => {
     if (!(await ask1())) return;
     const refused: string[] = [];
-    for (const f of of()) {
+    const flags = of();
+    for (let i = 0; i < flags.length; i += atOnce) {
+      const some = flags.slice(i, i + atOnce);
       try {
-        await send("PATCH", inProject(`feature_flags/${f.id}/`), patch(f));
+        const { results } = await send<{ results: { ok: boolean; error: string | null }[] }>("POST", inProject("feature_flags/bulk/"), { ids: some.map((f) => f.id), patch: patch() });
+        results.forEach((r, j) => r.ok || refused.push(`${some[j]!.key}: ${r.error ?? ""}`));
       } catch (e) {
-        refused.push(`${f.key}: ${e instanceof ApiError ? e.detail : String(e)}`);
+        refused.push(...some.map((f) => `${f.key}: ${e instanceof ApiError ? e.detail : String(e)}`));
       }
     }
     chosen.set(new Set());
@@ -183,7 +144,7 @@ function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () =
     h("strong", null, () => w.nSelected(chosen().size)),
     button(w.switchOn, { scope, run: () => all(() => ask(w.switchOnAsk(names()), w.switchOnText, w.switchOn), () => ({ active: true })) }),
     button(w.switchOff, { scope, run: () => all(() => ask(w.switchOffAsk(names()), w.switchOffText, w.switchOff), () => ({ active: false })) }),
-    button(w.archive, { scope, run: () => all(() => ask(w.archiveAsk(names()), w.archiveText, w.archive), () => ({ archived: true, active: false })) }),
+    button(w.archive, { scope, run: () => all(() => ask(w.archiveAsk(names()), w.archiveText, w.archive), () => ({ archived: true })) }),
     button(w.addTag, { scope, run: () => change.tags(of(), all) }),
     button(w.delete, { scope, kind: "danger", run: () => all(() => ask(w.deleteAsk(names()), w.deleteText, w.delete), () => ({ deleted: true })) }),
     h("span", { class: "space" }),

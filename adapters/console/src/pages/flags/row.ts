@@ -10,6 +10,7 @@ import { there } from "../../routes";
 import { may, project } from "../../session";
 import { number, w } from "../../words";
 import { change, refused } from "./actions";
+import type { Calls } from "./load";
 
 interface Actions {
   put(f: Row): void;
@@ -18,9 +19,9 @@ interface Actions {
 }
 
 type Chosen = Signal<ReadonlySet<number>>;
-type Calls = () => ReadonlyMap<number, { calls: number; days: number[] }>;
+type CallsOf = () => ReadonlyMap<number, Calls>;
 
-export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, calls: Calls, act: Actions): HTMLElement {
+export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, calls: CallsOf, act: Actions): HTMLElement {
   const pick = () =>
     chosen.update((was) => {
       const now = new Set(was);

@@ -10,7 +10,9 @@ import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
+import { wp } from "../../words/pins";
 import { refused } from "../flags/actions";
+import { pinValue } from "../pin";
 
 export interface Person {
   id: number;
@@ -25,6 +27,8 @@ export interface Person {
 const tabs: [string, string][] = [
   ["", w.timeline],
   ["properties", w.properties],
+  ["flags", w.flags],
+  ["cohorts", w.cohorts],
 ];
 
 /** A page of one person: loads them, and shows the tab below. */
@@ -39,7 +43,7 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
   void load();
   const at = `p/${project.peek()}/people/${params.uuid}`;
   return [
-    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, w.why)), when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
+    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, w.why)), when(person, () => button(wp.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinnedAs(person.peek()!) }).catch(refused) })), when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
     when(person, () => h("p", { class: "meta gap" }, `${w.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${w.firstSeen} `, () => time(person()!.created_at))),
     h("nav", { "aria-label": w.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
@@ -47,6 +51,9 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
     when(person, () => show(person as Signal<Person>)),
   ];
 }
+
+/** The person as one for whom a value is pinned. */
+export const pinnedAs = (p: Person) => ({ id: p.distinct_ids[0] ?? "", name: p.name });
 
 /** Erases after the word was typed; what goes cannot come back. */
 async function erase(p: Person): Promise<void> {

@@ -1,10 +1,85 @@
-// What is known of a person.
-import type { Child } from "../../ui/dom";
-import { facts } from "../../ui/table";
+// What is known of a person, and changing it.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm, dialog } from "../../ui/dialog";
+import { button, empty, field } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { send } from "../../api/client";
+import { stale } from "../../api/cache";
 import type { Params } from "../../routes";
+import { inProject } from "../../session";
 import { w } from "../../words";
-import { personPage } from "./person";
+import { wf } from "../../words/personflags";
+import { refused } from "../flags/actions";
+import { personPage, type Person } from "./person";
+
+const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
+
+/** What was typed: JSON where it is some, such as 5 or true, else text. */
+function valueOf(typed: string): unknown {
+  try {
+    return JSON.parse(typed);
+  } catch {
+    return typed;
+  }
+}
+
+/** Text that would be read as something else is shown in quotes. */
+const typedOf = (v: unknown) => (typeof v === "string" && valueOf(v) === v ? v : JSON.stringify(v));
 
 export default function propertiesPage(params: Params): Child {
-  return personPage(params, "properties", (person) => facts(w.properties, [w.property, w.value], () => Object.entries(person().properties).sort(([a], [b]) => (a < b ? -1 : 1))));
+  return personPage(params, "properties", properties);
+}
+
+function properties(person: Signal<Person>): Child {
+  const at = () => inProject(`persons/${person.peek().uuid}/`);
+  const put = (all: Record<string, unknown>, said: string) => {
+    person.set({ ...person.peek(), properties: all });
+    stale("persons");
+    announce(said);
+  };
+  const edit = async (name?: string) => {
+    const got = await ask(name, name === undefined ? undefined : person.peek().properties[name]);
+    if (!got) return;
+    await send("POST", `${at()}update_property/`, { key: got.name, value: got.value });
+    put({ ...person.peek().properties, [got.name]: got.value }, w.saved);
+  };
+  const remove = async (name: string) => {
+    if (!(await confirm(wf.removeAsk(name), wf.removeText, wf.removeButton))) return;
+    await send("POST", `${at()}delete_property/`, { $unset: name });
+    put(Object.fromEntries(Object.entries(person.peek().properties).filter(([k]) => k !== name)), wf.removed(name));
+  };
+  const list = () => Object.entries(person().properties).sort(([a], [b]) => (a < b ? -1 : 1));
+  const tools = (name: string) => [
+    button(wf.editButton, { kind: "small", "aria-label": wf.edit(name), scope: "person:write", run: () => edit(name).catch(refused) }),
+    " ",
+    button(wf.removeButton, { kind: "small", "aria-label": wf.remove(name), scope: "person:write", run: () => remove(name).catch(refused) }),
+  ];
+  return [
+    h("div", { class: "between gap" }, h("h2", null, w.properties), button(wf.add, { scope: "person:write", run: () => edit().catch(refused) })),
+    when(() => list().length === 0, () => empty(wf.noProperties, wf.noPropertiesText)),
+    when(() => list().length > 0, () =>
+      records<[string, unknown]>(
+        w.properties,
+        [
+          { label: w.property, cell: (r) => h("bdi", { class: "code" }, () => r()[0]) },
+          { label: w.value, cell: (r) => h("bdi", null, () => text(r()[1])), class: "long" },
+          { label: "", cell: (r) => tools(r.peek()[0]), class: "tight" },
+        ],
+        list,
+        (r) => r[0],
+      ),
+    ),
+  ];
+}
+
+/** Asks for a property, of a name that is known or one to be said. */
+async function ask(name: string | undefined, value: unknown): Promise<{ name: string; value: unknown } | undefined> {
+  const key: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 400, value: name ?? "", readonly: name !== undefined });
+  const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: name === undefined ? "" : typedOf(value) });
+  const fault = signal<string | undefined>(undefined);
+  return dialog<{ name: string; value: unknown }>({ title: name === undefined ? wf.add : wf.edit(name) }, (d) => ({
+    content: [field(key, { label: w.property, fault }), field(typed, { label: w.value, hint: wf.valueHint })],
+    buttons: button(w.save, { kind: "primary", run: () => (key.value.trim() ? d.close({ name: key.value.trim(), value: valueOf(typed.value.trim()) }) : fault.set(wf.nameWanted)) }),
+  }));
 }

@@ -6,13 +6,11 @@ import { bars, button, copyText, empty, field, heading, problem } from "../../ui
 import { scroller } from "../../ui/table";
 import { time } from "../../ui/time";
 import { expandAll, tree } from "../../ui/tree";
-import { get } from "../../api/client";
 import { explain, type Explained, type FlagValue, type Question } from "../../api/explain";
 import { param, setParams } from "../../router";
-import { inProject } from "../../session";
 import { w } from "../../words";
 import { differences, wy } from "../../words/why";
-import type { Person } from "../people/person";
+import { flagsNamed, peopleNamed } from "../suggest";
 import { branches } from "./explanation";
 import { whatIf } from "./whatif";
 
@@ -82,8 +80,6 @@ export default function why(): Child {
 function form(again: () => void): HTMLElement {
   const [person, flag] = [signal(param("person")), signal(param("flag"))];
   const groups: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: param("groups") });
-  const people = async (search: string) => (await get<{ results: Person[] }>(inProject("persons/"), { search, limit: 10 })).results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name }));
-  const flags = async (search: string) => (await get<{ results: { key: string; name: string }[] }>(inProject("feature_flags/"), { search, limit: 10 })).results.map((f) => ({ value: f.key, text: f.key }));
   const ask = () => {
     const before = JSON.stringify(question());
     setParams({ person: person.peek().trim(), flag: flag.peek().trim(), groups: groups.value.trim() });
@@ -92,8 +88,8 @@ function form(again: () => void): HTMLElement {
   return h(
     "form",
     { class: "filters", "aria-label": w.why, onsubmit: (e: Event) => e.preventDefault() },
-    comboboxField({ label: w.person, value: person, options: people, change: person.set, free: true }),
-    comboboxField({ label: w.flag, value: flag, options: flags, change: flag.set, free: true }),
+    comboboxField({ label: w.person, value: person, options: peopleNamed, change: person.set, free: true }),
+    comboboxField({ label: w.flag, value: flag, options: flagsNamed, change: flag.set, free: true }),
     field(groups, { label: wy.groups, hint: wy.groupsHint }),
     button(w.why, { kind: "primary", run: ask }),
   );

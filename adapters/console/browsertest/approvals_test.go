@@ -1,0 +1,203 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// invited is the server with the key of somebody who has come by an invitation.
+func (s *server) invited(email string) *server {
+	s.t.Helper()
+	var invite struct {
+		ID     string
+		Accept string `json:"accept_url"`
+	}
+	s.api("POST", "/api/organizations/@current/invites/", map[string]any{"target_email": email}, &invite)
+	at, err := url.Parse(invite.Accept)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var account struct {
+		Key string `json:"personal_api_key"`
+	}
+	accept := s.url + "/api/signup/" + invite.ID + "/?secret=" + url.QueryEscape(at.Query().Get("secret"))
+	got, err := http.Post(accept, "application/json", strings.NewReader(`{"first_name": "Ben"}`)) // without a key
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	if err := json.NewDecoder(got.Body).Decode(&account); err != nil || account.Key == "" {
+		s.t.Fatalf("the invitation gives no key: %d %v", got.StatusCode, err)
+	}
+	return &server{t: s.t, url: s.url, publicKey: s.publicKey, key: account.Key}
+}
+
+// J12 (console.md §1.2, §3.4, §3.6): where a project asks for an approval, saving asks for
+// it; nobody approves what they wrote; what has its approvals is applied.
+func TestApprovals(t *testing.T) {
+	s := serve(t)
+	s.person("ana", map[string]any{"email": "ana@example.com"})
+	half := map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}}}
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "new-checkout", "filters": half}, nil)
+	ben := s.invited("ben@example.com")
+	p := s.open(t, "p/1/settings")
+	p.fill("9", "region", "Approvals", "spinbutton", "Approvals needed")
+	p.click("region", "Approvals", "button", "Save approvals")
+	p.node("region", "Approvals", "alert", "")
+	p.fill("1", "region", "Approvals", "spinbutton", "Approvals needed")
+	p.click("region", "Approvals", "button", "Save approvals")
+	p.says("Saved")
+	p.visit("p/1/approvals")
+	p.node("heading", "Nothing waits")
+	p.accessible()
+	p.visit("p/1/flags/1")
+	p.fill("0", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.click("button", "Save")
+	p.node("dialog", "Review changes", "table", "Changes", "cell", "0 %")
+	p.fill("it breaks", "dialog", "Review changes", "textbox", "Note")
+	p.click("dialog", "Review changes", "button", "Request approval")
+	p.says("Approval requested")
+	p.gone("StaticText", "Unsaved: 1 change") // the form is as the flag is
+	if got := s.flag("new-checkout", "ana"); got != true {
+		t.Errorf("ana gets %v before anybody has approved the change", got)
+	}
+
+	p.click("navigation", "Main", "link", "Approvals")
+	p.accessible()
+	p.click("table", "Change requests", "link", "new-checkout: Condition 1: rollout percentage")
+	p.node("heading", "Change of new-checkout")
+	p.node("table", "Changes", "cell", "100 %")
+	p.node("region", "Effect", "StaticText", "1 of 1 people changes value.")
+	for _, name := range []string{"Approve", "Apply"} {
+		if !disabled(p, name) {
+			t.Errorf("%s can be pressed by the author of a change that nobody has approved", name)
+		}
+	}
+	if got := js[string](p, `document.getElementById([...document.querySelectorAll("button")].find(b => b.innerText === "Approve").getAttribute("aria-describedby")).textContent`); got != "Who has written a change cannot approve it." {
+		t.Errorf("Approve is described by %q", got)
+	}
+	p.accessible()
+
+	ben.api("POST", "/api/projects/1/change_requests/1/approve/", map[string]any{"revision": 1}, nil)
+	p.visit("p/1/approvals/1")
+	p.node("list", "Votes", "listitem", "")
+	p.click("button", "Edit")
+	p.fill("30", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Request approval")
+	p.node("heading", "Change of new-checkout")
+	p.node("StaticText", "Nobody has voted on this revision yet.") // an edit takes the approvals back
+
+	ben.api("POST", "/api/projects/1/change_requests/1/approve/", map[string]any{"revision": 2}, nil)
+	p.visit("p/1/approvals/1")
+	p.node("table", "Changes", "cell", "30 %")
+	p.click("button", "Apply")
+	p.node("alertdialog", "Apply this change?")
+	p.accessible()
+	p.click("alertdialog", "Apply this change?", "button", "Apply")
+	p.says("Applied")
+	var flag struct {
+		Version int
+		Filters struct {
+			Groups []struct {
+				Share int `json:"rollout_percentage"`
+			}
+		}
+	}
+	s.api("GET", "/api/projects/1/feature_flags/1/", nil, &flag)
+	if flag.Version != 2 || flag.Filters.Groups[0].Share != 30 {
+		t.Errorf("the flag is %+v, want version 2 at 30 %%", flag)
+	}
+
+	ben.api("POST", "/api/projects/1/change_requests/", map[string]any{"flag": 1, "title": "Away", "patch": map[string]any{"archived": true}}, nil)
+	p.visit("p/1")
+	p.click("list", "Needs you", "link", "new-checkout: Away")
+	p.click("button", "Approve")
+	p.says("Approved")
+	p.click("button", "Reject")
+	p.click("alertdialog", "Reject this change?", "button", "Reject")
+	p.says("Rejected")
+	p.visit("p/1/approvals?state=closed")
+	p.node("link", "new-checkout: Away")
+	p.choose("Applied", "combobox", "State")
+	p.node("link", "new-checkout: Condition 1: rollout percentage")
+
+	p.visit("p/1/flags") // J12: switching off stays possible, switching on is asked for
+	p.click("switch", "Enabled: new-checkout")
+	p.click("dialog", "Switch off new-checkout?", "button", "Switch off")
+	p.says("Switched off new-checkout")
+	p.click("switch", "Enabled: new-checkout")
+	p.click("dialog", "Switch on new-checkout?", "button", "Request approval")
+	p.says("Approval requested")
+	p.visit("p/1/flags/1/history")
+	p.click("button", "Restore version 2")
+	p.click("dialog", "Restore version 2?", "button", "Request approval")
+	p.says("Approval requested")
+	if got := s.flag("new-checkout", "ana"); got == true {
+		t.Errorf("ana gets %v of a flag that is off", got)
+	}
+}
+
+// disabled reports whether the button of a name is.
+func disabled(p *page, name string) bool {
+	return js[bool](p, fmt.Sprintf(`[...document.querySelectorAll("button")].findLast(b => b.innerText === %q).disabled`, name))
+}
+
+// Project settings (console.md §2.3, §3.9): each region saves alone; what cannot be undone
+// wants the project's name.
+func TestProjectSettings(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/settings")
+	p.node("heading", "Project settings")
+	p.accessible()
+	p.fill("Shop", "region", "General", "textbox", "Name")
+	p.choose("Europe/Lisbon", "region", "General", "combobox", "Time zone")
+	p.click("region", "General", "button", "Save")
+	p.says("Saved")
+	p.fill("prod, money", "region", "Approvals", "textbox", "Only for tags")
+	p.click("region", "Approvals", "checkbox", "Switching off needs none")
+	p.click("region", "Approvals", "button", "Save approvals")
+	p.says("Saved")
+	type project struct {
+		Name, Timezone string
+		Token          string  `json:"api_token"`
+		Secret         *string `json:"secret_api_token"`
+		Approvals      struct {
+			Tags []string
+			Free bool `json:"switch_off_free"`
+		} `json:"flag_approvals"`
+	}
+	var was, is project
+	eventually(t, "both regions are saved", func() bool {
+		s.api("GET", "/api/projects/1/", nil, &was)
+		return was.Name == "Shop" && was.Timezone == "Europe/Lisbon" && !was.Approvals.Free && strings.Join(was.Approvals.Tags, " ") == "prod money"
+	})
+	p.click("region", "Keys", "button", "Rotate secret key")
+	p.click("alertdialog", "Rotate the secret key?", "button", "Rotate")
+	p.node("dialog", "New secret key", "textbox", "Key")
+	p.accessible()
+	p.click("dialog", "New secret key", "button", "Done")
+	p.click("region", "Keys", "button", "Replace project key")
+	p.click("alertdialog", "Replace the project key?", "button", "Replace")
+	p.says("Replaced")
+	s.api("GET", "/api/projects/1/", nil, &is)
+	if is.Token == was.Token || is.Secret == nil || was.Secret != nil && *is.Secret == *was.Secret {
+		t.Errorf("the keys of %+v are those of before: %+v", is, was)
+	}
+	p.click("region", "Danger", "button", "Delete project")
+	p.accessible()
+	if !disabled(p, "Delete project") {
+		t.Error("a project is deleted without its name")
+	}
+	p.click("alertdialog", "Delete Shop?", "button", "Cancel")
+	s.api("POST", "/api/projects/", map[string]any{"name": "Second"}, nil) // that somebody has after it
+	p.click("region", "Danger", "button", "Delete project")
+	p.fill("Shop", "alertdialog", "Delete Shop?", "textbox", "Type Shop to confirm")
+	p.click("alertdialog", "Delete Shop?", "button", "Delete project")
+	p.says("Deleted Shop")
+	eventually(t, "the project is gone", func() bool { return js[int](p, "fetch('/api/projects/1/').then(r => r.status)") == http.StatusNotFound })
+}

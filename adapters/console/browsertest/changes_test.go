@@ -1,0 +1,50 @@
+package browsertest
+
+import "testing"
+
+// console.md §2.6 Conflict, N14, T23: what others save is taken over while a form is clean,
+// and only told of while it is not; nobody's work is lost unseen.
+func TestChanges_ByOthers(t *testing.T) {
+	s := serve(t)
+	const flag = "/api/projects/1/feature_flags/1/"
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{"rollout_percentage": 100}}}}, nil)
+	s.person("ana", map[string]any{"email": "ana@example.com"})
+	p := s.open(t, "p/1/flags")
+	p.node("link", "banner")
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "second", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	p.node("link", "second")
+
+	p.click("link", "banner")
+	p.node("textbox", "Description")
+	s.api("PATCH", flag, map[string]any{"name": "The banner"}, nil)
+	p.says("owner@localhost saved version 2")
+	eventually(t, "the form has it", func() bool {
+		return js[bool](p, "[...document.querySelectorAll('input')].some(i => i.value === 'The banner')")
+	})
+	p.fill("Mine", "textbox", "Description")
+	s.api("PATCH", flag, map[string]any{"filters": map[string]any{"groups": []any{map[string]any{"rollout_percentage": 30}}}}, nil)
+	p.click("button", "Show changes")
+	p.node("dialog", "Changes by others", "table", "Changes", "cell", "30 %")
+	p.accessible()
+	p.click("dialog", "Changes by others", "button", "Close")
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 4, merged with a change by owner@localhost")
+	var got struct {
+		Name    string
+		Filters struct {
+			Groups []struct {
+				Rollout float64 `json:"rollout_percentage"`
+			}
+		}
+	}
+	s.api("GET", flag, nil, &got)
+	if got.Name != "Mine" || got.Filters.Groups[0].Rollout != 30 {
+		t.Errorf("%+v: somebody's work is lost", got)
+	}
+	var found struct{ Results []struct{ UUID string } }
+	s.api("GET", "/api/projects/1/persons/?search=ana", nil, &found)
+	p.visit("p/1/people/" + found.Results[0].UUID + "/flags")
+	p.node("table", "Flags", "link", "Why banner?")
+	p.accessible()
+}

@@ -1,0 +1,122 @@
+package browsertest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// J14 (console.md §1.2, §3.9): a destination is tested step by step, an export is made,
+// a span of the past is exported and its log read; it is run again, paused and changed.
+// The file in the folder is the effect: one of the two events is of that day.
+func TestExports(t *testing.T) {
+	s := serve(t)
+	for id, at := range map[string]string{"ana": "2026-01-02T09:30:00Z", "ben": "2026-01-03T09:30:00Z"} {
+		s.capture(map[string]any{"event": "order placed", "distinct_id": id, "timestamp": at})
+	}
+	p := s.open(t, "p/1/exports")
+	p.node("heading", "No exports yet")
+	p.accessible()
+	p.click("button", "New export")
+	p.node("heading", "New export")
+	p.choose("Day", "combobox", "Every")
+	p.fill("../out", "textbox", "Folder")
+	p.click("button", "Test destination")
+	eventually(t, "a step that fails", func() bool {
+		return strings.HasPrefix(js[string](p, "document.querySelector('[aria-label=\"Test steps\"] li')?.innerText ?? ''"), "Check address: failed: ")
+	})
+	p.fill("orders", "textbox", "Folder")
+	p.click("button", "Test destination")
+	eventually(t, "four steps that pass", func() bool {
+		return js[int](p, "[...document.querySelectorAll('[aria-label=\"Test steps\"] li')].filter(x => x.innerText.endsWith(': passed')).length") == 4
+	})
+	p.accessible()
+	p.click("button", "Save")
+	eventually(t, "a fault of the name", func() bool { return js[bool](p, "!!document.querySelector('[aria-invalid=true]')") })
+	p.fill("Orders", "textbox", "Name")
+	p.click("button", "Save")
+	p.says("Saved")
+	p.node("heading", "Orders")
+	p.node("heading", "No runs in the last seven days")
+	exportRuns(s, p)
+	exportChanged(s, p)
+}
+
+// exportRuns exports a day, reads the log, and runs it again.
+func exportRuns(s *server, p *page) {
+	t := s.t
+	t.Helper()
+	p.click("button", "New backfill")
+	p.fill("2026-01-02 09:00", "dialog", "New backfill", "textbox", "From")
+	p.fill("2026-01-03", "dialog", "New backfill", "textbox", "To")
+	p.click("dialog", "New backfill", "button", "Start")
+	eventually(t, "a fault of the day", func() bool { return js[bool](p, "!!document.querySelector('dialog [aria-invalid=true]')") })
+	p.accessible()
+	p.fill("2026-01-02", "dialog", "New backfill", "textbox", "From")
+	p.click("dialog", "New backfill", "button", "Start")
+	p.says("Backfill started")
+	for _, head := range []string{"Span", "State", "Rows", "Bytes", "Finished"} {
+		p.node("table", "Runs", "columnheader", head)
+	}
+	p.node("table", "Runs", "cell", "Done")
+	p.node("table", "Runs", "cell", "1")
+	p.accessible()
+	var written []string
+	err := filepath.WalkDir(filepath.Join(s.data, "exports", "orders"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := os.ReadFile(path)
+			written = append(written, string(text))
+		}
+		return err
+	})
+	if all := strings.Join(written, ""); err != nil || !strings.Contains(all, `"ana"`) || strings.Contains(all, `"ben"`) {
+		t.Errorf("the folder has %q (%v), want the event of ana alone", written, err)
+	}
+	const span = "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00"
+	p.click("button", "Log of "+span)
+	p.node("dialog", "Log of "+span, "list", "Log")
+	p.accessible()
+	p.click("dialog", "Log of "+span, "button", "Close")
+	p.click("button", "Run again")
+	p.says("Runs again")
+	eventually(t, "two runs that are done", func() bool { return len(p.all(p.node("table", "Runs"), "cell", "Done")) == 2 })
+	p.click("navigation", "Export", "link", "Backfills")
+	p.node("table", "Backfills", "columnheader", "Runs done")
+	p.accessible()
+}
+
+// exportChanged pauses an export, changes and deletes it.
+func exportChanged(s *server, p *page) {
+	t := s.t
+	t.Helper()
+	p.click("button", "Pause")
+	p.says("Paused Orders")
+	p.click("navigation", "Export", "link", "Settings")
+	p.choose("Parquet", "combobox", "Format")
+	p.choose("zstd", "combobox", "Compression")
+	p.accessible()
+	p.click("button", "Save")
+	p.says("Saved")
+	var got struct {
+		Results []struct {
+			Paused      bool
+			Destination struct{ Config map[string]any }
+		}
+	}
+	s.api("GET", "/api/projects/1/batch_exports/", nil, &got)
+	if c := got.Results[0].Destination.Config; c["path"] != "orders" || c["file_format"] != "Parquet" || c["compression"] != "zstd" || !got.Results[0].Paused {
+		t.Errorf("the export is %+v, want it paused, Parquet by zstd, and its folder as it was", got.Results[0])
+	}
+	p.click("button", "Resume")
+	p.node("button", "Pause")
+	p.click("link", "Exports")
+	p.node("table", "Exports", "cell", "Running")
+	p.accessible()
+	p.click("table", "Exports", "link", "Orders")
+	p.click("navigation", "Export", "link", "Settings")
+	p.click("button", "Delete export")
+	p.click("alertdialog", "Delete Orders?", "button", "Delete")
+	p.says("Deleted Orders")
+	p.node("heading", "No exports yet")
+}

@@ -1,0 +1,107 @@
+package browsertest
+
+import (
+	"testing"
+	"time"
+)
+
+// J3, J4 and J6 (console.md §3.5): how often a flag was asked for, who has which value, and
+// a change at a later time; what is scheduled is asked of the API, and is really made.
+func TestFlag_Tabs(t *testing.T) {
+	s := serve(t)
+	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "pro"})
+	s.person("ben", map[string]any{"email": "ben@example.com", "plan": "free"})
+	plan := map[string]any{"key": "plan", "type": "person", "operator": "exact", "value": []string{"pro"}}
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{plan}, "rollout_percentage": 100}}}}, nil)
+	p := s.open(t, "p/1/flags/1/exposures")
+	p.node("heading", "No calls yet")
+	p.accessible()
+	for id, value := range map[string]bool{"ana": true, "ben": false} {
+		s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
+			"event": "$feature_flag_called", "distinct_id": id, "properties": map[string]any{"$feature_flag": "banner", "$feature_flag_response": value}}}}, nil)
+	}
+	p.visit("p/1/flags/1/exposures")
+	p.node("image", "Chart: Exposures by value")
+	for _, name := range []string{"Time", "true", "false", "Total"} {
+		p.node("table", "Exposures by value", "columnheader", name)
+	}
+	if got := js[string](p, "document.querySelector('table tfoot').innerText.replaceAll(/\\s+/g, ' ')"); got != "Total 1 1 2" {
+		t.Errorf("the totals are %q, want 1, 1 and 2", got)
+	}
+	p.choose("Last 24 hours", "combobox", "Period")
+	p.choose("People", "combobox", "Count")
+	p.node("image", "Chart: Exposures by value")
+	p.accessible()
+
+	p.click("navigation", "Flag", "link", "People")
+	p.node("table", "People by value", "link", "ben@example.com")
+	p.node("table", "People by value", "link", "Why ana@example.com?")
+	p.accessible()
+	p.choose("true", "combobox", "Value")
+	p.gone("link", "ben@example.com")
+	p.node("table", "People by value", "link", "ana@example.com")
+
+	p.choose("Any value", "combobox", "Value")
+	p.click("region", "Pinned values", "button", "Pin a value")
+	p.accessible()
+	p.fill("ben", "dialog", "Pin a value", "combobox", "Person")
+	p.choose("true", "dialog", "Pin a value", "combobox", "Value")
+	p.fill("tomorrow", "dialog", "Pin a value", "textbox", "Until")
+	p.fill("<b>ticket 7</b>", "dialog", "Pin a value", "textbox", "Note")
+	p.click("dialog", "Pin a value", "button", "Pin")
+	p.node("dialog", "Pin a value", "StaticText", "This is no time such as 2026-12-01 09:00.")
+	p.fill("", "dialog", "Pin a value", "textbox", "Until")
+	p.click("dialog", "Pin a value", "button", "Pin")
+	p.says("Pinned true for ben")
+	p.node("table", "Pinned values", "link", "ben@example.com")
+	p.node("table", "Pinned values", "cell", "<b>ticket 7</b>")
+	p.accessible()
+	eventually(t, "ben has it", func() bool { return s.flag("banner", "ben") == true })
+	p.click("table", "Pinned values", "link", "ben@example.com")
+	p.node("heading", "ben@example.com")
+	p.click("navigation", "Person", "link", "Flags")
+	p.node("table", "Flags", "StaticText", "(pinned)")
+	p.click("button", "Pin banner")
+	p.choose("false", "dialog", "Pin a value", "combobox", "Value")
+	p.click("dialog", "Pin a value", "button", "Pin")
+	p.says("Pinned false for ben@example.com")
+	eventually(t, "ben has it no more", func() bool { return s.flag("banner", "ben") == false })
+	p.visit("p/1/flags/1/people")
+	p.click("button", "Unpin ben@example.com")
+	p.click("alertdialog", "Unpin ben@example.com?", "button", "Unpin")
+	p.says("Unpinned ben@example.com")
+	p.gone("table", "Pinned values")
+
+	p.click("navigation", "Flag", "link", "Schedule")
+	p.node("heading", "Nothing is scheduled")
+	p.accessible()
+	p.click("button", "New scheduled change")
+	p.click("dialog", "New scheduled change", "radio", "Set rollout")
+	p.accessible()
+	p.fill("25", "dialog", "New scheduled change", "spinbutton", "Rollout percentage")
+	p.fill("tomorrow", "dialog", "New scheduled change", "textbox", "When")
+	p.click("dialog", "New scheduled change", "button", "Schedule")
+	p.node("dialog", "New scheduled change", "StaticText", "This is no time such as 2026-12-01 09:00.")
+	p.fill(time.Now().UTC().AddDate(0, 0, 2).Format("2006-01-02 15:04"), "dialog", "New scheduled change", "textbox", "When")
+	p.click("dialog", "New scheduled change", "button", "Schedule")
+	p.says("Scheduled")
+	p.node("table", "Scheduled changes", "cell", "Condition 1: 25 %")
+	p.node("table", "Scheduled changes", "cell", "Waiting")
+	p.accessible()
+	var list struct {
+		Results []struct{ Payload map[string]any }
+	}
+	s.api("GET", "/api/projects/1/scheduled_changes/?record_id=1", nil, &list)
+	if len(list.Results) != 1 || list.Results[0].Payload["operation"] != "update_rollout" {
+		t.Errorf("%+v", list)
+	}
+	p.click("button", "Cancel scheduled change")
+	p.click("alertdialog", "Cancel scheduled change?", "button", "Cancel scheduled change")
+	p.says("Cancelled")
+	p.node("heading", "Nothing is scheduled")
+	s.api("POST", "/api/projects/1/scheduled_changes/", map[string]any{"record_id": 1, "model_name": "FeatureFlag", "scheduled_at": time.Now().Add(time.Second), "payload": map[string]any{"operation": "update_status", "value": false}}, nil)
+	eventually(t, "the flag is off", func() bool { return s.flag("banner", "ana") != true })
+	p.visit("p/1/flags/1/schedule")
+	p.node("table", "Scheduled changes", "cell", "Done")
+	p.node("table", "Scheduled changes", "cell", "Switch off")
+}

@@ -1,0 +1,155 @@
+package browsertest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+)
+
+// many makes flags flag-0001 and so on, by documents of a thousand.
+func (s *server) many(n int) {
+	s.t.Helper()
+	for from := 0; from < n; from += 1000 {
+		flags := []any{}
+		for i := from + 1; i <= min(from+1000, n); i++ {
+			flags = append(flags, map[string]any{"key": fmt.Sprintf("flag-%04d", i), "name": fmt.Sprintf("Number %d", i), "active": true,
+				"filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": i % 101}}}})
+		}
+		s.api("POST", "/api/projects/1/feature_flags/apply/", map[string]any{"flags": flags}, nil)
+	}
+}
+
+// narrowed types texts into the search of flags, and gives the least of the milliseconds until
+// only flags are shown whose key has them.
+const narrowed = `(async () => {
+	const box = document.querySelector("main input[type=search]"), shown = () => [...document.querySelectorAll("tbody a.code")];
+	const times = [];
+	for (const text of ["4999", "31", "flag-2", "007", "5000"]) {
+		box.focus();
+		box.value = text;
+		const start = performance.now();
+		box.dispatchEvent(new Event("input", {bubbles: true}));
+		while (!shown().length || shown().some(a => !a.innerText.includes(text))) await new Promise(requestAnimationFrame);
+		document.body.offsetHeight; // laid out
+		times.push(performance.now() - start);
+	}
+	return Math.min(...times);
+})()`
+
+// scrolled goes through the list by steps of a wheel and by leaps; it gives the most rows that
+// there were at once, and that one step made.
+const scrolled = `(async () => {
+	const next = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+	let most = 0, step = 0, made = 0;
+	new MutationObserver(all => made += all.reduce((n, m) => n + [...m.addedNodes].filter(x => x.nodeName === "TR").length, 0)).observe(document.querySelector("tbody"), {childList: true});
+	for (let i = 0; i < 40; i++) {
+		made = 0;
+		scrollBy(0, 240);
+		await next();
+		step = Math.max(step, made);
+		most = Math.max(most, document.querySelectorAll("tbody tr").length);
+	}
+	for (let y = 0; y < document.documentElement.scrollHeight; y += 20000) {
+		scrollTo(0, y);
+		await next();
+		most = Math.max(most, document.querySelectorAll("tbody tr").length);
+	}
+	scrollTo(0, document.documentElement.scrollHeight);
+	await next();
+	return {most, step, last: [...document.querySelectorAll("tbody a.code")].at(-1).innerText};
+})()`
+
+// T20 (console.md §6.5, §6.6, §7): of five thousand flags few have rows, whatever is scrolled;
+// searching them waits for nothing; no more is asked for than 25 pages with their calls.
+func TestFlags_FiveThousand(t *testing.T) {
+	s := serve(t)
+	s.many(5000)
+	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
+		"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "flag-0001", "$feature_flag_response": true}}}}, nil)
+	p := s.open(t, "p/1/flags")
+	p.says("5,000 flags")
+	eventually(t, "a call of flag-0001", func() bool {
+		return js[string](p, "[...document.querySelector('tbody tr:not(.spacer)').cells].slice(1, 5).map(c => c.innerText).join(' | ')") == "flag-0001\nNumber 1 | On | 1 % · 1 condition | 1"
+	})
+	lists, counts := 0, 0
+	eventually(t, "25 pages with their calls", func() bool {
+		lists, counts = p.asked("feature_flags/?"), p.asked("feature_flags/exposures/?")
+		return lists >= 25 && counts >= 25
+	})
+	// Its tree of what readers of screens see costs more than the page does.
+	call(p, accessibility.Disable, cdp.Empty{})
+	got := js[struct {
+		Most, Step int
+		Last       string
+	}](p, scrolled)
+	if got.Most > 120 || got.Step > 30 || got.Last != "flag-5000" {
+		t.Errorf("%+v: at most 120 rows at once, 30 made by a step of a wheel, and flag-5000 at the end", got)
+	}
+	if ms := js[float64](p, narrowed); ms > 50 {
+		t.Errorf("a search of what is here takes %.0f ms, want 50 at most", ms)
+	} else {
+		t.Logf("a search takes %.1f ms; %+v", ms, got)
+	}
+	if lists, counts = p.asked("feature_flags/?"), p.asked("feature_flags/exposures/?"); lists != 25 || counts != 25 {
+		t.Errorf("%d pages and %d counts were asked for, want 25 of each", lists, counts)
+	}
+}
+
+// asked counts the requests of the page whose address has a text.
+func (p *page) asked(part string) int {
+	p.t.Helper()
+	return js[int](p, fmt.Sprintf("performance.getEntriesByType('resource').filter(e => e.name.includes(%q)).length", part))
+}
+
+// T20: a flag of a hundred conditions, one of them with a thousand values, and variants named in
+// scripts of right to left: its page has at most 5,000 elements, and nothing runs out of it.
+func TestFlag_OfManyConditions(t *testing.T) {
+	s := serve(t)
+	values := make([]string, 1000)
+	for i := range values {
+		values[i] = "user-" + strconv.Itoa(i)
+	}
+	groups := []any{map[string]any{"properties": []any{map[string]any{"key": "id", "type": "person", "operator": "exact", "value": values}}, "rollout_percentage": 100}}
+	for i := range 99 {
+		groups = append(groups, map[string]any{"properties": []any{map[string]any{"key": "plan", "type": "person", "operator": "exact", "value": []string{"pro", strconv.Itoa(i)}}}, "rollout_percentage": i})
+	}
+	variants := []any{}
+	for i := range 20 {
+		variants = append(variants, map[string]any{"key": fmt.Sprintf("v%d", i), "name": "اختبار " + strings.Repeat("עברית ", i), "rollout_percentage": 5})
+	}
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "many", "name": "مجموعة כבלים", "tags": []string{"عربي"},
+		"filters": map[string]any{"groups": groups, "multivariate": map[string]any{"variants": variants}}}, nil)
+	p := s.open(t, "p/1/flags")
+	p.node("table", "Flags", "link", "many")
+	p.visit("p/1/flags/1")
+	p.node("group", "Condition 100")
+	p.settled()
+	if n := js[int](p, "document.querySelectorAll('*').length"); n > 5000 {
+		t.Errorf("the page has %d elements, at most 5,000", n)
+	}
+	p.node("group", "Condition 1", "button", "Remove user-19")
+	p.click("group", "Condition 1", "button", "Edit list")
+	p.fill("user-0\nuser-1\nuser-0\n", "dialog", "Edit list", "textbox", "Values, one a line")
+	p.accessible()
+	p.click("dialog", "Edit list", "button", "Done")
+	p.gone("button", "Remove user-2")
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 2")
+	var got struct {
+		Filters struct {
+			Groups []struct{ Properties []struct{ Value []string } }
+		}
+	}
+	s.api("GET", "/api/projects/1/feature_flags/1/", nil, &got)
+	if len(got.Filters.Groups) != 100 || !slices.Equal(got.Filters.Groups[0].Properties[0].Value, []string{"user-0", "user-1"}) {
+		t.Errorf("%d conditions, the first with %v", len(got.Filters.Groups), got.Filters.Groups[0])
+	}
+	p.node("group", "Condition 100")
+	p.settled()
+}

@@ -1,0 +1,50 @@
+package browsertest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// J15 (console.md §1.2, §3.9, N20, N21): what is checked and how it stands; what a page
+// has met wrong is counted by this server, and told to nobody else.
+func TestHealth(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "organization/health")
+	p.node("heading", "Health")
+	for _, name := range []string{"storage", "commits", "intake", "definitions", "mail", "exports", "scheduled changes", "clock"} {
+		p.node("table", "Checks", "cell", name)
+	}
+	if n := len(p.all(p.node("table", "Checks"), "cell", "OK")); n != 8 {
+		t.Errorf("%d checks are OK, want 8", n)
+	}
+	p.node("heading", "The last hour, by minute")
+	p.accessible()
+	const mistake = `dispatchEvent(new ErrorEvent("error", {error: new Error("made by a test")})) && dispatchEvent(new ErrorEvent("error", {error: new Error("made by a test")}))`
+	js[bool](p, mistake)
+	eventually(t, "the mistake is counted once", func() bool {
+		res, err := http.Get(s.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return err == nil && strings.Contains(string(text), "\nbunting_console_mistakes_total 1\n")
+	})
+}
+
+// console.md §2.3, Home: what waits for somebody, and how often flags are asked for.
+func TestHome_NeedsYouAndLive(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	s.api("PATCH", "/api/organizations/@current/", map[string]any{"quotas": map[string]any{"events": 10}}, nil)
+	for range 9 {
+		s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
+			"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "banner", "$feature_flag_response": true}}}}, nil)
+	}
+	p := s.open(t, "p/1")
+	p.node("list", "Needs you", "link", "Events: the limit of this month is near")
+	p.node("image", "Chart: Calls of flags, by minute")
+	p.accessible()
+}

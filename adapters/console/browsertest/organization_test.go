@@ -1,0 +1,80 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+)
+
+// J11, J13 and J15 (console.md §3.9): members are invited, domains proven, limits set, the
+// log read; each is asked of the API afterwards.
+func TestOrganization(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "organization/members")
+	p.node("table", "Members", "cell", "owner@localhost")
+	p.accessible()
+	p.click("button", "Invite")
+	p.fill("nina@example.com", "dialog", "Invite", "textbox", "Email")
+	p.choose("Administrator", "dialog", "Invite", "combobox", "Level")
+	p.accessible()
+	p.click("dialog", "Invite", "button", "Send invitation")
+	p.node("dialog", "Invite", "textbox", "Invitation link")
+	if link := js[string](p, "document.querySelector('dialog input[readonly]').value"); !strings.HasPrefix(link, s.url+"/signup/") {
+		t.Errorf("the link is %q", link)
+	}
+	p.click("dialog", "Invite", "button", "Done")
+	p.says("Invited nina@example.com")
+	p.node("table", "Invitations", "cell", "Administrator")
+	p.click("button", "Cancel invitation of nina@example.com")
+	p.click("alertdialog", "Cancel invitation of nina@example.com?", "button", "Remove")
+	p.says("Removed nina@example.com")
+
+	p.click("navigation", "Main", "link", "Domains")
+	p.node("heading", "No domains yet")
+	p.accessible()
+	p.click("button", "Add domain")
+	p.fill("bad domain", "dialog", "Add domain", "textbox", "Domain")
+	p.click("dialog", "Add domain", "button", "Add")
+	p.fill("example.com", "dialog", "Add domain", "textbox", "Domain")
+	p.click("dialog", "Add domain", "button", "Add")
+	p.node("textbox", "TXT name of example.com")
+	p.node("textbox", "TXT value of example.com")
+	p.accessible()
+	p.click("button", "Remove example.com")
+	p.click("alertdialog", "Remove example.com?", "button", "Remove")
+	p.node("heading", "No domains yet")
+
+	s.person("ana", map[string]any{"plan": "pro"})
+	p.click("navigation", "Main", "link", "Usage")
+	p.node("heading", "Events this month")
+	p.fill("1000", "spinbutton", "Limit of Events")
+	p.click("button", "Save limits")
+	p.says("Saved")
+	p.node("meter", "Events this month")
+	p.accessible()
+	var got struct{ Quotas map[string]any }
+	s.api("GET", "/api/organizations/@current/", nil, &got)
+	if got.Quotas["events"] != 1000.0 {
+		t.Errorf("limits: %v", got.Quotas)
+	}
+}
+
+// J10: the log of changes, with its filters; and another project is made.
+func TestProject_ActivityAndAnother(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	s.api("PATCH", "/api/projects/1/feature_flags/1/", map[string]any{"name": "<b>x</b>", "change_note": "for the fair"}, nil)
+	p := s.open(t, "p/1/activity")
+	p.node("table", "Activity", "StaticText", "for the fair")
+	p.accessible()
+	p.choose("Cohorts", "combobox", "What")
+	p.node("heading", "Nothing matches")
+	p.click("button", "Clear filters")
+	p.node("table", "Activity", "StaticText", "for the fair")
+
+	p.visit("organization/settings")
+	p.click("button", "New project")
+	p.fill("Second", "dialog", "New project", "textbox", "Name")
+	p.accessible()
+	p.click("dialog", "New project", "button", "Make project")
+	p.node("button", "Project: Second")
+}

@@ -1,0 +1,53 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+)
+
+// console.md §3.9, §5.2, Passkey: one is made in Account, signs in without a name, and
+// opens nothing any more once it is removed. The authenticator is Chromium's own virtual
+// one, which really signs.
+func TestPasskey(t *testing.T) {
+	s := serve(t)
+	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1) // numbers have no passkeys
+	p := s.open(t, "account")
+	p.authenticator()
+	p.click("button", "Add passkey")
+	p.node("dialog", "Name the passkey")
+	p.accessible()
+	p.fill("laptop", "dialog", "Name the passkey", "textbox", "Name")
+	p.click("dialog", "Name the passkey", "button", "Save")
+	p.says("Saved")
+	p.node("table", "Passkeys", "cell", "laptop")
+	p.node("table", "Passkeys", "cell", "never")
+	p.accessible()
+	p.click("button", "Account menu")
+	p.click("menuitem", "Sign out")
+	p.click("button", "Sign in with a passkey")
+	p.node("heading", "Home")
+	p.visit("account")
+	p.node("table", "Sessions", "cell", "This session")
+	p.click("button", "Remove laptop")
+	p.click("alertdialog", "Remove laptop?", "button", "Remove")
+	p.says("Removed laptop")
+	p.click("button", "Account menu")
+	p.click("menuitem", "Sign out")
+	p.click("button", "Sign in with a passkey")
+	p.node("alert", "")
+	if text := js[string](p, "document.querySelector('[role=alert]').innerText"); text != "This passkey is not known here." {
+		t.Errorf("of a passkey that was removed: %q", text)
+	}
+	p.accessible()
+}
+
+// authenticator gives the tab a virtual authenticator that verifies its person.
+func (p *page) authenticator() {
+	p.t.Helper()
+	call(p, webauthn.Enable, webauthn.EnableParams{})
+	call(p, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: "ctap2", Transport: "internal", HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}})
+}

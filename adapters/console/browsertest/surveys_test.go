@@ -1,0 +1,162 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+)
+
+// public is what a GET of everybody answers.
+func (s *server) public(path string, answer any) {
+	s.t.Helper()
+	res, err := http.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err == nil {
+		err = json.Unmarshal(text, answer)
+	}
+	if err != nil {
+		s.t.Fatalf("%s: %s %v", path, text, err)
+	}
+}
+
+// Early access (console.md §2.3; management.md §5.5): a feature is made with its flag,
+// people can enroll once its stage says so, and its link goes to the web alone.
+func TestEarlyAccess(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/early-access")
+	p.node("heading", "No features yet")
+	p.accessible()
+	p.click("button", "New feature")
+	p.node("heading", "New feature")
+	p.click("button", "Save")
+	eventually(t, "a fault of the name", func() bool { return js[bool](p, "!!document.querySelector('[aria-invalid=true]')") })
+	p.fill("New menu", "textbox", "Name")
+	p.fill("javascript:alert(1)", "textbox", "Documentation")
+	p.click("button", "Save")
+	eventually(t, "a fault of the link", func() bool {
+		return js[bool](p, "document.activeElement.value === 'javascript:alert(1)' && document.querySelector('.fault')?.innerText === 'Enter a valid URL.'")
+	})
+	p.accessible()
+	p.fill("https://example.com/menu", "textbox", "Documentation")
+	p.fill("nothing", "combobox", "Flag")
+	p.click("button", "Save")
+	p.node("alert", "")
+	p.fill("", "combobox", "Flag")
+	p.click("button", "Save")
+	p.says("Saved")
+	p.node("heading", "New menu")
+	p.node("link", "new-menu")
+	p.node("link", "Documentation")
+	var got struct {
+		Features []struct{ FlagKey string } `json:"earlyAccessFeatures"`
+	}
+	list := func() int {
+		s.public("/api/early_access_features/?stage=beta&token="+s.publicKey, &got)
+		return len(got.Features)
+	}
+	if list() != 0 {
+		t.Errorf("a draft is seen: %+v", got)
+	}
+	p.choose("Beta", "combobox", "Stage")
+	p.click("button", "Save")
+	p.says("Saved")
+	eventually(t, "people can enroll", func() bool { return list() == 1 && got.Features[0].FlagKey == "new-menu" })
+	p.click("link", "Early access")
+	p.node("table", "Early access", "cell", "Beta")
+	p.accessible()
+	p.click("table", "Early access", "link", "New menu")
+	p.click("button", "Delete feature")
+	p.click("alertdialog", "Delete New menu?", "button", "Delete")
+	p.says("Deleted New menu")
+	p.node("heading", "No features yet")
+}
+
+// Surveys (console.md §2.3; management.md §5.6): the main fields, the rest as JSON that is
+// checked while it is typed; launched, stopped and resumed, as SDKs see it.
+func TestSurveys(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "menu"}, nil)
+	p := s.open(t, "p/1/surveys")
+	p.node("heading", "No surveys yet")
+	p.accessible()
+	p.click("button", "New survey")
+	p.node("heading", "New survey")
+	p.fill("Menu", "textbox", "Name")
+	p.fill(`[{"type": "open", "question": "What is missing?"`, "textbox", "Questions")
+	p.node("textbox", "Questions")
+	eventually(t, "a fault of the JSON", func() bool { return js[bool](p, "document.querySelector('.fault')?.innerText.startsWith('No JSON: ')") })
+	p.fill(`[{"type": "riddle", "question": "What is missing?"}]`, "textbox", "Questions")
+	p.fill(`{"responses_limits": 5}`, "textbox", "More settings")
+	p.click("button", "Save")
+	eventually(t, "a setting that there is not", func() bool {
+		return js[bool](p, "document.querySelector('.fault')?.innerText === 'There is no setting responses_limits here.'")
+	})
+	p.fill(`{"responses_limit": 5}`, "textbox", "More settings")
+	p.click("button", "Save")
+	eventually(t, "the server's fault at its field", func() bool {
+		return js[bool](p, "document.activeElement.value.includes('riddle') && document.activeElement.getAttribute('aria-invalid') === 'true'")
+	})
+	p.accessible()
+	p.fill(`[{"type": "open", "question": "What is missing?"}]`, "textbox", "Questions")
+	p.fill("menu", "combobox", "Only with flag")
+	p.enter()
+	p.click("button", "Save")
+	p.says("Saved")
+	p.node("heading", "Menu")
+	p.accessible()
+	surveyLife(s, p)
+}
+
+// surveyLife launches, changes, stops and deletes the survey.
+func surveyLife(s *server, p *page) {
+	t := s.t
+	t.Helper()
+	var seen struct {
+		Surveys []struct {
+			Flag      *string `json:"linked_flag_key"`
+			End       *string `json:"end_date"`
+			Questions []struct{ Question string }
+		}
+	}
+	shown := func(is func() bool) func() bool {
+		return func() bool { s.public("/api/surveys/?token="+s.publicKey, &seen); return is() }
+	}
+	p.click("button", "Launch")
+	p.click("dialog", "Launch Menu?", "button", "Launch")
+	p.says("Launched")
+	eventually(t, "SDKs see the survey", shown(func() bool {
+		return len(seen.Surveys) == 1 && seen.Surveys[0].Flag != nil && *seen.Surveys[0].Flag == "menu" && seen.Surveys[0].Questions[0].Question == "What is missing?"
+	}))
+	p.click("button", "Stop")
+	p.click("dialog", "Stop Menu?", "button", "Stop")
+	p.says("Stopped")
+	p.click("button", "Resume")
+	p.says("Resumed")
+	p.fill("", "combobox", "Only with flag")
+	p.fill("", "textbox", "More settings")
+	p.click("button", "Save")
+	p.says("Saved")
+	var got struct {
+		Results []struct {
+			Limit *int `json:"responses_limit"`
+			Flag  any  `json:"linked_flag"`
+			End   any  `json:"end_date"`
+		}
+	}
+	s.api("GET", "/api/projects/1/surveys/", nil, &got)
+	if r := got.Results[0]; r.Limit != nil || r.Flag != nil || r.End != nil {
+		t.Errorf("the survey is %+v, want no limit, no flag, no end", r)
+	}
+	p.click("link", "Surveys")
+	p.node("table", "Surveys", "cell", "Running")
+	p.accessible()
+	p.click("table", "Surveys", "link", "Menu")
+	p.click("button", "Delete survey")
+	p.click("alertdialog", "Delete Menu?", "button", "Delete")
+	p.says("Deleted Menu")
+}

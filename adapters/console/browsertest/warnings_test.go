@@ -1,0 +1,41 @@
+package browsertest
+
+import "testing"
+
+// J15 (console.md §1.2, §2.3, §3.9): what the intake could not take, with its reason in
+// words. What identifies without a person is dropped (capture.md §9.1), a $group_set
+// that is no object is passed over (§4.5), and an SDK's own warning stands as it came.
+func TestWarnings(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/warnings")
+	p.node("heading", "Nothing was dropped")
+	p.accessible()
+	nobody := map[string]any{"event": "$identify", "distinct_id": "ana", "properties": map[string]any{"$process_person_profile": false}}
+	s.capture(
+		nobody, nobody,
+		map[string]any{"event": "$groupidentify", "distinct_id": "ben", "properties": map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": "pro"}},
+		map[string]any{"event": "$$client_ingestion_warning", "distinct_id": "cleo", "properties": map[string]any{"$$client_ingestion_warning_message": "<i>too fast</i>"}},
+	)
+	var got struct{ Results []any }
+	eventually(t, "three warnings", func() bool {
+		s.api("GET", "/api/projects/1/ingestion_warnings/", nil, &got)
+		return len(got.Results) == 3
+	})
+	p.visit("p/1/warnings")
+	for _, head := range []string{"Type", "What happened", "Count", "Last"} {
+		p.node("table", "Warnings", "columnheader", head)
+	}
+	p.node("table", "Warnings", "cell", "Dropped: this event needs a person, and said that it wants none. by ana")
+	p.node("table", "Warnings", "cell", "2")
+	p.node("table", "Warnings", "cell", "The SDK said: <i>too fast</i> by cleo")
+	p.accessible()
+	p.choose("invalid_group_set", "combobox", "Type")
+	p.gone("cell", "2")
+	p.node("table", "Warnings", "cell", "invalid_group_set")
+	p.visit("p/1/warnings?type=event_too_large")
+	p.node("heading", "No warnings of this type")
+	p.accessible()
+	p.click("button", "Clear filters")
+	p.click("table", "Warnings", "link", "ben")
+	p.node("table", "Events", "cell", "$groupidentify")
+}

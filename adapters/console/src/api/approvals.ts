@@ -1,0 +1,57 @@
+// Changes of flags that others have to approve (N12).
+import { announce } from "../ui/announce";
+import { project, inProject } from "../session";
+import { wa } from "../words/approvals";
+import { stale } from "./cache";
+import { get, send } from "./client";
+import type { Flag } from "./flags";
+
+export interface ChangeRequest {
+  id: number;
+  flag: number;
+  flag_key: string;
+  base_version: number;
+  patch: Partial<Flag>;
+  title: string;
+  note: string;
+  author: string | null;
+  editors: string[];
+  state: string;
+  revision: number;
+  votes: { user: string | null; vote: string; revision: number; at: string }[];
+  needed: number;
+  updated_at: string;
+}
+
+export interface Approvals {
+  needed: number;
+  tags: string[];
+  switch_off_free: boolean;
+}
+
+export const waits = (r: ChangeRequest): boolean => r.state === "open" || r.state === "approved";
+export const approvedBy = (r: ChangeRequest): number => r.votes.filter((v) => v.vote === "approve").length;
+
+const words = ["name", "tags"]; // in which nobody gets something else
+
+/** Whether a change has to be asked for; what cannot be known the server says. */
+export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
+  const a = await get<{ flag_approvals: Approvals }>(`projects/${project.peek()}/`).then(
+    (p) => p.flag_approvals,
+    () => null,
+  );
+  const guarded = (tags: string[]) => !a?.tags.length || tags.some((t) => a.tags.includes(t.toLowerCase()));
+  if (!a?.needed || !guarded(f.tags)) return false;
+  if (patch.tags && !guarded(patch.tags)) return true;
+  const rules = Object.keys(patch).filter((k) => !words.includes(k));
+  return rules.length > 0 && !(a.switch_off_free && rules.length === 1 && patch.active === false);
+}
+
+/** Asks for a change, or edits a request that is there. */
+export async function request(f: Pick<Flag, "id" | "version">, patch: Partial<Flag>, title: string, note: string, change?: number): Promise<void> {
+  const body = { patch, base_version: f.version, ...(note ? { note } : {}) };
+  if (change) await send("PATCH", inProject(`change_requests/${change}/`), body);
+  else await send("POST", inProject("change_requests/"), { ...body, flag: f.id, title: title.slice(0, 200) });
+  stale("change_requests");
+  announce(wa.requested);
+}

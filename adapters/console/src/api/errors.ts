@@ -1,0 +1,76 @@
+// Errors as the API has them, their rules, and whose they can be.
+import { answer } from "./cache";
+import { texts } from "./draft";
+import { inProject } from "../session";
+import { operators } from "../words";
+import { wr } from "../words/errors";
+
+export interface Issue {
+  id: string;
+  fingerprint: string;
+  name: string;
+  description: string;
+  status: string;
+  assignee: string | null;
+  first_seen: string;
+  last_seen: string;
+  count: number;
+}
+
+export interface RuleFilter {
+  type: string;
+  key: string;
+  operator?: string;
+  value?: unknown;
+  values?: undefined;
+}
+
+export interface RuleGroup {
+  type: "AND" | "OR";
+  values: (RuleGroup | RuleFilter)[];
+}
+
+export interface Rule {
+  id: string;
+  filters: RuleGroup;
+  assignee: string | null;
+  disabled_data: { message: string } | null;
+}
+
+export const rulesPath = () => inProject("error_tracking/assignment_rules/");
+
+export const issueName = (i: Pick<Issue, "name">) => i.name || wr.nameless;
+
+const isGroup = (x: RuleGroup | RuleFilter): x is RuleGroup => Array.isArray(x.values);
+
+/** The filters of a rule whose groups hold no groups. */
+export const flat = (g: RuleGroup): RuleFilter[] | undefined => (g.values.some(isGroup) ? undefined : (g.values as RuleFilter[]));
+
+/** A rule in one line. */
+export function ruleText(g: RuleGroup): string {
+  const one = (x: RuleGroup | RuleFilter) =>
+    isGroup(x) ? `(${ruleText(x)})` : [(wr.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : texts(x.value).join(", ")].filter(Boolean).join(" ");
+  return g.values.map(one).join(g.type === "OR" ? wr.or : wr.and) || wr.everyError;
+}
+
+export interface Owners {
+  /** Who there is, and the one that is set. */
+  options(now: string | null): (readonly [string, string])[];
+  name(id: string | null): string;
+}
+
+/** The members and roles of the organization; those that may not be read stay numbers. */
+export function owners(): Owners {
+  const members = answer<{ results: { user: { id: number; email: string; first_name: string } }[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
+  const roles = answer<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));
+  const all = () => [
+    ...(members.data()?.results ?? []).map((m) => [`user:${m.user.id}`, m.user.email] as const),
+    ...(roles.data()?.results ?? []).map((r) => [`role:${r.id}`, wr.role(r.name)] as const),
+  ];
+  const name = (id: string | null) => (id ? (all().find(([v]) => v === id)?.[1] ?? id) : wr.nobody);
+  const options = (now: string | null) => {
+    const list = all();
+    return [["", wr.nobody] as const, ...list, ...(now && !list.some(([v]) => v === now) ? [[now, now] as const] : [])];
+  };
+  return { options, name };
+}

@@ -1,0 +1,83 @@
+// Exports as the API has them, and as their form has them.
+import { inProject } from "../session";
+import { wo } from "../words/exports";
+
+export interface Run {
+  id: string;
+  status: string;
+  records_completed: number | null;
+  latest_error: string | null;
+  data_interval_start: string | null;
+  data_interval_end: string | null;
+  finished_at: string | null;
+  bytes_exported: number | null;
+}
+
+export interface Backfill {
+  id: string;
+  start_at: string | null;
+  end_at: string | null;
+  status: string;
+  finished_at: string | null;
+  progress: { total_runs: number; finished_runs: number } | null;
+}
+
+export interface Export {
+  id: string;
+  name: string;
+  model: string;
+  destination: { type: string; config: Record<string, unknown> };
+  interval: string;
+  paused: boolean;
+  timezone: string;
+  latest_runs: Run[];
+}
+
+export interface ExportDraft {
+  name: string;
+  model: string;
+  interval: string;
+  type: string;
+  config: Record<string, string>;
+}
+
+export const exportsPath = () => inProject("batch_exports/");
+export const underWay = (status: string) => status === "Starting" || status === "Running";
+
+/** The settings of a kind of destination that the form has; secrets are never told again. */
+export const settingsOf: Record<string, string[]> = {
+  Files: ["path", "prefix"],
+  S3: ["bucket_name", "region", "prefix", "aws_access_key_id", "aws_secret_access_key", "endpoint_url"],
+  Postgres: ["host", "port", "user", "password", "database", "schema", "table_name", "sslmode"],
+  HTTP: ["url", "token"],
+};
+const always = new Set(["path", "region", "prefix"]);
+export const secrets = new Set(["aws_access_key_id", "aws_secret_access_key", "user", "password", "token"]);
+
+/** Formats of files, and what they can be compressed with. */
+export const compressions: Record<string, string[]> = { JSONLines: ["gzip", "brotli"], Parquet: ["zstd", "lz4", "snappy", "gzip", "brotli"] };
+export const asFiles = (type: string) => type === "Files" || type === "S3";
+
+export function exportDraft(e?: Export): ExportDraft {
+  if (!e) return { name: "", model: "events", interval: "hour", type: "Files", config: {} };
+  const config = Object.fromEntries(Object.entries(e.destination.config).filter(([, v]) => typeof v === "string" || typeof v === "number").map(([k, v]) => [k, String(v)]));
+  return { name: e.name, model: e.model, interval: e.interval, type: e.destination.type, config };
+}
+
+/** What a form asks to store: everything of a new export, else only what was changed. */
+export function exportBody(d: ExportDraft, was?: Export): Record<string, unknown> {
+  const before = was && exportDraft(was);
+  const names = [...settingsOf[d.type]!, ...(asFiles(d.type) ? ["file_format", "compression"] : [])];
+  const value = (n: string) => (n === "port" && d.config[n] ? Number(d.config[n]) : d.config[n] || (always.has(n) ? "" : null));
+  const given = names.filter((n) => (before ? (d.config[n] ?? "") !== (before.config[n] ?? "") : d.config[n] || always.has(n)));
+  const destination = { type: d.type, config: Object.fromEntries(given.map((n) => [n, value(n)])) };
+  if (!before) return { name: d.name.trim(), model: d.model, interval: d.interval, destination };
+  const plain = { name: d.name.trim(), model: d.model, interval: d.interval };
+  return { ...Object.fromEntries(Object.entries(plain).filter(([k, v]) => v !== before[k as keyof typeof plain])), ...(given.length ? { destination } : {}) };
+}
+
+/** "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00", by the clock of the export. */
+export function spanText(from: string | null, to: string | null, zone: string): string {
+  const at = (iso: string) => new Date(iso).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: zone });
+  return wo.spanOf(from ? at(from) : wo.beginning, to ? at(to) : wo.end);
+}

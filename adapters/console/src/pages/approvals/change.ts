@@ -1,0 +1,86 @@
+// One change that is asked for: what it changes and for whom, who has approved it.
+import { h, when, type Child } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { changes, changesTable } from "../../ui/diff";
+import { effectOf } from "../../ui/effect";
+import { button, heading, shown } from "../../ui/parts";
+import { time } from "../../ui/time";
+import { approvedBy, waits, type ChangeRequest } from "../../api/approvals";
+import { answer, stale } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Flag } from "../../api/flags";
+import { go, href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project, session } from "../../session";
+import { w } from "../../words";
+import { wa } from "../../words/approvals";
+import { refused } from "../flags/actions";
+
+export default function changePage(params: Params): Child {
+  const path = () => inProject(`change_requests/${params.id}/`);
+  const got = answer<ChangeRequest>(() => ({ path: path() }));
+  const key = () => got.data()?.flag_key ?? "…";
+  const flagPath = (r: ChangeRequest) => inProject(`feature_flags/${r.flag}/`);
+  /** What the change is compared with: the flag as it is, or as it was for one that is done. */
+  const flag = answer<Flag>(() => {
+    const r = got.data();
+    return r?.flag_key ? { path: waits(r) ? flagPath(r) : `${flagPath(r)}versions/${r.base_version}/` } : null;
+  });
+  const act = async (name: string, body?: object) => {
+    try {
+      const r = await send<ChangeRequest>("POST", `${path()}${name}/`, body);
+      announce(wa.done[name === "approve" ? "approved" : r.state] ?? r.state);
+    } catch (e) {
+      refused(e);
+    }
+    stale("change_requests");
+    stale("feature_flags");
+  };
+  return [
+    heading(() => wa.changeOf(key() || wa.gone), when(() => got.data(), () => tools(() => got.data()!, act))),
+    shown(got, (data) => [
+      h("p", { class: "gap" }, h("strong", null, () => data().title || wa.untitled(data().id)), " ", () => (data().flag_key ? h("a", { href: href(`p/${project()}/flags/${data().flag}`) }, wa.seeFlag) : null)),
+      () => (data().note ? h("p", { class: "gap" }, h("bdi", null, data().note)) : null),
+      h("p", { class: "meta" }, () => [
+        [wa.states[data().state] ?? data().state, wa.ofNeeded(approvedBy(data()), data().needed), wa.asked(data().author ?? wa.somebody, data().revision), ...(data().editors.length ? [wa.editedBy(data().editors.join(", "))] : [])].join(" · "),
+        " · ",
+        time(data().updated_at),
+      ]),
+      when(() => data().flag_key, () => shown(flag, (f) => () => difference(data(), f()))),
+      h("section", { class: "card gap-above", "aria-label": wa.votes }, h("h2", { id: "votes" }, wa.votes), () => votes(data())),
+    ]),
+  ];
+}
+
+function difference(r: ChangeRequest, f: Flag): Child {
+  return [
+    waits(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, wa.changedSince(r.base_version)) : null,
+    h("h2", { class: "gap gap-above" }, w.changes),
+    changesTable(changes(f, { ...f, ...r.patch })),
+    waits(r) ? h("div", { class: "gap-above" }, effectOf(r.flag, () => ({ filters: r.patch.filters ?? f.filters, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
+  ];
+}
+
+function votes(r: ChangeRequest): Child {
+  if (!r.votes.length) return h("p", { class: "meta" }, wa.noVotes);
+  return h("ul", { class: "rows", "aria-labelledby": "votes" }, r.votes.map((v) => h("li", null, h("bdi", null, v.user ?? wa.somebody), " ", wa.says[v.vote] ?? v.vote, h("span", { class: "space" }), h("span", { class: "meta" }, time(v.at)))));
+}
+
+/** The buttons; one that cannot be used says why. */
+function tools(r: () => ChangeRequest, act: (name: string, body?: object) => Promise<void>): Child {
+  const me = () => session()?.user.email ?? "";
+  const wrote = () => r().author === me() || r().editors.includes(me());
+  const closed = () => (waits(r()) ? null : wa.closed(wa.states[r().state] ?? r().state));
+  const administers = () => (session()?.projects.find((p) => p.id === project())?.level ?? 0) >= 8;
+  const asked = (title: string, text: string, name: string, label: string, body?: object) => confirm(title, text, label).then((yes) => (yes ? act(name, body) : undefined));
+  const seen = () => ({ revision: r().revision });
+  const scope = "feature_flag:write";
+  return [
+    button(wa.approve, { kind: "primary", scope, barred: () => closed() ?? (wrote() ? wa.own : null), run: () => act("approve", seen()) }),
+    button(wa.reject, { scope, barred: closed, run: () => asked(wa.rejectAsk, wa.rejectText, "reject", wa.reject, seen()) }),
+    button(wa.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? wa.tooFew : null), run: () => asked(wa.applyAsk, wa.applyText, "apply", wa.apply) }),
+    button(wa.edit, { scope, barred: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
+    button(wa.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : wa.notOwn), run: () => asked(wa.withdrawAsk, wa.withdrawText, "withdraw", wa.withdraw) }),
+  ];
+}

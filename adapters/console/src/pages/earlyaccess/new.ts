@@ -1,0 +1,5 @@
+// A new early access feature.
+import { newRecord } from "../records/record";
+import { feature } from "./kind";
+
+export default () => newRecord(feature);

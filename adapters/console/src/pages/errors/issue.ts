@@ -1,0 +1,84 @@
+// One error: what it is, how it stands, whose it is.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { guarded, saveKey } from "../../ui/form";
+import { bars, button, field, heading, linkButton, problem, select } from "../../ui/parts";
+import { fullTime } from "../../ui/time";
+import { get, send } from "../../api/client";
+import { issueName, owners, type Issue } from "../../api/errors";
+import { href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, may, project } from "../../session";
+import { number, w } from "../../words";
+import { wr } from "../../words/errors";
+import { refused } from "../flags/actions";
+
+const scope = "error_tracking:write";
+type Change = Partial<Pick<Issue, "name" | "description" | "status" | "assignee">>;
+
+export default function issuePage(params: Params): Child {
+  const path = inProject(`error_tracking/issues/${params.id}/`);
+  const got = signal<Issue | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const load = () => get<Issue>(path).then((i) => (got.set(i), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const issue = got as Signal<Issue>;
+  const turn = async () => {
+    const open = issue.peek().status !== "active";
+    issue.set(await send<Issue>("PATCH", path, { status: open ? "active" : "resolved" }));
+    announce((open ? wr.reopened : wr.resolved)(issueName(issue.peek())));
+  };
+  return [
+    heading(() => (got() ? issueName(got()!) : "…"), linkButton(wr.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? wr.resolve : wr.reopen, { scope, run: () => turn().catch(refused) }))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !got() && !fault(), () => bars()),
+    when(got, () => [facts(issue), form(issue, path)]),
+  ];
+}
+
+function facts(issue: Signal<Issue>): HTMLElement {
+  const row = (name: string, value: () => Child) => [h("dt", null, name), h("dd", null, h("bdi", null, value))];
+  return h(
+    "dl",
+    { class: "facts gap" },
+    row(wr.count, () => number(issue().count)),
+    row(w.firstSeen, () => fullTime(issue().first_seen)),
+    row(w.lastSeen, () => fullTime(issue().last_seen)),
+    row(wr.fingerprint, () => h("span", { class: "code" }, issue().fingerprint)),
+  );
+}
+
+/** Only what was changed is sent. */
+function form(issue: Signal<Issue>, path: string): HTMLElement {
+  const change = signal<Change>({});
+  const other = signal<unknown>(undefined);
+  const whose = owners();
+  const locked = () => !may(scope);
+  const now = <K extends keyof Change>(member: K) => (member in change() ? change()[member] : issue()[member]) as Issue[K];
+  const put = (c: Change) => change.update((was) => ({ ...was, ...c }));
+  const changed = () => Object.fromEntries(Object.entries(change()).filter(([k, v]) => v !== issue()[k as keyof Change]));
+  guarded(() => Object.keys(changed()).length > 0);
+  const save = async () => {
+    other.set(undefined);
+    try {
+      issue.set(await send<Issue>("PATCH", path, changed()));
+      change.set({});
+      announce(w.saved);
+    } catch (e) {
+      other.set(e);
+    }
+  };
+  saveKey(save);
+  const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, disabled: locked, value: () => now("name"), oninput: () => put({ name: name.value }) });
+  const text: HTMLTextAreaElement = h("textarea", { rows: 4, maxlength: 4000, disabled: locked, value: () => now("description"), oninput: () => put({ description: text.value }) });
+  return h(
+    "section",
+    { class: "stack form-narrow", "aria-label": wr.issue },
+    () => (other() ? problem(w.notDone, other()) : null),
+    field(name, { label: wr.name }),
+    field(text, { label: w.description }),
+    field(select(() => now("status"), () => Object.entries(wr.status), (status) => put({ status }), { disabled: locked }), { label: w.status, hint: wr.statusHint }),
+    field(select(() => now("assignee") ?? "", () => whose.options(issue().assignee), (id) => put({ assignee: id || null }), { disabled: locked }), { label: wr.assigned }),
+    h("div", null, button(w.save, { kind: "primary", scope, run: save })),
+  );
+}

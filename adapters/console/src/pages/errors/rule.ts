@@ -1,0 +1,88 @@
+// The dialog of one assignment rule.
+import { each, h, signal, when, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { combobox, type Option } from "../../ui/combobox";
+import { dialog } from "../../ui/dialog";
+import { icon } from "../../ui/icons";
+import { button, field, problem, select } from "../../ui/parts";
+import { get, send } from "../../api/client";
+import { texts } from "../../api/draft";
+import { flat, owners, rulesPath, type Rule, type RuleFilter } from "../../api/errors";
+import { inProject } from "../../session";
+import { operators, w } from "../../words";
+import { wr } from "../../words/errors";
+
+interface Row {
+  id: number;
+  filter: RuleFilter;
+}
+
+/** What an issue has for rules. */
+const ofIssue = ["name", "description", "status"];
+const kinds = ["event", "person", "error_tracking_issue"];
+const several = new Set(["exact", "is_not"]);
+const none = (operator?: string) => operator === "is_set" || operator === "is_not_set";
+let ids = 0;
+const row = (filter: RuleFilter): Row => ({ id: ++ids, filter });
+const fresh = () => row({ type: "event", key: "", operator: "exact", value: "" });
+
+async function names(of: string, typed: string): Promise<Option[]> {
+  const list = of === "error_tracking_issue" ? ofIssue : (await get<{ results: { name: string }[] }>(inProject("property_definitions/"), { type: of, search: typed, limit: 20 })).results.map((p) => p.name);
+  return list.filter((n) => n.includes(typed)).map((n) => ({ value: n, text: n }));
+}
+
+/** Makes a rule, or changes one; true when it was saved. */
+export async function openRule(rule?: Rule): Promise<boolean> {
+  const was = rule ? flat(rule.filters) : [];
+  const rows = signal<Row[]>(rule ? (was ?? []).map(row) : [fresh()]);
+  const any = signal(rule?.filters.type === "OR");
+  const owner = signal(rule?.assignee ?? "");
+  const fault = signal<unknown>(undefined);
+  const save = async () => {
+    const values = rows.peek().map((r) => ({ ...r.filter, key: r.filter.key.trim(), value: none(r.filter.operator) ? r.filter.operator : r.filter.value }));
+    const body = { assignee: owner.peek() || null, ...(was ? { filters: { type: any.peek() ? "OR" : "AND", values } } : {}) };
+    await (rule ? send("PATCH", `${rulesPath()}${rule.id}/`, body) : send("POST", rulesPath(), body));
+  };
+  const saved = await dialog<true>({ title: rule ? wr.editRule : wr.newRule, wide: true }, (d) => ({
+    content: [
+      () => (fault() ? problem(w.notDone, fault()) : null),
+      was ? filters(rows, any) : h("p", { class: "meta" }, wr.otherRule),
+      whose(owner, rule?.assignee ?? null),
+    ],
+    buttons: button(w.save, { kind: "primary", run: () => save().then(() => d.close(true), (e: unknown) => fault.set(e)) }),
+  }));
+  if (saved) announce(w.saved);
+  return saved === true;
+}
+
+function whose(owner: Signal<string>, now: string | null): HTMLElement {
+  const all = owners();
+  return field(select(owner, () => all.options(now), owner.set), { label: wr.assigned });
+}
+
+function filters(rows: Signal<Row[]>, any: Signal<boolean>): HTMLElement {
+  return h(
+    "div",
+    { class: "stack" },
+    when(() => rows().length > 1, () => field(select(() => (any() ? "any" : "all"), () => [["all", wr.all], ["any", wr.any]], (v) => any.set(v === "any")), { label: wr.match })),
+    each(rows, (r) => r.id, (r) => filterOf(r, rows)),
+    h("div", null, h("button", { type: "button", class: "button small", onclick: () => rows.update((list) => [...list, fresh()]) }, icon("plus"), w.addFilter)),
+  );
+}
+
+function filterOf(r: Signal<Row>, rows: Signal<Row[]>): HTMLElement {
+  const { id } = r.peek();
+  const f = () => r().filter;
+  const put = (c: Partial<RuleFilter>) => rows.update((list) => list.map((x) => (x.id === id ? { ...x, filter: { ...x.filter, ...c } } : x)));
+  const words = () => Object.entries(operators).filter(([name]) => !name.endsWith("between"));
+  const value: HTMLInputElement = h("input", { type: "text", "aria-label": w.value, placeholder: w.value, value: () => texts(f().value).join(", "), onchange: () => put({ value: several.has(f().operator ?? "exact") && Array.isArray(f().value) ? value.value.split(",").map((x) => x.trim()) : value.value }) });
+  return h(
+    "div",
+    { role: "group", "aria-label": () => w.filter(rows().findIndex((x) => x.id === id) + 1), class: "filter" },
+    select(() => f().type, () => [...new Set([...kinds, f().type])].map((k) => [k, wr.kinds[k] ?? k] as const), (type) => put({ type, key: "" }), { "aria-label": wr.of }),
+    combobox({ label: w.property, value: () => f().key, options: (typed) => names(f().type, typed), change: (key) => put({ key }), free: true, placeholder: w.property }),
+    select(() => f().operator ?? "exact", words, (operator) => put({ operator, value: none(operator) ? "" : f().value }), { "aria-label": w.operator }),
+    when(() => !none(f().operator), () => value),
+    h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeFilter, title: w.removeFilter, onclick: () => rows.update((list) => list.filter((x) => x.id !== id)) }, icon("close")),
+  );
+}

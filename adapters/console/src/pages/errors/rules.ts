@@ -1,0 +1,74 @@
+// The rules that say whose new errors are, in their order.
+import { h, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { icon, type Icon } from "../../ui/icons";
+import { button, empty, heading, linkButton } from "../../ui/parts";
+import { listOf } from "../../ui/list";
+import { pages, type Pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { send } from "../../api/client";
+import { owners, rulesPath, ruleText, type Rule } from "../../api/errors";
+import { href } from "../../router";
+import { may, project } from "../../session";
+import { w } from "../../words";
+import { wr } from "../../words/errors";
+import { refused } from "../flags/actions";
+import { openRule } from "./rule";
+
+const scope = "error_tracking:write";
+
+export default function rulesPage(): Child {
+  const list = pages<Rule>(() => ({ path: rulesPath(), query: { limit: 100 } }));
+  const edit = (rule?: Rule) => openRule(rule).then((done) => done && list.reload());
+  return [
+    heading(wr.rules, linkButton(w.errors, href(`p/${project.peek()}/errors`)), button(wr.newRule, { kind: "primary", scope, run: () => edit() })),
+    h("p", { class: "meta gap" }, wr.rulesText),
+    listOf(list, () => empty(wr.noRules, wr.noRulesText), () => table(list, edit)),
+  ];
+}
+
+function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
+  const rows = () => list.data() ?? [];
+  const whose = owners();
+  const at = (r: Signal<Rule>) => rows().findIndex((x) => x.id === r().id) + 1;
+  const remove = async (r: Rule, n: number) => {
+    if (!(await confirm(wr.removeAsk(n), wr.removeText, wr.remove))) return;
+    await send("DELETE", `${rulesPath()}${r.id}/`);
+    list.reload();
+    document.querySelector<HTMLElement>("h1")?.focus();
+    announce(wr.removed(n));
+  };
+  return records<Rule>(
+    wr.rules,
+    [
+      { label: wr.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, wr.disabled(r().disabled_data!.message)) : null)], class: "long" },
+      { label: wr.assigned, cell: (r) => h("bdi", null, () => whose.name(r().assignee)) },
+      { label: "", cell: (r) => [arrow("up", () => wr.upN(at(r)), () => at(r) === 1, () => move(list, at(r) - 1, -1)), arrow("down", () => wr.downN(at(r)), () => at(r) === rows().length, () => move(list, at(r) - 1, 1))], class: "tight" },
+      { label: "", cell: (r) => [button(wr.edit, { kind: "small", scope, "aria-label": () => wr.editN(at(r)), run: () => edit(r.peek()) }), " ", button(wr.remove, { kind: "small", scope, "aria-label": () => wr.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(refused) })], class: "tight" },
+    ],
+    rows,
+    (r) => r.id,
+  );
+}
+
+function arrow(i: Icon, label: () => string, off: () => boolean, run: (e: Event) => unknown): HTMLElement {
+  return h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => off() || !may(scope), onclick: run as () => unknown }, icon(i));
+}
+
+/** Changes places of two neighbours; what had the focus has it afterwards. */
+async function move(list: Pages<Rule>, from: number, by: number): Promise<void> {
+  const had = document.activeElement as HTMLButtonElement | null;
+  const rules = [...(list.data.peek() ?? [])];
+  rules.splice(from + by, 0, ...rules.splice(from, 1));
+  list.data.set(rules);
+  if (had?.disabled) had.closest("td")?.querySelector<HTMLElement>("button:enabled")?.focus();
+  else had?.focus();
+  try {
+    await send("PATCH", rulesPath() + "reorder/", { orders: Object.fromEntries(rules.map((r, i) => [r.id, i])) });
+    announce(w.saved);
+  } catch (e) {
+    refused(e);
+    list.reload();
+  }
+}

@@ -1,0 +1,73 @@
+// What an export writes, how often and where; and the test of the destination.
+import { each, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { button, field, select } from "../../ui/parts";
+import { ApiError, get, send } from "../../api/client";
+import { asFiles, compressions, exportsPath, secrets, settingsOf, type ExportDraft } from "../../api/exports";
+import { wo } from "../../words/exports";
+
+export interface ExportForm {
+  draft: Signal<ExportDraft>;
+  fault: () => string | undefined;
+  locked: () => boolean;
+  isNew: boolean;
+}
+
+export function exportForm(f: ExportForm): Child {
+  const { draft, locked } = f;
+  const put = (change: Partial<ExportDraft>) => draft.update((d) => ({ ...d, ...change }));
+  const choice = (label: string, member: "model" | "interval" | "type", words: Record<string, string>, hint?: string) =>
+    field(select(() => draft()[member], () => Object.entries(words), (v) => put({ [member]: v }), { disabled: () => locked() || (member === "type" && !f.isNew) }), { label, ...(hint ? { hint } : {}) });
+  const name: HTMLInputElement = h("input", { type: "text", maxlength: 1000, disabled: locked, "data-first-focus": f.isNew ? "" : null, value: () => draft().name, oninput: () => put({ name: name.value }) });
+  return [
+    field(name, { label: wo.name, fault: f.fault }),
+    h("div", { class: "fields" }, choice(wo.data, "model", wo.models), choice(wo.every, "interval", wo.intervals)),
+    choice(wo.destination, "type", wo.types, f.isNew ? undefined : wo.destinationStays),
+    each(() => settingsOf[draft().type] ?? [], (n) => n, (n) => setting(n.peek(), f)),
+    when(() => asFiles(draft().type), () => fileFields(f)),
+  ];
+}
+
+function setting(name: string, f: ExportForm): HTMLElement {
+  const secret = secrets.has(name);
+  const set = () => f.draft.update((d) => ({ ...d, config: { ...d.config, [name]: input.value } }));
+  const input: HTMLInputElement = h("input", { type: secret ? "password" : "text", autocomplete: "off", inputmode: name === "port" ? "numeric" : null, disabled: f.locked, value: () => f.draft().config[name] ?? "", oninput: set });
+  const hint = secret && !f.isNew ? wo.secretStays : wo.hints[name];
+  return field(input, { label: wo.settings[name]!, ...(hint ? { hint } : {}) });
+}
+
+function fileFields(f: ExportForm): HTMLElement {
+  const value = (n: string) => f.draft().config[n] ?? "";
+  const format = () => value("file_format") || "JSONLines";
+  const put = (change: Record<string, string>) => f.draft.update((d) => ({ ...d, config: { ...d.config, ...change } }));
+  return h(
+    "div",
+    { class: "fields" },
+    field(select(format, () => Object.entries(wo.formats), (v) => put({ file_format: v, compression: "" }), { disabled: f.locked }), { label: wo.format }),
+    field(select(() => value("compression"), () => [["", wo.noCompression], ...(compressions[format()] ?? []).map((c) => [c, c] as const)], (compression) => put({ compression }), { disabled: f.locked }), { label: wo.compression }),
+  );
+}
+
+interface Step {
+  name: string;
+  result: { status: string; message: string | null } | null;
+}
+
+/** Runs the steps one after another, and stops at the first that fails. */
+export function tester(type: () => string, body: () => Record<string, unknown>, path: () => string): Child {
+  const steps = signal<string[]>([]);
+  const test = async () => {
+    steps.set([]);
+    const all = await get<{ steps: Step[] }>(exportsPath() + "test/", { destination: type() });
+    for (let step = 0; step < all.steps.length; step++) {
+      const name = all.steps[step]!.name;
+      const { result } = await send<Step>("POST", path(), { ...body(), step }).catch((e: unknown) => ({ result: { status: "Failed", message: e instanceof ApiError ? e.detail : String(e) } }));
+      const ok = result?.status === "Passed";
+      steps.update((list) => [...list, ok ? wo.passed(name) : wo.failed(name, result?.message ?? "")]);
+      if (!ok) return;
+    }
+  };
+  return [
+    h("div", null, button(wo.test, { scope: "batch_export:write", run: () => test().catch((e: unknown) => steps.set([(e as Error).message])) })),
+    when(() => steps().length > 0, () => h("ul", { "aria-label": wo.testSteps, class: "rows" }, () => steps().map((text) => h("li", null, text)))),
+  ];
+}

@@ -1,0 +1,85 @@
+// What stands above the pages of one export: pausing it, and backfills.
+import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { bars, button, field, heading, problem } from "../../ui/parts";
+import { instantOf } from "../../ui/zone";
+import { get, send } from "../../api/client";
+import { exportsPath, type Export } from "../../api/exports";
+import { href } from "../../router";
+import type { Params } from "../../routes";
+import { project } from "../../session";
+import { w } from "../../words";
+import { wo } from "../../words/exports";
+import { refused } from "../flags/actions";
+
+export const scope = "batch_export:write";
+
+const tabs: [string, string][] = [
+  ["", wo.runs],
+  ["backfills", wo.backfills],
+  ["settings", wo.settingsTab],
+];
+
+/** A page of one export: show gets its path of the API, and how to look again. */
+export function exportPage(params: Params, tab: string, show: (e: Signal<Export>, path: string, again: Signal<number>) => Child): Child {
+  const path = `${exportsPath()}${params.id}/`;
+  const got = signal<Export | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const again = signal(0);
+  const load = () => get<Export>(path).then((e) => (got.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const e = got as Signal<Export>;
+  const pause = async () => {
+    const paused = e.peek().paused;
+    await send("POST", path + (paused ? "unpause/" : "pause/"), paused ? { backfill: true } : {});
+    await load();
+    announce((paused ? wo.resumed : wo.pausedOne)(e.peek().name));
+  };
+  const fill = () => backfill(e.peek(), path).then((done) => done && again.update((n) => n + 1));
+  const at = `p/${project.peek()}/exports/${params.id}`;
+  return [
+    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? wo.resume : wo.pause, { scope, run: () => pause().catch(refused) }), button(wo.newBackfill, { scope, run: fill })])),
+    when(got, () => h("p", { class: "meta gap" }, () => [wo.models[e().model], wo.intervals[e().interval], wo.types[e().destination.type], e().paused ? wo.paused : wo.running].filter(Boolean).join(" · "))),
+    h("nav", { "aria-label": wo.export, class: "tabs" }, tabs.map(([part, label]) => h("a", { href: href(part ? `${at}/${part}` : at), "aria-current": part === tab ? "page" : null }, label))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !got() && !fault(), () => bars()),
+    when(got, () => show(e, path, again)),
+  ];
+}
+
+/** Looks again every few seconds while the page is seen. */
+export function following(again: Signal<number>): void {
+  const timer = setInterval(() => document.visibilityState === "visible" && again.update((n) => n + 1), 3_000);
+  onEnd(() => clearInterval(timer));
+}
+
+/** Days and weeks are asked for by date, shorter intervals by time. */
+async function backfill(e: Export, path: string): Promise<boolean> {
+  const byDay = e.interval === "day" || e.interval === "week";
+  const zone = e.timezone;
+  const faults = signal<Record<string, string | undefined>>({});
+  const other = signal<unknown>(undefined);
+  const [from, to] = [h("input", { type: "text", "data-first": "" }), h("input", { type: "text" })];
+  const read = (input: HTMLInputElement): string | null | undefined => {
+    const text = input.value.trim();
+    if (!text) return null;
+    const at = instantOf(text, zone);
+    return byDay ? (at && /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined) : at;
+  };
+  const done = await dialog<true>({ title: wo.newBackfill }, (d) => ({
+    content: [() => (other() ? problem(w.notDone, other()) : null), field(from, { label: wo.from, hint: byDay ? wo.day(zone) : wo.time(zone), fault: () => faults().from }), field(to, { label: wo.to, fault: () => faults().to })],
+    buttons: button(wo.start, {
+      kind: "primary",
+      run: async () => {
+        const body = { start_at: read(from), end_at: read(to) };
+        const wrong = byDay ? wo.noDay : wo.noTime;
+        faults.set({ from: body.start_at === undefined ? wrong : undefined, to: body.end_at === undefined ? wrong : undefined });
+        if (faults.peek().from || faults.peek().to) return (faults.peek().from ? from : to).focus();
+        await send("POST", path + "backfills/", body).then(() => d.close(true), (fault: unknown) => other.set(fault));
+      },
+    }),
+  }));
+  if (done) announce(wo.started);
+  return done === true;
+}

@@ -1,0 +1,63 @@
+// The runs of an export, their logs, and running them again.
+import { h, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { button, empty } from "../../ui/parts";
+import { listOf } from "../../ui/list";
+import { pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { fullTime, time } from "../../ui/time";
+import { get, send } from "../../api/client";
+import { spanText, underWay, type Export, type Run } from "../../api/exports";
+import type { Params } from "../../routes";
+import { number, w } from "../../words";
+import { wo } from "../../words/exports";
+import { refused } from "../flags/actions";
+import { exportPage, following, scope } from "./frame";
+
+export default function runsPage(params: Params): Child {
+  return exportPage(params, "", (e, path, again) => {
+    following(again);
+    const list = pages<Run>(() => (again(), { path: path + "runs/", query: {} }));
+    return listOf(list, () => empty(wo.noRuns, wo.noRunsText), (rows) => table(e, path, rows, again));
+  });
+}
+
+function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal<number>): HTMLElement {
+  const span = (r: Run) => spanText(r.data_interval_start, r.data_interval_end, e.peek().timezone);
+  const act = (r: Run, what: string, said: string) => send("POST", `${path}runs/${r.id}/${what}/`, {}).then(() => (announce(said), again.update((n) => n + 1)), refused);
+  const count = (n: number | null) => (n === null ? w.dash : number(n));
+  return records<Run>(
+    wo.runs,
+    [
+      { label: wo.span, cell: (r) => () => span(r()) },
+      { label: wo.state, cell: (r) => [() => wo.states[r().status] ?? r().status, () => (r().latest_error ? h("p", { class: "fault" }, h("bdi", null, r().latest_error)) : null)], class: "long" },
+      { label: wo.rows, cell: (r) => () => count(r().records_completed), class: "number" },
+      { label: wo.bytes, cell: (r) => () => count(r().bytes_exported), class: "number" },
+      { label: wo.finished, cell: (r) => () => time(r().finished_at) ?? w.dash, class: "meta" },
+      {
+        label: "",
+        cell: (r) => [
+          button(wo.log, { kind: "small", "aria-label": () => wo.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(refused) }),
+          " ",
+          () => (underWay(r().status) ? button(wo.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", wo.cancelled) }) : button(wo.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", wo.runsAgain) })),
+        ],
+        class: "tight",
+      },
+    ],
+    rows,
+    (r) => r.id,
+  );
+}
+
+interface Line {
+  timestamp: string;
+  level: string;
+  message: string;
+}
+
+async function log(path: string, r: Run, span: string): Promise<void> {
+  const lines = (await get<{ results: Line[] }>(`${path}runs/${r.id}/logs/`, { limit: 200 })).results;
+  const line = (l: Line) => h("li", null, h("span", { class: "meta when" }, h("time", { datetime: l.timestamp }, fullTime(l.timestamp))), h("strong", null, l.level), h("bdi", null, l.message));
+  await dialog<void>({ title: wo.logOf(span), wide: true, cancel: w.close }, () => ({ content: lines.length ? h("ul", { class: "rows", "aria-label": wo.log }, lines.map(line)) : h("p", { class: "meta" }, wo.noLog), buttons: null }));
+}

@@ -1,0 +1,68 @@
+// How often a flag was asked for, by value and time (N7).
+import { h, when, type Child, type Signal } from "../../ui/dom";
+import { chart, values } from "../../ui/chart";
+import { empty, field, linkButton, select, shown } from "../../ui/parts";
+import { clock, fullTime, time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import type { Flag } from "../../api/flags";
+import type { Picture, Table } from "../../api/picture";
+import { href, param, setParams } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { wt } from "../../words/flagtabs";
+import { flagPage } from "./frame";
+
+interface Exposures {
+  interval: string;
+  labels: string[];
+  series: { value: string; data: (number | null)[] | null; total: number | null }[];
+  total: number | null;
+  last_called_at: string | null;
+  last: { distinct_id: string; value: unknown; at: string } | null;
+}
+
+const hour = 3_600_000;
+/** How far back a period goes, and what a point of it is. */
+const spans: Record<string, [number, string]> = { hour: [hour, "minute"], day: [24 * hour, "hour"], week: [7 * 24 * hour, "day"], month: [30 * 24 * hour, "day"] };
+
+export default function exposuresPage(params: Params): Child {
+  return flagPage(params, "exposures", (flag) => exposures(flag as Signal<Flag>));
+}
+
+function exposures(flag: Signal<Flag>): Child {
+  const period = () => (param("period") in spans ? param("period") : "week");
+  const count = () => (param("count") in wt.counts ? param("count") : "calls");
+  const from = () => {
+    const now = Math.floor(Date.now() / 60_000) * 60_000; // one address for a minute
+    return new Date(now - spans[period()]![0]).toISOString();
+  };
+  // Answers are counted by the hour.
+  const interval = () => (count() === "evaluations" && period() === "hour" ? "hour" : spans[period()]![1]);
+  const got = answer<Exposures>(() => ({ path: inProject(`feature_flags/${flag().id}/exposures/`), query: { date_from: from(), interval: interval(), count: count() } }));
+  const choose = (list: Record<string, string>, value: () => string, name: string, label: string) =>
+    field(select(value, () => Object.entries(list), (v) => setParams({ [name]: v })), { label });
+  return [
+    h("div", { class: "between gap" }, h("h2", null, wt.exposures), h("div", { class: "filters low" }, choose(wt.periods, period, "period", wt.period), choose(wt.counts, count, "count", wt.countOf))),
+    shown(got, (data) => () => {
+      const x = data();
+      if (!x.last_called_at && !x.total) return empty(wt.noCalls, wt.noCallsText, linkButton(w.code, href(`p/${project.peek()}/flags/${flag.peek().id}/code`)));
+      if (!x.total) return h("p", { class: "meta" }, wt.noCallsIn);
+      const { picture, table } = pictureOf(x);
+      return [chart(wt.byValue, picture), values(wt.byValue, table)];
+    }),
+    when(() => got.data()?.last, () => h("p", { class: "meta gap-above" }, () => h("bdi", null, wt.lastCall(got.data()!.last!.distinct_id, String(got.data()!.last!.value))), " ", () => time(got.data()!.last!.at))),
+  ];
+}
+
+function pictureOf(x: Exposures): { picture: Picture; table: Table } {
+  const label = (iso: string) => clock(iso, x.interval === "day" ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  const lines = x.series.map((s) => ({ label: s.value, data: s.data ?? [] }));
+  const sum = (i: number) => lines.reduce((a, l) => a + (l.data[i] ?? 0), 0);
+  const table: Table = {
+    columns: [wt.timeHead, ...lines.map((l) => l.label), w.total],
+    rows: x.labels.map((iso, i) => [x.interval === "day" ? label(iso) : fullTime(iso), ...lines.map((l) => l.data[i] ?? null), sum(i)]),
+    total: [w.total, ...x.series.map((s) => s.total), x.total],
+  };
+  return { picture: { shape: "lines", head: wt.timeHead, labels: x.labels.map(label), lines, open: true, table }, table };
+}

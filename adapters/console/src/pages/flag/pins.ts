@@ -1,0 +1,67 @@
+// The values of a flag that are pinned for single people and groups (N11).
+import { h, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { button, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { fullTime } from "../../ui/time";
+import { answer, stale } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Flag, User } from "../../api/flags";
+import { href } from "../../router";
+import { inProject, project } from "../../session";
+import { wp } from "../../words/pins";
+import { refused } from "../flags/actions";
+import { pinValue } from "../pin";
+
+interface Pin {
+  id: number;
+  person: { uuid?: string; name: string } | null;
+  group: { type: string; key: string } | null;
+  value: unknown;
+  note: string;
+  expires_at: string | null;
+  created_by: User | null;
+}
+
+const whose = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : wp.erased);
+
+/** The region below the people of a flag; changed is told of each pin that comes or goes. */
+export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
+  const list = answer<{ results: Pin[] }>(() => ({ path: inProject(`feature_flags/${flag().id}/pins/`), query: { limit: 100 } }));
+  const again = () => (stale(`feature_flags/${flag.peek().id}/`), list.reload(), changed());
+  const pin = async () => void ((await pinValue({ flag: flag.peek() })) && again());
+  const unpin = async (p: Pin) => {
+    if (!(await confirm(wp.unpinAsk(whose(p)), wp.unpinText, wp.unpin))) return;
+    await send("DELETE", inProject(`feature_flags/${flag.peek().id}/pins/${p.id}/`));
+    again();
+    announce(wp.unpinned(whose(p)));
+  };
+  return h(
+    "section",
+    { "aria-label": wp.pins, class: "gap-above" },
+    h("div", { class: "between gap" }, h("h2", null, wp.pins), button(wp.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(refused) })),
+    h("p", { class: "meta" }, wp.text),
+    shown(list, (data) => [
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wp.none)),
+      when(() => data().results.length > 0, () => table(() => data().results, (p) => unpin(p).catch(refused))),
+    ]),
+  );
+}
+
+function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
+  const link = (p: Pin) => (p.person?.uuid ? h("a", { href: href(`p/${project()}/people/${p.person.uuid}`) }, whose(p)) : whose(p));
+  return records<Pin>(
+    wp.pins,
+    [
+      { label: wp.person, cell: (p) => h("bdi", null, () => link(p())) },
+      { label: wp.value, cell: (p) => h("bdi", null, () => String(p().value)) },
+      { label: wp.until, cell: (p) => () => (p().expires_at ? h("time", { datetime: p().expires_at }, fullTime(p().expires_at!)) : wp.never) },
+      { label: wp.note, cell: (p) => h("bdi", null, () => p().note), class: "long" },
+      { label: wp.by, cell: (p) => h("bdi", null, () => p().created_by?.email ?? ""), class: "meta" },
+      { label: "", cell: (p) => button(wp.unpin, { kind: "small", "aria-label": () => wp.unpinOf(whose(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
+    ],
+    list,
+    (p) => p.id,
+  );
+}

@@ -1,0 +1,87 @@
+// Changes of a flag that are made at a later time.
+import { h, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { filtersText } from "../../ui/diff";
+import { button, empty, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { fullTime } from "../../ui/time";
+import { answer, stale } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Condition, Flag, User, Variant } from "../../api/flags";
+import type { Params } from "../../routes";
+import { inProject } from "../../session";
+import { percent, w } from "../../words";
+import { wt } from "../../words/flagtabs";
+import { refused } from "../flags/actions";
+import { flagPage } from "./frame";
+import { newChange } from "./schedulenew";
+
+interface Scheduled {
+  id: number;
+  payload: { operation: string; value: unknown };
+  scheduled_at: string;
+  executed_at: string | null;
+  failure_reason: string | null;
+  is_recurring: boolean;
+  recurrence_interval: string | null;
+  change_note: string;
+  created_by: User | null;
+}
+
+export default function schedulePage(params: Params): Child {
+  return flagPage(params, "schedule", (flag) => schedule(flag as Signal<Flag>));
+}
+
+/** What a change does, in words. */
+function told(c: Scheduled): string {
+  const v = c.payload.value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
+  const shareOf = (g: Condition) => String(g.rollout_percentage ?? 100);
+  const words: Record<string, () => string> = {
+    update_status: () => (c.payload.value ? wt.kinds.on! : wt.kinds.off!),
+    update_rollout: () => wt.rolloutText(v.condition + 1, String(v.rollout_percentage)),
+    add_release_condition: () => v.groups.map((g) => wt.addText(filtersText(g), shareOf(g))).join("; "),
+    update_variants: () => wt.variantsText(v.variants.map((x) => `${x.key} ${percent(x.rollout_percentage)}`).join(", ")),
+  };
+  return words[c.payload.operation]?.() ?? c.payload.operation;
+}
+
+const stateOf = (c: Scheduled) => (c.failure_reason ? "failed" : c.executed_at ? "done" : "waiting");
+
+function schedule(flag: Signal<Flag>): Child {
+  const list = answer<{ results: Scheduled[] }>(() => ({ path: inProject("scheduled_changes/"), query: { model_name: "FeatureFlag", record_id: flag().id, limit: 200 } }));
+  const again = () => (stale("scheduled_changes"), list.reload());
+  const make = async () => {
+    if (!(await newChange(flag.peek()))) return;
+    again();
+    announce(wt.scheduled);
+  };
+  const cancel = async (c: Scheduled) => {
+    if (!(await confirm(wt.cancelAsk, wt.cancelText, wt.cancelChange))) return;
+    await send("DELETE", inProject(`scheduled_changes/${c.id}/`));
+    again();
+    announce(wt.cancelled);
+  };
+  const shape: Record<string, string> = { waiting: "", done: "ok", failed: "bad" };
+  return [
+    h("div", { class: "between gap" }, h("h2", null, wt.schedule), button(wt.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
+    shown(list, (data) => [
+      when(() => data().results.length === 0, () => empty(wt.nothing, wt.nothingText)),
+      when(() => data().results.length > 0, () =>
+        records<Scheduled>(
+          wt.changes,
+          [
+            { label: wt.when, cell: (c) => () => h("time", { datetime: c().scheduled_at }, fullTime(c().scheduled_at)) },
+            { label: wt.change, cell: (c) => [h("bdi", null, () => told(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
+            { label: wt.repeats, cell: (c) => () => (c().is_recurring ? (wt.steps[c().recurrence_interval ?? ""] ?? "") : w.dash) },
+            { label: wt.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, wt.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, c().failure_reason) : null)] },
+            { label: wt.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? w.dash), class: "meta" },
+            { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(w.cancel, { kind: "small", "aria-label": wt.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(refused) }) : null), class: "tight" },
+          ],
+          () => data().results,
+          (c) => c.id,
+        ),
+      ),
+    ]),
+  ];
+}

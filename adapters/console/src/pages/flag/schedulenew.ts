@@ -1,0 +1,104 @@
+// The dialog that schedules a change of a flag.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { dialog } from "../../ui/dialog";
+import { button, field, select } from "../../ui/parts";
+import { instantOf } from "../../ui/zone";
+import { ApiError, get, send } from "../../api/client";
+import { newFilter, type FilterDraft } from "../../api/draft";
+import type { Flag } from "../../api/flags";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { wt } from "../../words/flagtabs";
+import { filterRow } from "./filter";
+
+type Kind = keyof typeof wt.kinds;
+
+/** What is chosen so far. */
+interface Choice {
+  kind: Signal<Kind>;
+  condition: Signal<string>;
+  share: Signal<string>;
+  filter: Signal<FilterDraft>;
+  shares: Signal<string[]>;
+}
+
+function payloadOf(flag: Flag, c: Choice): object {
+  const share = Number(c.share.peek()) || 0;
+  const variants = flag.filters.multivariate?.variants ?? [];
+  const filter = c.filter.peek().filter;
+  const of: Record<string, () => object> = {
+    on: () => ({ operation: "update_status", value: true }),
+    off: () => ({ operation: "update_status", value: false }),
+    rollout: () => ({ operation: "update_rollout", value: { condition: Number(c.condition.peek()), rollout_percentage: share } }),
+    condition: () => ({ operation: "add_release_condition", value: { groups: [{ properties: filter.key ? [filter] : [], rollout_percentage: share }] } }),
+    variants: () => ({ operation: "update_variants", value: { variants: variants.map((v, i) => ({ ...v, rollout_percentage: Number(c.shares.peek()[i]) || 0 })) } }),
+  };
+  return of[c.kind.peek()]!();
+}
+
+/** Asks for a change and schedules it; gives whether one was. */
+export async function newChange(flag: Flag): Promise<boolean> {
+  const { timezone: zone } = await get<{ timezone: string }>(inProject(""));
+  const variants = flag.filters.multivariate?.variants ?? [];
+  const c: Choice = {
+    kind: signal<Kind>(flag.active ? "off" : "on"),
+    condition: signal("0"),
+    share: signal("50"),
+    filter: signal(newFilter()),
+    shares: signal(variants.map((v) => String(v.rollout_percentage))),
+  };
+  const fault = signal<string | undefined>(undefined);
+  const other = signal("");
+  const at = h("input", { type: "text", autocomplete: "off", placeholder: "2026-12-01 09:00" });
+  const repeat: HTMLInputElement = h("input", { type: "checkbox", onchange: () => repeats.set(repeat.checked) });
+  const repeats = signal(false);
+  const every = signal("daily");
+  const kinds = Object.keys(wt.kinds).filter((k) => (k !== "variants" || variants.length > 0) && (k !== "rollout" || flag.filters.groups.length > 0));
+  const one = (k: Kind) => h("label", { class: "check" }, h("input", { type: "radio", name: "change", checked: () => c.kind() === k, onchange: () => c.kind.set(k) }), wt.kinds[k]);
+  const made = await dialog<boolean>({ title: wt.newChange, wide: true }, (d) => {
+    const run = async () => {
+      const when = instantOf(at.value, zone);
+      fault.set(when ? undefined : wt.whenWanted);
+      if (!when) return at.focus();
+      try {
+        await send("POST", inProject("scheduled_changes/"), {
+          record_id: flag.id, model_name: "FeatureFlag", scheduled_at: when, payload: payloadOf(flag, c),
+          ...(repeats.peek() ? { is_recurring: true, recurrence_interval: every.peek() } : {}),
+        });
+        d.close(true);
+      } catch (e) {
+        const refused = e instanceof ApiError;
+        if (refused && e.attr === "scheduled_at") fault.set(e.detail);
+        else other.set(refused ? e.detail : String(e));
+      }
+    };
+    return {
+      content: [
+        () => (other() ? h("p", { class: "problem", role: "alert" }, other()) : null),
+        h("div", { role: "radiogroup", "aria-label": wt.change, class: "choices" }, kinds.map(one)),
+        details(flag, c),
+        field(at, { label: wt.when, hint: wt.whenHint(zone), fault }),
+        h("div", { class: "pair" }, h("label", { class: "check" }, repeat, wt.repeat), when(repeats, () => field(select(every, () => Object.entries(wt.steps), (v) => every.set(v)), { label: wt.every }))),
+      ],
+      buttons: button(wt.scheduleButton, { kind: "primary", run }),
+    };
+  });
+  return made === true;
+}
+
+/** What the kinds of change want to know besides the time. */
+function details(flag: Flag, c: Choice): Child {
+  const number = (value: () => string, put: (v: string) => void) => {
+    const el: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value, oninput: () => put(el.value) });
+    return el;
+  };
+  const share = () => field(number(c.share, (v) => c.share.set(v)), { label: wt.share });
+  const act = { change: (_: number, filter: FilterDraft["filter"]) => c.filter.update((f) => ({ ...f, filter })), remove: () => c.filter.set(newFilter()) };
+  return [
+    when(() => c.kind() === "rollout", () => h("div", { class: "pair" }, field(select(c.condition, () => flag.filters.groups.map((_, i) => [String(i), w.condition(i + 1)] as const), (v) => c.condition.set(v)), { label: wt.condition }), share())),
+    when(() => c.kind() === "condition", () => h("div", { class: "stack" }, filterRow(c.filter, () => 1, act, () => false), share())),
+    when(() => c.kind() === "variants", () =>
+      h("div", { class: "stack" }, (flag.filters.multivariate?.variants ?? []).map((v, i) => field(number(() => c.shares()[i]!, (x) => c.shares.update((all) => all.map((y, j) => (j === i ? x : y)))), { label: wt.sharesOf(v.key) }))),
+    ),
+  ];
+}

@@ -1,0 +1,54 @@
+// What waits for somebody on Home: approvals, flags that can go, exports that fail, what was
+// dropped, and limits that are near. Each is asked for and fails alone.
+import { computed, each, h, when, type Child, type Signal } from "../ui/dom";
+import { answer } from "../api/cache";
+import type { ChangeRequest } from "../api/approvals";
+import { href } from "../router";
+import { inProject, may, project, session } from "../session";
+import { percent, w } from "../words";
+import { wa } from "../words/approvals";
+import { wn } from "../words/home";
+import { wo } from "../words/organization";
+
+type Used = { usage: number; todays_usage: number; limit: number | null };
+
+const near = 0.8; // of a limit
+
+interface Need {
+  path: string;
+  text: string;
+  more: string;
+}
+
+/** Asks where the scope is there. */
+const asks = <T>(scope: string, path: () => string, query: Record<string, string | number> = {}) => answer<T>(() => (may(scope) ? { path: path(), query } : null));
+
+export function needs(): Child {
+  const requests = asks<{ results: ChangeRequest[] }>("feature_flag:read", () => inProject("change_requests/"), { state: "open", limit: 20 });
+  const stale = asks<{ count: number }>("feature_flag:read", () => inProject("feature_flags/"), { view: "list", status: "stale", limit: 1 });
+  const exports = asks<{ results: { id: string; name: string; paused: boolean; latest_runs: { status: string }[] }[] }>("batch_export:read", () => inProject("batch_exports/"), { limit: 50 });
+  const warnings = asks<{ results: unknown[]; next: string | null }>("project:read", () => inProject("ingestion_warnings/"), { limit: 20 });
+  const usage = asks<Record<string, Used>>("organization:read", () => "organizations/@current/usage/");
+  const row = (n: Signal<Need>) => h("li", null, h("a", { href: () => href(n().path) }, h("bdi", null, () => n().text)), h("span", { class: "space" }), h("span", { class: "meta" }, h("bdi", null, () => n().more)));
+  const at = (path: string) => `p/${project()}/${path}`;
+  const list = computed(() => {
+    const out: Need[] = [];
+    const add = (path: string, text: string, more = "") => out.push({ path, text, more });
+    for (const r of requests.data()?.results ?? []) {
+      if ([r.author, ...r.editors].includes(session()?.user.email ?? "")) continue;
+      add(at(`approvals/${r.id}`), wa.named(r.flag_key, r.title || wa.untitled(r.id)), r.author ?? wa.somebody);
+    }
+    if (stale.data()?.count) add(`${at("flags")}?status=stale`, w.staleFlags(stale.data()!.count));
+    for (const e of exports.data()?.results ?? []) {
+      if (!e.paused && e.latest_runs[0]?.status.startsWith("Failed")) add(at(`exports/${e.id}`), wn.exportFails(e.name));
+    }
+    const dropped = warnings.data();
+    if (dropped?.results.length) add(at("warnings"), wn.dropped(dropped.results.length, dropped.next !== null));
+    for (const [name, u] of Object.entries(usage.data() ?? {})) {
+      const share = u && u.limit ? (u.usage + u.todays_usage) / u.limit : 0;
+      if (share >= near) add(`organization/usage?resource=${name}`, wn.nearLimit(wo.resources[name] ?? name), percent(Math.floor(share * 100)));
+    }
+    return out;
+  });
+  return when(() => list().length > 0, () => h("section", { class: "card" }, h("h2", { id: "needs-you" }, w.needsYou), h("ul", { class: "rows", "aria-labelledby": "needs-you" }, each(list, (n) => n.path, row))));
+}

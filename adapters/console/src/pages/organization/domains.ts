@@ -1,0 +1,88 @@
+// Domains of the organization, and how they are proven.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm, dialog } from "../../ui/dialog";
+import { button, empty, field, heading, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { answer, stale } from "../../api/cache";
+import { ApiError, send } from "../../api/client";
+import { w } from "../../words";
+import { wo } from "../../words/organization";
+import { refused } from "../flags/actions";
+
+interface Domain {
+  id: string;
+  domain: string;
+  is_verified: boolean;
+  verification_challenge: string;
+}
+
+const base = "organizations/@current/domains/";
+const write = "organization:write";
+
+export default function domainsPage(): Child {
+  const list = answer<{ results: Domain[] }>(() => ({ path: base, query: { limit: 200 } }));
+  const again = () => (stale("organizations/@current/domains"), list.reload());
+  const verify = async (d: Domain) => {
+    const got = await send<Domain>("POST", `${base}${d.id}/verify/`);
+    again();
+    announce(got.is_verified ? wo.verified : wo.notFoundYet);
+  };
+  const remove = async (d: Domain) => {
+    if (!(await confirm(wo.removeAsk(d.domain), wo.removeDomainText, wo.remove))) return;
+    await send("DELETE", `${base}${d.id}/`);
+    again();
+    announce(wo.removed(d.domain));
+  };
+  const record = (d: Signal<Domain>) => {
+    const text = (value: string, label: string) => field(h("input", { type: "text", class: "code", readonly: true, value }), { label });
+    return h("div", { class: "stack" }, text(`_posthog-challenge.${d.peek().domain}`, wo.txtName(d.peek().domain)), text(d.peek().verification_challenge, wo.txtValue(d.peek().domain)));
+  };
+  return [
+    heading(wo.domains, button(wo.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(w.saved)), refused) })),
+    shown(list, (data) => [
+      when(() => data().results.length === 0, () => empty(wo.noDomains, wo.noDomainsText)),
+      when(() => data().results.length > 0, () =>
+        records<Domain>(
+          wo.domains,
+          [
+            { label: wo.domain, cell: (d) => [h("bdi", null, () => d().domain), when(() => !d().is_verified, () => record(d))], class: "long" },
+            { label: wo.state, cell: (d) => () => (d().is_verified ? wo.verified : wo.unverified) },
+            {
+              label: "",
+              cell: (d) =>
+                h("div", { class: "choices" }, [
+                  when(() => !d().is_verified, () => button(wo.verifyShort, { kind: "small", "aria-label": wo.verify(d.peek().domain), scope: write, run: () => verify(d.peek()).catch(refused) })),
+                  button(wo.remove, { kind: "small", "aria-label": wo.removeDomain(d.peek().domain), scope: write, run: () => remove(d.peek()).catch(refused) }),
+                ]),
+              class: "tight",
+            },
+          ],
+          () => data().results,
+          (d) => d.id,
+        ),
+      ),
+    ]),
+  ];
+}
+
+async function add(): Promise<boolean> {
+  const name = h("input", { type: "text", class: "code", autocomplete: "off", placeholder: "example.com", "data-first": "" });
+  const fault = signal<string | undefined>(undefined);
+  const done = await dialog<boolean>({ title: wo.addDomain }, (d) => ({
+    content: field(name, { label: wo.domain, fault }),
+    buttons: button(wo.add, {
+      kind: "primary",
+      run: async () => {
+        try {
+          await send("POST", base, { domain: name.value.trim() });
+          d.close(true);
+        } catch (e) {
+          fault.set(e instanceof ApiError ? e.detail : String(e));
+          name.focus();
+        }
+      },
+    }),
+  }));
+  return done === true;
+}

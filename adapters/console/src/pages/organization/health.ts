@@ -1,0 +1,63 @@
+// How the server is: what is checked, since when it is so, and what to do (N20).
+import { h, when, type Child } from "../../ui/dom";
+import { heading, shown } from "../../ui/parts";
+import { chart, values } from "../../ui/chart";
+import { shape } from "../../ui/icons";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import type { Picture } from "../../api/picture";
+import { wh } from "../../words/health";
+
+interface Check {
+  name: string;
+  state: string;
+  detail: string;
+  since: string;
+  advice: string;
+}
+
+interface Health {
+  status: string;
+  checks: Check[];
+  build: string;
+  rates: { minutes: string[]; flags: number[]; events: number[]; errors: number[] };
+}
+
+const shapes: Record<string, string> = { ok: "on", warn: "stale", bad: "archived" };
+
+export default function healthPage(): Child {
+  const got = answer<Health>(() => ({ path: "health/" }));
+  return [
+    heading(wh.health),
+    shown(got, (data) => [
+      h("p", { class: "gap" }, () => wh.overall[data().status] ?? "", " ", () => h("span", { class: "meta" }, data().build ? wh.build(data().build) : null)),
+      records<Check>(
+        wh.checks,
+        [
+          { label: wh.check, cell: (c) => c().name },
+          { label: wh.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, shape(shapes[c().state] ?? ""), wh.states[c().state] ?? c().state) },
+          { label: wh.since, cell: (c) => () => time(c().since), class: "meta" },
+          { label: wh.detail, cell: (c) => [() => c().detail, () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
+        ],
+        () => data().checks,
+        (c) => c.name,
+      ),
+      h("h2", { class: "gap-above gap" }, wh.rates),
+      when(() => data().rates.minutes.length === 0, () => h("p", { class: "meta" }, wh.ratesWait)),
+      when(() => data().rates.minutes.length > 0, () => () => rates(data().rates)),
+    ]),
+  ];
+}
+
+function rates(r: Health["rates"]): Child {
+  const labels = r.minutes.map((m) => new Date(m).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));
+  const lines = [
+    { label: wh.flags, data: r.flags },
+    { label: wh.events, data: r.events },
+    { label: wh.errors, data: r.errors },
+  ];
+  const table = { columns: [wh.minute, ...lines.map((l) => l.label)], rows: labels.map((m, i) => [m, ...lines.map((l) => l.data[i] ?? null)]).reverse() };
+  const picture: Picture = { shape: "lines", head: wh.minute, labels, lines, open: false, table };
+  return [chart(wh.rates, picture), values(wh.rates, table)];
+}

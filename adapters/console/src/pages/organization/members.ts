@@ -1,0 +1,122 @@
+// Members of the organization, and who is invited.
+import { h, signal, when, type Child } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm, dialog } from "../../ui/dialog";
+import { button, copyText, field, heading, select, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { answer, stale } from "../../api/cache";
+import { ApiError, send } from "../../api/client";
+import { may, session } from "../../session";
+import { w } from "../../words";
+import { wo } from "../../words/organization";
+import { refused } from "../flags/actions";
+
+interface Member {
+  id: string;
+  user: { uuid: string; email: string; first_name: string };
+  level: number;
+  joined_at: string;
+}
+
+interface Invite {
+  id: string;
+  target_email: string;
+  level: number;
+  created_at: string;
+  is_expired: boolean;
+  emailing_attempt_made: boolean;
+  accept_url?: string;
+}
+
+const base = "organizations/@current/";
+const write = "organization_member:write";
+const levels = () => Object.entries(wo.levels).filter(([level]) => Number(level) <= (session()?.organization.level ?? 0));
+
+export default function membersPage(): Child {
+  const members = answer<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
+  const invites = answer<{ results: Invite[] }>(() => ({ path: `${base}invites/`, query: { limit: 200 } }));
+  const again = () => (stale("organizations/@current"), members.reload(), invites.reload());
+  const above = (level: number) => level > (session()?.organization.level ?? 0);
+  const change = async (m: Member, level: number) => {
+    await send("PATCH", `${base}members/${m.user.uuid}/`, { level }).finally(again);
+    announce(w.saved);
+  };
+  const remove = async (m: Member) => {
+    if (!(await confirm(wo.removeAsk(m.user.email), wo.removeText, wo.remove))) return;
+    await send("DELETE", `${base}members/${m.user.uuid}/`);
+    again();
+    announce(wo.removed(m.user.email));
+  };
+  const cancel = async (i: Invite) => {
+    if (!(await confirm(`${wo.cancelInvitation(i.target_email)}?`, wo.cancelInvitationText, wo.remove))) return;
+    await send("DELETE", `${base}invites/${i.id}/`);
+    again();
+    announce(wo.removed(i.target_email));
+  };
+  return [
+    heading(wo.members, button(wo.invite, { kind: "primary", scope: write, run: () => invite().then((done) => done && again(), refused) })),
+    shown(members, (data) =>
+      records<Member>(
+        wo.members,
+        [
+          { label: wo.email, cell: (m) => h("bdi", null, () => m().user.email) },
+          { label: wo.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(wo.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(refused), { "aria-label": wo.levelOf(m.peek().user.email), disabled: () => !may(write) || above(m().level) }) },
+          { label: wo.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
+          { label: "", cell: (m) => button(wo.remove, { kind: "small", "aria-label": wo.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(refused) }), class: "tight" },
+        ],
+        () => data().results,
+        (m) => m.id,
+      ),
+    ),
+    h("h2", { class: "gap-above gap" }, wo.invitations),
+    shown(invites, (data) => [
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wo.noInvitations)),
+      when(() => data().results.length > 0, () =>
+        records<Invite>(
+          wo.invitations,
+          [
+            { label: wo.email, cell: (i) => h("bdi", null, () => i().target_email) },
+            { label: wo.level, cell: (i) => () => wo.levels[i().level] ?? String(i().level) },
+            { label: wo.sent, cell: (i) => [() => time(i().created_at), () => (i().is_expired ? ` ${wo.expired}` : "")], class: "meta" },
+            { label: "", cell: (i) => button(w.cancel, { kind: "small", "aria-label": wo.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(refused) }), class: "tight" },
+          ],
+          () => data().results,
+          (i) => i.id,
+        ),
+      ),
+    ]),
+  ];
+}
+
+/** Asks whom to invite, and hands the link out where no mail was sent. */
+async function invite(): Promise<boolean> {
+  const email = h("input", { type: "email", autocomplete: "off", "data-first": "" });
+  const message = h("textarea", { rows: 3, maxlength: 1000 });
+  const level = signal("1");
+  const fault = signal<string | undefined>(undefined);
+  const made = await dialog<Invite>({ title: wo.invite }, (d) => ({
+    content: [field(email, { label: wo.email, fault }), field(select(level, levels, (v) => level.set(v)), { label: wo.level }), field(message, { label: wo.message, hint: wo.messageHint })],
+    buttons: button(wo.sendInvitation, {
+      kind: "primary",
+      run: async () => {
+        try {
+          d.close(await send<Invite>("POST", `${base}invites/`, { target_email: email.value.trim(), level: Number(level.peek()), message: message.value.trim() || null }));
+        } catch (e) {
+          fault.set(e instanceof ApiError ? e.detail : String(e));
+          email.focus();
+        }
+      },
+    }),
+  }));
+  if (!made) return false;
+  if (!made.emailing_attempt_made && made.accept_url) {
+    const link = h("input", { type: "text", class: "code", readonly: true, value: made.accept_url, "data-first": "" });
+    await dialog<void>({ title: wo.invite, cancel: null }, (d) => ({
+      content: field(link, { label: wo.invitationLink, hint: wo.invitationLinkHint }),
+      buttons: [button(wo.copyLink, { run: () => copyText(made.accept_url!).then(() => announce(w.copied)) }), button(w.doneButton, { kind: "primary", run: () => d.close() })],
+    }));
+  }
+  announce(wo.invited(made.target_email));
+  return true;
+}

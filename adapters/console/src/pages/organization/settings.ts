@@ -1,0 +1,110 @@
+// Settings of the organization: name, what members may, new projects, its end.
+import { h, signal, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { button, field, heading, shown } from "../../ui/parts";
+import { answer, stale } from "../../api/cache";
+import { ApiError, send } from "../../api/client";
+import { go } from "../../router";
+import { loadSession, may } from "../../session";
+import { w } from "../../words";
+import { wo } from "../../words/organization";
+
+interface Organization {
+  name: string;
+  membership_level: number;
+  members_can_invite: boolean;
+  members_can_use_personal_api_keys: boolean;
+  is_member_join_email_enabled: boolean;
+}
+
+const at = "organizations/@current/";
+const write = "organization:write";
+
+export default function organizationPage(): Child {
+  const got = answer<Organization>(() => ({ path: at }));
+  return [heading(wo.settings, button(wo.newProject, { scope: "project:write", run: newProject })), shown(got, (data) => {
+    const o = signal(data());
+    return [general(o), danger(o)];
+  })];
+}
+
+function general(o: Signal<Organization>): HTMLElement {
+  const fault = signal("");
+  const off = () => !may(write) || o().membership_level < 8;
+  const name = h("input", { type: "text", value: o.peek().name, maxlength: 64, disabled: off });
+  const check = (member: "members_can_invite" | "members_can_use_personal_api_keys" | "is_member_join_email_enabled") => h("input", { type: "checkbox", checked: o.peek()[member], disabled: off });
+  const [invite, keys, mails] = [check("members_can_invite"), check("members_can_use_personal_api_keys"), check("is_member_join_email_enabled")];
+  const save = async () => {
+    fault.set("");
+    try {
+      o.set(await send<Organization>("PATCH", at, { name: name.value.trim(), members_can_invite: invite.checked, members_can_use_personal_api_keys: keys.checked, is_member_join_email_enabled: mails.checked }));
+      stale(at);
+      await loadSession();
+      announce(w.saved);
+    } catch (e) {
+      fault.set(e instanceof ApiError ? e.detail : String(e));
+    }
+  };
+  return h("section", { class: "card", "aria-label": wo.general }, [
+    h("h2", null, wo.general),
+    () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+    field(name, { label: wo.name }),
+    h("label", { class: "check" }, invite, wo.membersInvite),
+    h("label", { class: "check" }, keys, wo.membersKeys),
+    h("label", { class: "check" }, mails, wo.joinMails),
+    button(w.save, { kind: "primary", scope: write, disabled: off, run: save }),
+  ]);
+}
+
+function danger(o: Signal<Organization>): HTMLElement {
+  const fault = signal("");
+  const remove = async () => {
+    if (!(await typed(o.peek().name, wo.deleteOrganization))) return;
+    try {
+      await send("DELETE", at);
+      location.reload();
+    } catch (e) {
+      fault.set(e instanceof ApiError ? e.detail : String(e));
+    }
+  };
+  return h("section", { class: "card", "aria-label": wo.danger }, [
+    h("h2", null, wo.danger),
+    () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+    h("p", { class: "meta" }, wo.deleteText),
+    button(wo.deleteOrganization, { kind: "danger", scope: write, disabled: () => o().membership_level < 15, run: remove }),
+  ]);
+}
+
+async function newProject(): Promise<void> {
+  const name = h("input", { type: "text", maxlength: 200, "data-first": "" });
+  const fault = signal<string | undefined>(undefined);
+  const made = await dialog<{ id: number; name: string }>({ title: wo.newProject }, (d) => ({
+    content: field(name, { label: wo.name, fault }),
+    buttons: button(wo.make, {
+      kind: "primary",
+      run: async () => {
+        try {
+          d.close(await send<{ id: number; name: string }>("POST", "projects/", { name: name.value.trim() }));
+        } catch (e) {
+          fault.set(e instanceof ApiError ? e.detail : String(e));
+        }
+      },
+    }),
+  }));
+  if (!made) return;
+  await loadSession();
+  announce(wo.madeProject(made.name));
+  await go(`p/${made.id}`);
+}
+
+/** Asks for a name to be typed before what cannot be undone. */
+async function typed(name: string, action: string): Promise<boolean> {
+  const word = signal("");
+  const input: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(input.value) });
+  const done = await dialog<boolean>({ title: wo.deleteAsk(name), alert: true }, (d) => ({
+    content: [h("p", null, wo.deleteText), field(input, { label: wo.typeName(name) })],
+    buttons: button(action, { kind: "danger", disabled: () => word().trim() !== name, run: () => d.close(true) }),
+  }));
+  return done === true;
+}

@@ -1,0 +1,54 @@
+// One's own name and address.
+import { h, signal, when } from "../ui/dom";
+import { announce } from "../ui/announce";
+import { button, field, select, shown } from "../ui/parts";
+import { setTimes, times, type Times } from "../ui/time";
+import { answer, stale } from "../api/cache";
+import { ApiError, send } from "../api/client";
+import { session } from "../session";
+import { w } from "../words";
+import { wk } from "../words/account";
+
+interface Me {
+  first_name: string;
+  email: string;
+  pending_email: string | null;
+}
+
+export function ownProfile(): HTMLElement {
+  const me = answer<Me>(() => ({ path: "users/@me/" }));
+  return h("section", { class: "card", "aria-label": wk.profile }, h("h2", null, wk.profile), shown(me, (data) => form(data, me.reload)));
+}
+
+function form(me: () => Me, reload: () => void): HTMLElement {
+  const name: HTMLInputElement = h("input", { type: "text", autocomplete: "given-name", maxlength: 150, value: me().first_name });
+  const email: HTMLInputElement = h("input", { type: "email", autocomplete: "email", maxlength: 254, value: me().email });
+  const faults = { first_name: signal<string | undefined>(undefined), email: signal<string | undefined>(undefined) };
+  const save = async () => {
+    const changed = { ...(name.value.trim() !== me().first_name ? { first_name: name.value.trim() } : {}), ...(email.value.trim() !== me().email ? { email: email.value.trim() } : {}) };
+    Object.values(faults).forEach((f) => f.set(undefined));
+    try {
+      const now = await send<Me>("PATCH", "users/@me/", changed);
+      stale("users");
+      session.update((s) => s && { ...s, user: { ...s.user, first_name: now.first_name, email: now.email } });
+      announce(w.saved);
+      reload();
+    } catch (e) {
+      if (!(e instanceof ApiError)) throw e;
+      faults[e.attr === "first_name" ? "first_name" : "email"].set(e.detail);
+    }
+  };
+  return h(
+    "form",
+    { class: "stack", onsubmit: (e: Event) => e.preventDefault() },
+    field(name, { label: wk.firstName, fault: faults.first_name }),
+    field(email, { label: wk.email, fault: faults.email }),
+    when(() => me().pending_email, () => h("p", { class: "meta" }, () => wk.confirm(me().pending_email!))),
+    h("p", null, button(w.save, { submit: true, run: save })),
+  );
+}
+
+/** Whose clock times are shown by. */
+export function timesIn(): HTMLElement {
+  return field(select(times, () => Object.entries(wk.times), (t) => setTimes(t as Times)), { label: wk.timesIn });
+}

@@ -1,0 +1,64 @@
+// What the flags are for a person now, and what they were last (N16).
+import { h, when, type Child, type Signal } from "../../ui/dom";
+import { button, empty, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import { href, param } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { wf } from "../../words/personflags";
+import { wp } from "../../words/pins";
+import { refused } from "../flags/actions";
+import { pinValue } from "../pin";
+import { searchBox } from "./list";
+import { personPage, pinnedAs, type Person } from "./person";
+
+interface Row {
+  id: number;
+  key: string;
+  value: unknown;
+  reason: string;
+  assigned: { value: unknown; at: string } | null;
+  differs: string | null;
+  pinned: boolean;
+}
+
+export default function personFlags(params: Params): Child {
+  return personPage(params, "flags", flags);
+}
+
+const text = (v: unknown) => (v === null || v === undefined ? wf.undecided : String(v));
+
+function flags(person: Signal<Person>): Child {
+  const list = answer<{ results: Row[] }>(() => ({ path: inProject(`persons/${person().uuid}/flags/`), query: { search: param("search"), limit: 200 } }));
+  const why = (r: Row) => h("a", { href: href(`p/${project()}/why`, { person: person().distinct_ids[0] ?? "", flag: r.key }), "aria-label": wf.why(r.key) }, w.why);
+  const pin = (key: string) => pinValue({ key, person: pinnedAs(person.peek()) }).then((done) => done && list.reload(), refused);
+  return [
+    h("div", { class: "filters", role: "search", "aria-label": w.flags }, searchBox(w.searchFlags)),
+    shown(list, (data) => [
+      when(() => data().results.length === 0, () => (param("search") ? empty(w.noFlagsMatch, w.noFlagsMatchText) : empty(w.noFlags, w.noFlagsText))),
+      when(() => data().results.length > 0, () =>
+        records<Row>(
+          w.flags,
+          [
+            { label: w.flag, cell: (r) => h("bdi", { class: "code" }, () => h("a", { href: href(`p/${project()}/flags/${r().id}`) }, r().key)) },
+            { label: wf.now, cell: (r) => [h("bdi", null, () => text(r().value)), " ", () => (r().pinned ? h("span", { class: "meta" }, wf.pinned) : null)] },
+            {
+              label: wf.last,
+              cell: (r) => [
+                () => (r().assigned ? [h("bdi", null, text(r().assigned!.value)), " ", h("span", { class: "meta" }, time(r().assigned!.at))] : w.never),
+                () => (r().differs ? h("p", { class: "meta" }, wf.differs[r().differs!] ?? r().differs) : null),
+              ],
+            },
+            { label: w.reason, cell: (r) => () => r().reason, class: "meta" },
+            { label: "", cell: (r) => [() => why(r()), " ", button(wp.pinButton, { kind: "small", "aria-label": () => wp.pinKey(r().key), scope: "feature_flag:write", run: () => pin(r.peek().key) })], class: "tight" },
+          ],
+          () => data().results,
+          (r) => r.id,
+        ),
+      ),
+    ]),
+  ];
+}

@@ -1,0 +1,79 @@
+// The dialog that pins a value of a flag for a person.
+import { h, signal, type Child, type Signal } from "../ui/dom";
+import { announce } from "../ui/announce";
+import { comboboxField } from "../ui/combobox";
+import { dialog } from "../ui/dialog";
+import { button, field, select } from "../ui/parts";
+import { instantOf } from "../ui/zone";
+import { stale } from "../api/cache";
+import { ApiError, get, send } from "../api/client";
+import type { Flag } from "../api/flags";
+import { inProject } from "../session";
+import { wt } from "../words/flagtabs";
+import { wp } from "../words/pins";
+import { flagsNamed, peopleNamed } from "./suggest";
+
+/** For whom: a distinct id, and the name that is shown. */
+export interface Pinned {
+  id: string;
+  name: string;
+}
+
+/** What a flag may be for somebody. */
+const valuesOf = (f: Flag | undefined) => (f?.filters.multivariate?.variants.length ? ["false", ...f.filters.multivariate.variants.map((v) => v.key)] : ["true", "false"]);
+
+/** Asks for what is not known, and pins; gives whether it was done. */
+export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinned }): Promise<boolean> {
+  const { timezone: zone } = await get<{ timezone: string }>(inProject(""));
+  const flag = signal<Flag | undefined>(known.flag);
+  const value = signal(known.flag ? valuesOf(known.flag)[0]! : "true");
+  const who = signal(known.person?.name ?? "");
+  const key = signal(known.flag?.key ?? "");
+  const faults = { who: signal(""), until: signal(""), other: signal("") };
+  const choose = async (text: string) => {
+    key.set(text.trim());
+    const found = (await get<{ results: Flag[] }>(inProject("feature_flags/"), { search: text.trim(), limit: 50 })).results.find((f) => f.key === text.trim());
+    flag.set(found && (await get<Flag>(inProject(`feature_flags/${found.id}/`))));
+    value.set(valuesOf(flag.peek())[0]!);
+  };
+  if (known.key) await choose(known.key);
+  const until: HTMLInputElement = h("input", { type: "text", autocomplete: "off", placeholder: "2026-12-01 09:00" });
+  const note: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200 });
+  const done = await dialog<boolean>({ title: wp.pin }, (d) => {
+    const run = async () => {
+      const at = until.value.trim() && instantOf(until.value, zone);
+      const id = known.person?.id ?? who.peek().trim();
+      faults.until.set(at === undefined ? wt.whenWanted : "");
+      faults.who.set(!id ? wp.whoWanted : !flag.peek() ? wp.flagWanted : "");
+      if (at === undefined || faults.who.peek()) return;
+      const text = value.peek();
+      try {
+        await send("POST", inProject(`feature_flags/${flag.peek()!.id}/pins/`), { distinct_id: id, value: { true: true, false: false }[text] ?? text, note: note.value.trim(), expires_at: at || null });
+        d.close(true);
+      } catch (e) {
+        faults.other.set(e instanceof ApiError ? e.detail : String(e));
+      }
+    };
+    return {
+      content: [
+        () => ((faults.other() || faults.who()) ? h("p", { class: "problem", role: "alert" }, faults.other() || faults.who()) : null),
+        subject(known, who, key, choose),
+        field(select(value, () => valuesOf(flag()).map((v) => [v, v] as const), value.set), { label: wp.value }),
+        field(until, { label: wp.until, hint: wp.untilHint(zone), fault: () => faults.until() || undefined }),
+        field(note, { label: wp.note }),
+      ],
+      buttons: button(wp.pinButton, { kind: "primary", run }),
+    };
+  });
+  if (!done) return false;
+  stale("feature_flags");
+  stale("persons");
+  announce(wp.pinned(value.peek(), known.person?.name ?? who.peek().trim()));
+  return true;
+}
+
+/** Who or what is still to be said. */
+function subject(known: { flag?: Flag; person?: Pinned }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
+  if (known.person) return comboboxField({ label: wp.flag, value: key, options: flagsNamed, change: (text) => void choose(text), free: true, first: true });
+  return comboboxField({ label: wp.person, value: who, options: peopleNamed, change: who.set, free: true, first: true });
+}

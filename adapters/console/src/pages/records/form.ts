@@ -1,0 +1,121 @@
+// The form of a record with few main fields; what has no field of its own is JSON that is
+// checked while it is typed.
+import { h, type Child, type Signal } from "../../ui/dom";
+import { comboboxField, type Option } from "../../ui/combobox";
+import { field, select } from "../../ui/parts";
+import { get } from "../../api/client";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { wq } from "../../words/records";
+
+export type Record_ = Record<string, unknown> & { id: string; name: string };
+export type Draft = Record<string, string>;
+
+export interface Field {
+  /** The member of the record; of a flag the one that has its number when it is written. */
+  name: string;
+  label: string;
+  kind: "text" | "long" | "choice" | "json" | "rest" | "flag";
+  choices?: Record<string, string>;
+  hint?: string;
+  /** The first value of a new one. */
+  first?: string;
+  most?: number;
+  /** The member that a flag is read from. */
+  from?: string;
+  /** Only a new one takes it. */
+  onlyNew?: boolean;
+  /** The members of the record that a rest has. */
+  members?: string[];
+}
+
+export type Faults = Record<string, string | undefined>;
+
+const pretty = (v: unknown) => (v === undefined || v === null ? "" : JSON.stringify(v, null, 2));
+
+export function draftOf(fields: Field[], r?: Record_): Draft {
+  const one = (f: Field) => {
+    if (!r) return f.first ?? "";
+    if (f.kind === "json") return pretty(r[f.name]);
+    if (f.kind === "flag") return (r[f.from!] as { key: string } | null)?.key ?? "";
+    if (f.kind === "rest") return pretty(setOf(f, r)).replace(/^\{\}$/, "");
+    return String(r[f.name] ?? "");
+  };
+  return Object.fromEntries(fields.map((f) => [f.name, one(f)]));
+}
+
+const setOf = (f: Field, r: Record_) => Object.fromEntries(f.members!.filter((m) => r[m] !== null && r[m] !== undefined).map((m) => [m, r[m]]));
+
+/** What is wrong with a field, before the server is asked. */
+function faultOf(f: Field, text: string): string | undefined {
+  if (f.name === "name" && !text.trim()) return wq.nameWanted;
+  if ((f.kind !== "json" && f.kind !== "rest") || !text.trim()) return undefined;
+  try {
+    const value = JSON.parse(text) as object;
+    const other = f.kind === "rest" && Object.keys(value).find((m) => !f.members!.includes(m));
+    return other ? wq.noSetting(other) : undefined;
+  } catch (e) {
+    return w.noJSON((e as Error).message);
+  }
+}
+
+export function faultsOf(fields: Field[], d: Draft): Faults {
+  return Object.fromEntries(fields.map((f) => [f.name, faultOf(f, d[f.name] ?? "")]).filter(([, fault]) => fault));
+}
+
+/** The fields that differ from what was there, as the API takes them; a flag by its key. */
+export async function bodyOf(fields: Field[], d: Draft, was?: Draft): Promise<Record<string, unknown>> {
+  const body: Record<string, unknown> = {};
+  for (const f of fields) {
+    const text = (d[f.name] ?? "").trim();
+    if (was ? text === (was[f.name] ?? "").trim() : !text && f.kind !== "text") continue;
+    if (f.kind === "rest") Object.assign(body, Object.fromEntries(f.members!.map((m) => [m, null])), text ? JSON.parse(text) : {});
+    else if (f.kind === "json") body[f.name] = text ? JSON.parse(text) : null;
+    else if (f.kind === "flag") body[f.name] = text ? await flagID(f, text) : null;
+    else body[f.name] = text;
+  }
+  return body;
+}
+
+/** The fault of a field, found on the way to a body. */
+export class FieldFault extends Error {
+  constructor(
+    readonly field: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function flagID(f: Field, key: string): Promise<number> {
+  const found = await get<{ results: { id: number }[] }>(inProject("feature_flags/"), { key, limit: 1 });
+  if (!found.results[0]) throw new FieldFault(f.name, wq.noFlag(key));
+  return found.results[0].id;
+}
+
+const flagKeys = (typed: string): Promise<Option[]> =>
+  get<{ results: { key: string; name: string }[] }>(inProject("feature_flags/"), { search: typed, limit: 20 }).then((l) => l.results.map((x) => ({ value: x.key, text: x.key, note: x.name })));
+
+export function form(fields: Field[], draft: Signal<Draft>, faults: () => Faults, locked: () => boolean, isNew: boolean): Child {
+  return fields.filter((f) => isNew || !f.onlyNew).map((f) => control(f, draft, faults, locked, isNew));
+}
+
+function control(f: Field, draft: Signal<Draft>, faults: () => Faults, locked: () => boolean, isNew: boolean): HTMLElement {
+  const value = () => draft()[f.name] ?? "";
+  const put = (text: string) => draft.update((d) => ({ ...d, [f.name]: text }));
+  const fault = () => faults()[f.name] ?? (f.kind === "json" || f.kind === "rest" ? faultOf(f, value()) : undefined);
+  const o = { label: f.label, fault, ...(f.hint ? { hint: f.hint } : {}) };
+  if (f.kind === "choice") return field(select(value, () => Object.entries(f.choices!), put, { disabled: locked }), o);
+  if (f.kind === "flag") {
+    const box = comboboxField({ label: f.label, value, options: flagKeys, change: (v) => put(v.trim()), free: true, disabled: locked });
+    box.append(h("p", { class: "hint" }, f.hint));
+    return h("div", null, box, () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null));
+  }
+  if (f.kind === "text") {
+    const input: HTMLInputElement = h("input", { type: "text", maxlength: f.most ?? null, disabled: locked, "data-first-focus": isNew && f.name === "name" ? "" : null, value, oninput: () => put(input.value) });
+    return field(input, o);
+  }
+  const code = f.kind !== "long";
+  const area: HTMLTextAreaElement = h("textarea", { rows: code ? 6 : 3, class: code ? "code" : null, disabled: locked, value, oninput: () => put(area.value) });
+  return field(area, o);
+}

@@ -1,0 +1,117 @@
+// The pages of a record with a form: a new one, and one that is there.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { guarded, saveKey } from "../../ui/form";
+import { bars, button, heading, problem } from "../../ui/parts";
+import { ApiError, get, send } from "../../api/client";
+import { canonical } from "../../api/draft";
+import { go, guard } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, may, project } from "../../session";
+import { w } from "../../words";
+import { refused } from "../flags/actions";
+import { bodyOf, draftOf, faultsOf, FieldFault, form, type Draft, type Faults, type Field, type Record_ } from "./form";
+
+export interface Kind<R extends Record_> {
+  /** The path of the API in the project, and that of the pages. */
+  path: string;
+  at: string;
+  scope: string;
+  fields: Field[];
+  words: { new: string; delete: string; deleteText: string };
+  /** Buttons beside the heading; put changes the record. */
+  actions?: (r: Signal<R>, put: (body: object, said: string) => Promise<void>) => Child;
+  /** What stands above the form. */
+  notes?: (r: Signal<R>) => Child;
+}
+
+interface Form {
+  draft: Signal<Draft>;
+  faults: Signal<Faults>;
+  other: Signal<unknown>;
+}
+
+const newForm = (d: Draft): Form => ({ draft: signal(d), faults: signal<Faults>({}), other: signal<unknown>(undefined) });
+
+/** Checks, asks, and puts the server's fault where its field is. */
+async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (body: object) => Promise<void>): Promise<void> {
+  f.other.set(undefined);
+  f.faults.set(faultsOf(fields, f.draft.peek()));
+  const first = () => document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
+  if (Object.keys(f.faults.peek()).length) return first();
+  try {
+    await ask(await bodyOf(fields, f.draft.peek(), was));
+  } catch (e) {
+    const of = e instanceof FieldFault ? e.field : e instanceof ApiError ? (e.attr ?? "").split("__")[0]! : "";
+    const known = fields.find((x) => x.name === of || x.members?.includes(of));
+    if (!known) return f.other.set(e);
+    f.faults.set({ [known.name]: (e as Error).message });
+    first();
+  }
+}
+
+export function newRecord<R extends Record_>(k: Kind<R>): Child {
+  const f = newForm(draftOf(k.fields));
+  const empty = draftOf(k.fields);
+  guarded(() => canonical(f.draft()) !== canonical(empty));
+  const save = () =>
+    submit(f, k.fields, undefined, async (body) => {
+      const made = await send<R>("POST", inProject(k.path), body);
+      guard.leave = null;
+      await go(`p/${project.peek()}/${k.at}/${made.id}`, {}, true);
+      announce(w.saved);
+    });
+  saveKey(save);
+  return [
+    heading(k.words.new),
+    () => (f.other() ? problem(w.notDone, f.other()) : null),
+    h("div", { class: "stack form-narrow" }, form(k.fields, f.draft, f.faults, () => false, true)),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: k.scope, run: save })),
+  ];
+}
+
+export function oneRecord<R extends Record_>(k: Kind<R>, params: Params): Child {
+  const path = `${inProject(k.path)}${params.id}/`;
+  const got = signal<R | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const load = () => get<R>(path).then((r) => (got.set(r), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const record = got as Signal<R>;
+  const put = (body: object, said: string) => send<R>("PATCH", path, body).then((r) => (got.set(r), announce(said)), refused);
+  const remove = async () => {
+    const { name } = record.peek();
+    if (!(await confirm(w.deleteAsk(name), k.words.deleteText, w.delete))) return;
+    await send("DELETE", path);
+    guard.leave = null;
+    await go(`p/${project.peek()}/${k.at}`);
+    announce(w.deleted(name));
+  };
+  return [
+    heading(() => got()?.name ?? "…", when(got, () => [k.actions?.(record, put), button(k.words.delete, { kind: "danger", scope: k.scope, run: () => remove().catch(refused) })])),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !got() && !fault(), () => bars(8)),
+    when(got, () => [k.notes?.(record), edit(k, record, path)]),
+  ];
+}
+
+function edit<R extends Record_>(k: Kind<R>, record: Signal<R>, path: string): HTMLElement {
+  const fields = k.fields.filter((x) => !x.onlyNew);
+  const was = () => draftOf(fields, record());
+  const f = newForm(was());
+  guarded(() => canonical(f.draft()) !== canonical(was()));
+  const save = () =>
+    submit(f, fields, was(), async (body) => {
+      record.set(await send<R>("PATCH", path, body));
+      f.draft.set(was());
+      announce(w.saved);
+    });
+  saveKey(save);
+  return h(
+    "section",
+    { class: "stack form-narrow", "aria-label": w.properties },
+    () => (f.other() ? problem(w.notDone, f.other()) : null),
+    form(fields, f.draft, f.faults, () => !may(k.scope), false),
+    h("div", null, button(w.save, { kind: "primary", scope: k.scope, run: save })),
+  );
+}

@@ -1,0 +1,5 @@
+// A new survey.
+import { newRecord } from "../records/record";
+import { survey } from "./kind";
+
+export default () => newRecord(survey);

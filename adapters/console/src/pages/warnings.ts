@@ -1,0 +1,62 @@
+// What the intake dropped or passed over, newest first.
+import { h, when, type Child } from "../ui/dom";
+import { button, empty, field, heading, select } from "../ui/parts";
+import { listOf } from "../ui/list";
+import { pages } from "../ui/pages";
+import { records } from "../ui/table";
+import { time } from "../ui/time";
+import { href, param, setParams } from "../router";
+import { inProject, project } from "../session";
+import { number, w } from "../words";
+import { ww } from "../words/warnings";
+
+interface Warning {
+  type: string;
+  distinct_id: string;
+  event_uuid: string | null;
+  detail: string;
+  count: number;
+  last_seen: string;
+}
+
+/** Bytes of a distinct id that a warning keeps: one of this length may be cut. */
+const keptID = 64;
+
+export default function warningsPage(): Child {
+  const list = pages<Warning>(() => ({ path: inProject("ingestion_warnings/"), query: { limit: 100 } }));
+  return [heading(w.warnings), listOf(list, () => empty(ww.nothing, ww.nothingText), (rows) => warnings(rows))];
+}
+
+function warnings(all: () => Warning[]): Child {
+  const types = () => [...new Set([...all().map((x) => x.type), param("type")])].filter(Boolean).sort();
+  const rows = () => all().filter((x) => !param("type") || x.type === param("type"));
+  return [
+    h("div", { class: "filters low" }, field(select(() => param("type"), () => [["", ww.anyType], ...types().map((t) => [t, t] as const)], (type) => setParams({ type })), { label: ww.type })),
+    when(() => rows().length === 0, () => empty(ww.noneOfType, ww.noneOfTypeText, button(w.clearFilters, { run: () => setParams({ type: "" }) }))),
+    when(() => rows().length > 0, () =>
+      records<Warning>(
+        w.warnings,
+        [
+          { label: ww.type, cell: (x) => () => x().type, class: "code" },
+          { label: ww.happened, cell: (x) => () => happened(x()), class: "long" },
+          { label: ww.count, cell: (x) => () => number(x().count), class: "number" },
+          { label: ww.last, cell: (x) => () => time(x().last_seen), class: "meta" },
+        ],
+        rows,
+        (x) => `${x.type} ${x.distinct_id}`,
+      ),
+    ),
+  ];
+}
+
+/** What became of it, in whose words, and of whom. */
+function happened(x: Warning): Child {
+  const id = x.distinct_id;
+  const whole = new TextEncoder().encode(id).length < keptID;
+  const who = () => h("bdi", null, whole ? h("a", { href: href(`p/${project.peek()}/events`, { person: id }) }, id) : `${id}…`);
+  return [
+    ww.what[x.type] ?? "",
+    x.detail ? [" ", h("bdi", null, x.detail)] : null,
+    id ? h("p", { class: "hint" }, ww.by, " ", who()) : null,
+  ];
+}

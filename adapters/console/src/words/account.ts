@@ -1,0 +1,15 @@
+// Words of a person's own account.
+export const wk = {
+  profile: "Profile",
+  firstName: "First name",
+  email: "Email",
+  confirm: (email: string) => `Confirm ${email}: a link was sent there`,
+  timesIn: "Times in",
+  times: { project: "The project's zone", own: "My zone", utc: "UTC" } as Record<string, string>,
+  chosen: "Chosen scopes",
+  scopes: "Scopes",
+  none: "Nothing",
+  read: "Read",
+  write: "Read and write",
+  scopesWanted: "Choose at least one scope.",
+};

@@ -1,0 +1,12 @@
+// Words of parts of Home.
+import { count } from "../words";
+
+export const wn = {
+  live: "Live",
+  callsByMinute: "Calls of flags, by minute",
+  calls: "Calls",
+  minute: "Minute",
+  exportFails: (name: string) => `The export ${name} fails`,
+  dropped: (n: number, more: boolean) => (more ? `More than ${n} warnings about events that came in` : `${count(n, "warning")} about events that came in`),
+  nearLimit: (resource: string) => `${resource}: the limit of this month is near`,
+};

@@ -1,0 +1,21 @@
+// Words of passkeys.
+export const wp = {
+  passkeys: "Passkeys",
+  signIn: "Sign in with a passkey",
+  add: "Add passkey",
+  none: "A passkey signs you in with this device's lock, or a security key, instead of a key that is pasted.",
+  wantName: "Passkeys want a name instead of numbers in the address:",
+  name: "Name",
+  nameIt: "Name the passkey",
+  nameHint: "Such as: laptop, blue security key",
+  nameWanted: "Give it a name.",
+  made: "Made",
+  remove: "Remove",
+  removeOne: (name: string) => `Remove ${name}`,
+  removeAsk: (name: string) => `Remove ${name}?`,
+  removeText: "Nobody signs in with it any more. Sessions that were begun with it go on.",
+  removed: (name: string) => `Removed ${name}`,
+  notMade: "The browser has made no passkey: it was cancelled, or there is one already.",
+  notUsed: "The browser has given no passkey. Choose another way to sign in.",
+  notKnown: "This passkey is not known here.",
+};

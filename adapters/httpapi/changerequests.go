@@ -1,0 +1,29 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// changeRequestEndpoints are those of changes of flags that others have to approve
+// (spec/console.md N12).
+var changeRequestEndpoints = resource(inProject, "feature_flag", func(s *server) featureflags.ChangeRequests { return s.Management.FeatureFlags.ChangeRequests }, []row[featureflags.ChangeRequests]{
+	by(http.MethodGet, "/change_requests", "List requests to change feature flags", listChangeRequests),
+	create("/change_requests", "Ask for a change of a feature flag that others have to approve", featureflags.ChangeRequestFields, featureflags.ChangeRequests.Create),
+	get("/change_requests/{id}", "Read a change request", featureflags.ChangeRequests.Get),
+	change(http.MethodPatch, "/change_requests/{id}", "Edit a change request, which takes its approvals back", featureflags.ChangeRequestEdits, editChangeRequest),
+	change(http.MethodPost, "/change_requests/{id}/approve", "Approve a revision of a change request", featureflags.VoteFields, featureflags.ChangeRequests.Approve),
+	change(http.MethodPost, "/change_requests/{id}/reject", "Reject a revision of a change request", featureflags.VoteFields, featureflags.ChangeRequests.Reject),
+	act(http.MethodPost, "/change_requests/{id}/apply", "Make the change of a request that has its approvals", featureflags.ChangeRequests.Apply),
+	act(http.MethodPost, "/change_requests/{id}/withdraw", "Withdraw a change request", featureflags.ChangeRequests.Withdraw),
+})
+
+func listChangeRequests(of featureflags.ChangeRequests, c *call) (management.List[featureflags.ChangeRequest], error) {
+	return of.List(c.ctx, c.standing, c.listed.Texts("state"), c.listed.Int("flag"), c.page())
+}
+
+func editChangeRequest(of featureflags.ChangeRequests, at ctx, st standing, id string, b body) (*featureflags.ChangeRequest, error) {
+	return of.Update(at, st, id, b, false)
+}

@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// deadlines is an answer that remembers until when the body may be read.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	at time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error { d.at = at; return nil }
+
+// Whoever sends is not told to be slow for what the server itself has waited between two
+// reads, for memory that others held; a sender's own pauses count.
+func TestPacedBody_OwnTime(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		server, sender time.Duration // what each takes before the second read is over
+		left           time.Duration // what a third one then has
+	}{
+		"nobody waits":         {0, 0, paceSpan},
+		"the server":           {20 * time.Second, 0, paceSpan},
+		"the sender":           {0, 2 * time.Second, paceSpan - 2*time.Second},
+		"both":                 {20 * time.Second, 2 * time.Second, paceSpan - 2*time.Second},
+		"the server, too long": {59 * time.Second, 0, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				from, to := io.Pipe()
+				w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+				ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{ReadTimeout: time.Minute})
+				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/batch", from)
+				r.ContentLength = 100_000
+				body := pacedBody{w: w, r: r}
+				go func() {
+					_, _ = io.Copy(to, strings.NewReader(strings.Repeat("x", 100)))
+					time.Sleep(test.server + test.sender)
+					_, _ = io.Copy(to, strings.NewReader(strings.Repeat("x", 200)))
+				}()
+				buf := make([]byte, 100)
+				for _, pause := range []time.Duration{0, test.server, 0} {
+					time.Sleep(pause)
+					if _, err := io.ReadFull(&body, buf); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if left := time.Until(w.at); left != test.left {
+					t.Errorf("%s are left, want %s", left, test.left)
+				}
+			})
+		})
+	}
+}

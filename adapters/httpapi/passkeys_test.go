@@ -1,0 +1,236 @@
+package httpapi_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+var base64url = base64.RawURLEncoding
+
+// authenticator is one that really signs (WebAuthn §6), and does what it is told where a
+// browser would not.
+type authenticator struct {
+	key          *ecdsa.PrivateKey
+	id, user     []byte
+	count        uint32
+	origin, site string
+	verified     bool
+}
+
+func newAuthenticator(t *testing.T, origin string) *authenticator {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authenticator{key: key, id: []byte("credential " + t.Name()), origin: origin, site: "localhost", verified: true}
+}
+
+func (a *authenticator) clientData(kind, challenge string) []byte {
+	text, _ := json.Marshal(map[string]any{"type": kind, "challenge": challenge, "origin": a.origin, "crossOrigin": false})
+	return text
+}
+
+// data is what is signed of the authenticator: hash of the site, flags, counter, and of a
+// new passkey its key.
+func (a *authenticator) data(fresh bool) []byte {
+	hash := sha256.Sum256([]byte(a.site))
+	flags := byte(0x01)
+	if a.verified {
+		flags |= 0x04
+	}
+	if fresh {
+		flags |= 0x40
+	}
+	out := binary.BigEndian.AppendUint32(append(hash[:], flags), a.count)
+	if !fresh {
+		return out
+	}
+	out = append(binary.BigEndian.AppendUint16(append(out, make([]byte, 16)...), uint16(len(a.id))), a.id...)
+	point, _ := a.key.PublicKey.Bytes() // 4, x, y
+	public, _ := cbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]})
+	return append(out, public...)
+}
+
+func (a *authenticator) answer(response map[string]any) string {
+	for name, v := range response {
+		response[name] = base64url.EncodeToString(v.([]byte))
+	}
+	text, _ := json.Marshal(map[string]any{
+		"id": base64url.EncodeToString(a.id), "rawId": base64url.EncodeToString(a.id), "type": "public-key",
+		"clientExtensionResults": map[string]any{}, "response": response,
+	})
+	return string(text)
+}
+
+func (a *authenticator) create(challenge string) string {
+	attestation, _ := cbor.Marshal(map[string]any{"fmt": "none", "attStmt": map[string]any{}, "authData": a.data(true)})
+	return a.answer(map[string]any{"clientDataJSON": a.clientData("webauthn.create", challenge), "attestationObject": attestation})
+}
+
+func (a *authenticator) get(challenge string) string {
+	a.count++
+	client, data := a.clientData("webauthn.get", challenge), a.data(false)
+	hash := sha256.Sum256(client)
+	digest := sha256.Sum256(append(append([]byte{}, data...), hash[:]...))
+	signature, _ := ecdsa.SignASN1(rand.Reader, a.key, digest[:])
+	return a.answer(map[string]any{"clientDataJSON": client, "authenticatorData": data, "signature": signature, "userHandle": a.user})
+}
+
+// passkeyPlace is an office at the name of this machine.
+type passkeyPlace struct {
+	*office
+	t      *testing.T
+	host   string
+	cookie string
+}
+
+func newPasskeyPlace(t *testing.T) *passkeyPlace {
+	o := newOffice(t, "sqlite::memory:")
+	return &passkeyPlace{o, t, "localhost:" + o.URL[strings.LastIndexByte(o.URL, ':')+1:], o.ownerSession(t)}
+}
+
+// asked is the challenge that a path gives.
+func (p *passkeyPlace) asked(path, cookie string) (challenge string, user []byte) {
+	p.t.Helper()
+	_, body := p.visits(p.t, p.Server, visit{request: "POST /api/" + path, cookie: cookie, host: p.host})
+	var options struct {
+		PublicKey struct {
+			Challenge string
+			User      struct{ ID string }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &options); err != nil || options.PublicKey.Challenge == "" {
+		p.t.Fatalf("%s: %s %v", path, body, err)
+	}
+	user, err := base64url.DecodeString(options.PublicKey.User.ID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return options.PublicKey.Challenge, user
+}
+
+// makes makes a passkey for who has a session.
+func (p *passkeyPlace) makes(a *authenticator, cookie string) {
+	p.t.Helper()
+	challenge, user := p.asked("passkeys/options/", cookie)
+	a.user = user
+	p.says(p.t, visit{request: "POST /api/passkeys/", cookie: cookie, host: p.host, body: `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`}, 201, `"name":"laptop"`)
+}
+
+// enter signs in with an answer.
+func (p *passkeyPlace) enter(answer string, status int, part string) {
+	p.t.Helper()
+	p.says(p.t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + answer + `}`}, status, part)
+}
+
+func (p *passkeyPlace) challenge() string {
+	p.t.Helper()
+	text, _ := p.asked("session/passkey/", "")
+	return text
+}
+
+// console.md §5.2, Passkey, and N4: a passkey signs in by itself and proves again who is
+// there; it has a name that can be changed, and opens nothing when it is removed.
+func TestPasskeys_SignIn(t *testing.T) {
+	p := newPasskeyPlace(t)
+	a := newAuthenticator(t, "http://"+p.host)
+	p.says(t, visit{request: "GET /api/session/methods/", host: p.host}, 200, `"passkey":true`)
+	p.makes(a, p.cookie)
+	p.enter(a.get(p.challenge()), 201, `"method":"passkey"`)
+	p.says(t, visit{request: "POST /api/session/proof/", cookie: p.cookie, host: p.host, body: `{"passkey": ` + a.get(p.challenge()) + `}`}, 201, `"owner@example.com"`)
+	cookie := p.ownerSession(t)
+	var list struct{ Results []struct{ ID, UsedAt string } }
+	_, body := p.visits(t, p.Server, visit{request: "GET /api/passkeys/", cookie: cookie, host: p.host})
+	if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Results) != 1 || !strings.Contains(body, `"used_at":"20`) || strings.Contains(body, "redential") {
+		t.Fatal(err, body)
+	}
+	path := "/api/passkeys/" + list.Results[0].ID + "/"
+	p.says(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": "phone"}`}, 200, `"name":"phone"`)
+	p.says(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": ""}`}, 400, `"blank"`)
+	p.says(t, visit{request: "DELETE " + path, cookie: p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
+	p.says(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 204, "")
+	p.says(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 404, "")
+	p.enter(a.get(p.challenge()), 401, "not known here")
+}
+
+// console.md §5.2, Passkey: user verification required, counters checked; an answer is for
+// one challenge, one site and one origin, once, within five minutes.
+func TestPasskeys_Attacks(t *testing.T) {
+	p := newPasskeyPlace(t)
+	a := newAuthenticator(t, "http://"+p.host)
+	p.makes(a, p.cookie)
+	once := a.get(p.challenge())
+	p.enter(once, 201, "")
+	p.enter(once, 401, "Nobody asked")
+	p.enter(a.get(base64url.EncodeToString(make([]byte, 32))), 401, "Nobody asked")
+	late := p.challenge()
+	p.wait(5 * time.Minute)
+	p.enter(a.get(late), 401, "Nobody asked")
+	own, _ := p.asked("passkeys/options/", p.ownerSession(t))
+	p.enter(a.get(own), 401, "Nobody asked")
+
+	for name, change := range map[string]func(*authenticator){
+		"another origin":     func(a *authenticator) { a.origin = "https://evil.example" },
+		"another site":       func(a *authenticator) { a.site = "evil.example" },
+		"another key":        func(a *authenticator) { a.key = newAuthenticator(t, "").key },
+		"another user":       func(a *authenticator) { a.user = []byte("somebody") },
+		"nobody verified":    func(a *authenticator) { a.verified = false },
+		"a copy counts less": func(a *authenticator) { a.count = 0 },
+		"another credential": func(a *authenticator) { a.id = []byte("another") },
+	} {
+		other := *a
+		change(&other)
+		res, body := p.visits(t, p.Server, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + other.get(p.challenge()) + `}`})
+		if res.StatusCode != 401 || !strings.Contains(body, "not known here") {
+			t.Errorf("%s: %d %s", name, res.StatusCode, body)
+		}
+	}
+	a.count += 10
+	p.enter(a.get(p.challenge()), 201, "")
+
+	for _, text := range []string{`{}`, `{"rawId": 7}`, `{"rawId": "AA", "response": {}}`, `{"rawId": "AA", "response": {"clientDataJSON": "e30"}}`, `{"response": {"clientDataJSON": "W10"}}`, strings.Replace(a.get(p.challenge()), `"authenticatorData":"`, `"authenticatorData":"AAAA`, 1)} {
+		p.enter(text, 401, "authentication_failed")
+	}
+	p.enter(`"text"`, 400, "not_a_dict")
+	p.says(t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": {}, "key": "k"}`}, 400, "one of link")
+}
+
+// A new passkey is for who asked for it, after a fresh proof, and at an address that has
+// a name.
+func TestPasskeys_Made(t *testing.T) {
+	p := newPasskeyPlace(t)
+	a := newAuthenticator(t, "http://"+p.host)
+	member := p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`)
+	challenge, user := p.asked("passkeys/options/", p.cookie)
+	a.user = user
+	made := `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`
+	p.says(t, visit{request: "POST /api/passkeys/", cookie: member, host: p.host, body: made}, 400, "passkey")
+	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "laptop", "passkey": {}}`}, 400, "passkey")
+	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: made}, 201, "")
+	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: made}, 400, "passkey")
+	p.makesAgain(a)
+	for _, host := range []string{"", "127.0.0.1:1", "[::1]:1"} {
+		p.says(t, visit{request: "GET /api/session/methods/", host: host}, 200, `"passkey":false`)
+		p.says(t, visit{request: "POST /api/session/passkey/", host: host}, 409, "HTTPS or http://localhost")
+	}
+	p.wait(10 * time.Minute)
+	p.says(t, visit{request: "POST /api/passkeys/options/", cookie: p.cookie, host: p.host}, 403, "proof_required")
+}
+
+// makesAgain makes the passkey of an authenticator a second time.
+func (p *passkeyPlace) makesAgain(a *authenticator) {
+	p.t.Helper()
+	challenge, _ := p.asked("passkeys/options/", p.cookie)
+	p.says(p.t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "again", "passkey": ` + a.create(challenge) + `}`}, 400, `"unique"`)
+}

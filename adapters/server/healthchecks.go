@@ -1,0 +1,273 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// finding is what a check has found; an empty state is ok.
+type finding struct{ state, detail, advice string }
+
+// healthView is what checks look at: the counters now, some minutes ago, and an hour ago.
+type healthView struct {
+	*parts
+	now, recent, hour totals
+	began             time.Time
+}
+
+// Where a check turns.
+const (
+	littleDisk, noDisk     = 2 << 30, 200 << 20
+	slowCommit, hangCommit = 250 * time.Millisecond, 2 * time.Second
+	longLag, hopelessLag   = time.Minute, 10 * time.Minute
+	lateMail               = 15 * time.Minute
+	lateSchedule           = time.Minute
+	certificateSoon        = 21 * 24 * time.Hour
+	certificateNow         = 3 * 24 * time.Hour
+	clockMoved             = 5 * time.Second
+)
+
+// THE TABLE: what is checked, in the order in which it is shown.
+var healthChecks = []struct {
+	name string
+	has  func(*parts) bool
+	look func(context.Context, *healthView) finding
+}{
+	{"storage", (*parts).stores, storageHealth},
+	{"commits", (*parts).records, commitHealth},
+	{"intake", (*parts).records, intakeHealth},
+	{"definitions", func(*parts) bool { return true }, definitionsHealth},
+	{"stream", func(p *parts) bool { return p.stream != nil }, streamHealth},
+	{"mail", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, mailHealth},
+	{"exports", func(p *parts) bool { return p.rooms != nil && p.rooms.BatchExports != nil && !p.Without.has(Exports) }, exportsHealth},
+	{"scheduled changes", func(p *parts) bool { return p.rooms != nil && p.rooms.FeatureFlags != nil }, scheduleHealth},
+	{"certificate", func(p *parts) bool { return p.server.certificate != nil }, certificateHealth},
+	{"clock", func(*parts) bool { return true }, clockHealth},
+}
+
+func (p *parts) stores() bool  { return p.store != nil }
+func (p *parts) records() bool { return p.recorder != nil }
+
+// unanswered is what a check finds where the store does not answer it.
+func unanswered(err error) finding {
+	return finding{healthBad, "The store does not answer: " + err.Error(), "See whether the database runs and can be reached from here."}
+}
+
+func storageHealth(ctx context.Context, v *healthView) finding {
+	if _, err := v.projects(ctx); err != nil {
+		return unanswered(err)
+	}
+	size := v.store.Size(ctx)
+	detail := []string{"size not known"}
+	if size.Database >= 0 {
+		detail[0] = bytesText(size.Database)
+	}
+	if size.WAL > 0 {
+		detail = append(detail, bytesText(size.WAL)+" in the write-ahead log")
+	}
+	if size.Free < 0 {
+		return finding{"", strings.Join(detail, ", "), ""}
+	}
+	f := finding{"", strings.Join(append(detail, bytesText(size.Free)+" free"), ", "), ""}
+	switch {
+	case size.Free < noDisk:
+		f.state, f.advice = healthBad, "Make room on the disk of the data folder now: without it nothing more is taken in."
+	case size.Free < littleDisk:
+		f.state, f.advice = healthWarn, "Make room on the disk of the data folder, or keep events for fewer days."
+	}
+	return f
+}
+
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f KiB", float64(n)/1024)
+}
+
+// commitHealth is how long what is taken in takes to be stored.
+func commitHealth(_ context.Context, v *healthView) finding {
+	commits := v.now.recorder.Commits - v.recent.recorder.Commits
+	if commits == 0 {
+		return finding{"", "Nothing was stored in the last minutes.", ""}
+	}
+	mean := (v.now.recorder.CommitTime - v.recent.recorder.CommitTime) / time.Duration(commits)
+	f := finding{"", fmt.Sprintf("%.1f ms on average in the last minutes", mean.Seconds()*1000), ""}
+	switch {
+	case mean >= hangCommit:
+		f.state = healthBad
+	case mean >= slowCommit:
+		f.state = healthWarn
+	}
+	if f.state != "" {
+		f.advice = "The disk or the database is slow: see what else uses it."
+	}
+	return f
+}
+
+// intakeHealth is what waits, what could not be stored, and what was dropped.
+func intakeHealth(_ context.Context, v *healthView) finding {
+	now, before := &v.now.recorder, &v.recent.recorder
+	failed, refused := now.Failures-before.Failures, now.Refused-before.Refused+now.Late-before.Late
+	detail := fmt.Sprintf("%d waiting, %s", now.Waiting, droppedText(v))
+	switch {
+	case failed > 0 && now.Commits == before.Commits:
+		return finding{healthBad, fmt.Sprintf("No event can be stored: %d tries have failed in the last minutes; %s", failed, detail), "Senders try again. See the log for the reason, and whether the disk is full."}
+	case failed+refused > 0:
+		return finding{healthWarn, fmt.Sprintf("%d tries to store have failed and %d requests were told to come again in the last minutes; %s", failed, refused, detail), "Senders try again. More comes in than the store can write, or it fails now and then: see the log."}
+	}
+	return finding{"", detail, ""}
+}
+
+// droppedText is what was dropped in the last hour, by reason, the most first.
+func droppedText(v *healthView) string {
+	type count struct {
+		reason string
+		n      uint64
+	}
+	var list []count
+	sum := uint64(0)
+	for reason, n := range v.now.intake.Dropped {
+		if n -= v.hour.intake.Dropped[reason]; n > 0 {
+			list, sum = append(list, count{string(reason), n}), sum+n
+		}
+	}
+	if sum == 0 {
+		return "nothing dropped in the last hour"
+	}
+	slices.SortFunc(list, func(a, b count) int {
+		if a.n != b.n {
+			return int(b.n) - int(a.n)
+		}
+		return strings.Compare(a.reason, b.reason)
+	})
+	parts := make([]string, len(list))
+	for i, c := range list {
+		parts[i] = fmt.Sprintf("%s %d", c.reason, c.n)
+	}
+	return fmt.Sprintf("%d dropped in the last hour (%s)", sum, strings.Join(parts, ", "))
+}
+
+// definitionsHealth is where flags come from, and whether that answers.
+func definitionsHealth(_ context.Context, v *healthView) finding {
+	if failed := v.now.flags.SourceErrors - v.recent.flags.SourceErrors; failed > 0 {
+		return finding{healthWarn, fmt.Sprintf("Definitions could not be read %d times in the last minutes; flags are decided by the last good ones.", failed), "See whether the database runs and can be reached from here."}
+	}
+	detail := "from the store"
+	if v.source == nil {
+		return finding{"", detail, ""}
+	}
+	status := v.source.Status()
+	if v.store == nil {
+		detail = fmt.Sprintf("from %d files", len(status))
+	} else {
+		detail += fmt.Sprintf(" and %d files", len(status))
+	}
+	for i := range status {
+		switch f := &status[i]; {
+		case f.Err != nil:
+			return finding{healthWarn, fmt.Sprintf("%s cannot be used, what it said before holds: %v", f.Path, f.Err), "Mend the file; bunting check FILE says what is wrong."}
+		case len(f.Faults) > 0:
+			return finding{healthWarn, fmt.Sprintf("%s has %d faults, the first is %v", f.Path, len(f.Faults), f.Faults[0]), "Mend the file; bunting check FILE says what is wrong."}
+		}
+	}
+	return finding{"", detail, ""}
+}
+
+func streamHealth(_ context.Context, v *healthView) finding {
+	s := v.stream.Stats()
+	f := finding{"", fmt.Sprintf("%d messages wait, the oldest for %s", s.Waiting, s.Oldest.Round(time.Second)), ""}
+	switch {
+	case s.Oldest >= hopelessLag:
+		f.state, f.advice = healthBad, "Events wait in the stream and are not recorded: see the log."
+	case s.Oldest >= longLag:
+		f.state, f.advice = healthWarn, "Events come in faster than they are recorded: see how long commits take."
+	case s.DeadLetters > 0:
+		f.state, f.advice = healthWarn, "bunting deadletters lists what could not be recorded, and plays it again."
+		f.detail += fmt.Sprintf("; %d dead letters", s.DeadLetters)
+	}
+	return f
+}
+
+func mailHealth(ctx context.Context, v *healthView) finding {
+	if v.mailQueued == nil {
+		return finding{"", "No mails are sent: there is no mail server.", ""}
+	}
+	waiting, oldest, err := v.rooms.Organizations.MailWaiting(ctx)
+	switch {
+	case err != nil:
+		return unanswered(err)
+	case waiting > 0 && time.Since(oldest) > lateMail:
+		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not take them: see the log for what it says."}
+	}
+	return finding{"", fmt.Sprintf("%d mails wait", waiting), ""}
+}
+
+func exportsHealth(ctx context.Context, v *healthView) finding {
+	failing, of, err := v.rooms.BatchExports.Failing(ctx)
+	switch {
+	case err != nil:
+		return unanswered(err)
+	case len(failing) > 0:
+		return finding{healthWarn, fmt.Sprintf("The last run has failed of %d of %d exports: %s", len(failing), of, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
+	}
+	return finding{"", fmt.Sprintf("%d exports, none fails", of), ""}
+}
+
+func scheduleHealth(ctx context.Context, v *healthView) finding {
+	n, err := v.rooms.FeatureFlags.ScheduledChanges.Overdue(ctx, lateSchedule)
+	switch {
+	case err != nil:
+		return unanswered(err)
+	case n > 0:
+		return finding{healthBad, fmt.Sprintf("%d scheduled changes are overdue", n), "See the log for why they cannot be made."}
+	}
+	return finding{"", "none overdue", ""}
+}
+
+func certificateHealth(_ context.Context, v *healthView) finding {
+	pair := v.server.certificate.now.Load()
+	leaf := pair.Leaf
+	if leaf == nil {
+		var err error
+		if leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return finding{healthBad, "The certificate cannot be read: " + err.Error(), "Give another one."}
+		}
+	}
+	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC", ""}
+	left := leaf.NotAfter.Sub(v.now.at)
+	switch {
+	case left < certificateNow:
+		f.state = healthBad
+	case left < certificateSoon:
+		f.state = healthWarn
+	}
+	if f.state != "" {
+		f.advice = "Renew the certificate: the file is read again when it changes."
+	}
+	return f
+}
+
+// clockHealth is whether somebody has set the clock since the start: dates of conditions
+// and of events go by it.
+func clockHealth(_ context.Context, v *healthView) finding {
+	return clockBetween(v.began, v.now.at, v.now.at.Sub(v.began))
+}
+
+// clockBetween judges what the clock said at two times that lay so far apart.
+func clockBetween(from, to time.Time, apart time.Duration) finding {
+	moved := to.Round(0).Sub(from.Round(0)) - apart
+	if moved.Abs() < clockMoved {
+		return finding{"", "steady", ""}
+	}
+	return finding{healthWarn, fmt.Sprintf("The clock was moved by %s since the start.", moved.Round(time.Second)), "See whether the machine keeps its time (NTP)."}
+}

@@ -1,0 +1,95 @@
+package insights
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// timeseriesQuery is one metric of an experiment's record as it was at the end of each
+// day (experiments.md §3.8): a query of ours.
+type timeseriesQuery struct {
+	trial
+	metric *experimentQuery
+}
+
+// maxTimeseries bounds the days of an answer.
+const maxTimeseries = 1000
+
+func parseTimeseries(n node, p *Project) plan {
+	q := &timeseriesQuery{trial: n.experiment(p, true)}
+	if q.Experiment == nil {
+		return q
+	}
+	uuid := n.get("metric_uuid").text("")
+	of := resultsQuery{trial: q.trial}
+	found := append(of.metrics(q.Primary, []string{uuid}, p), of.metrics(q.Secondary, []string{uuid}, p)...)
+	switch {
+	case q.Start.IsZero():
+		n.fail(invalidInput, "Experiment has not been started yet")
+	case uuid == "" || len(found) == 0:
+		n.get("metric_uuid").fail(invalidInput, "The experiment has no metric %s.", describe(uuid))
+	case found[0].fault != nil:
+		n.get("metric_uuid").fail(invalidInput, "%s", faultText(found[0].fault))
+	default:
+		q.metric = found[0].query
+	}
+	return q
+}
+
+func faultText(err error) string {
+	var fault *Error
+	if errors.As(err, &fault) {
+		return fault.Detail
+	}
+	return err.Error()
+}
+
+func (q *timeseriesQuery) run(r *run) (*Result, error) {
+	out := map[string]any{}
+	end := q.end(r.now)
+	year, month, day := q.Start.In(r.zone).Date()
+	for i := 0; ; i++ {
+		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.zone)
+		if from.After(end) {
+			return &Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
+		}
+		if i == maxTimeseries {
+			return nil, failure(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
+		}
+		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.zone).Add(-time.Microsecond)
+		if last.After(end) {
+			last = end
+		}
+		found, err := q.asOf(r, last)
+		if err != nil {
+			return nil, err
+		}
+		out[from.Format(time.DateOnly)] = found
+	}
+}
+
+// asOf is what the metric came to at an instant: of events up to it.
+func (q *timeseriesQuery) asOf(r *run, last time.Time) (json.RawMessage, error) {
+	then := *r // with memory of its own, which is free again after it
+	then.now = last
+	f := newExperimentRun(&then, q.trial, q.metric.exposure, nil)
+	f.last = last.UnixMicro()
+	a := &experimentAnswer{experimentQuery: q.metric, f: f}
+	err := f.readExposures()
+	if err == nil {
+		err = a.read()
+	}
+	r.read = then.read
+	if err != nil {
+		return nil, err
+	}
+	members := a.members()
+	delete(members["baseline"].(map[string]any), "step_sessions")
+	for _, v := range members["variant_results"].([]any) {
+		delete(v.(map[string]any), "step_sessions")
+	}
+	return wire.MustEncode(members), nil
+}

@@ -1,0 +1,206 @@
+package flags
+
+import (
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/internal/tape"
+)
+
+// This file is pinned values: a person or group gets a fixed one, whatever early access,
+// the holdout and the conditions say.
+
+// Pin is a value for one person or one group.
+type Pin struct {
+	// Cohort is the static cohort of the person, whose members all get the value. The
+	// store keeps those of pins under ids below zero, which no other cohort has.
+	// 0: the pin is of a group.
+	Cohort int64
+	// GroupType and GroupKey name the group.
+	GroupType, GroupKey string
+	// Enabled and Variant are the value. A variant implies Enabled; one that the flag
+	// does not have is reported, and the pin ignored.
+	Enabled bool
+	Variant string
+	// Until is when it ends. Zero: never.
+	Until time.Time
+}
+
+// PinTrace is the pinned values of a flag.
+type PinTrace struct {
+	// Result is "yes", "no" (they are pinned for others) or "unknown".
+	Result string `json:"result"`
+	// For is whom the value is pinned for: "the person", or "the group" with type and key;
+	// empty with no.
+	For string `json:"for,omitempty"`
+	// Until is when it ends, zero for never.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// String is the outcome in words.
+func (t *PinTrace) String() string {
+	text := t.Result
+	if t.For != "" {
+		text += ", for " + t.For
+	}
+	if !t.Until.IsZero() {
+		text += ", until " + t.Until.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// parsePins reads the pins of a flag's record.
+func parsePins(n node) (out []Pin) {
+	for list := n.list(); list.next(); {
+		p := Pin{Cohort: list.at(nCohort).intOr(), GroupType: list.at(nGroupType).textOr(), GroupKey: list.at(nGroupKey).textOr()}
+		if p.Cohort == 0 && p.GroupType == "" {
+			list.fail("a pin names a cohort or a group_type")
+		}
+		value := list.at(nValue)
+		switch value.kind() {
+		case tape.True, tape.False:
+			p.Enabled = value.bool()
+		default:
+			p.Enabled, p.Variant = true, value.text()
+		}
+		if until := list.at(nExpires); !until.null() {
+			at, err := time.Parse(time.RFC3339, until.text())
+			if err != nil {
+				until.fail("must be a time such as 2026-01-31T12:00:00Z")
+			}
+			p.Until = at
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// pinRecords are pins as records have them.
+func pinRecords(pins []Pin) []any {
+	out := make([]any, len(pins))
+	for i := range pins {
+		p := &pins[i]
+		record := map[string]any{"value": p.Enabled}
+		if p.Variant != "" {
+			record["value"] = p.Variant
+		}
+		if p.Cohort != 0 {
+			record["cohort"] = p.Cohort
+		} else {
+			record["group_type"], record["group_key"] = p.GroupType, p.GroupKey
+		}
+		if !p.Until.IsZero() {
+			record["expires_at"] = p.Until.UTC().Format(time.RFC3339Nano)
+		}
+		out[i] = record
+	}
+	return out
+}
+
+func (s *sums) pins(pins []Pin) {
+	s.number(uint64(len(pins)))
+	for i := range pins {
+		p := &pins[i]
+		s.number(uint64(p.Cohort))
+		s.text(p.GroupType)
+		s.text(p.GroupKey)
+		s.text(p.Variant)
+		s.bools(p.Enabled, p.Until.IsZero())
+		s.number(uint64(p.Until.UnixNano()))
+	}
+}
+
+// compiledPin is a pin: of a cohort, or of a group.
+type compiledPin struct {
+	member          filter
+	ofGroup         bool
+	group, groupKey string
+	on              bool
+	variant         int32
+	until           time.Time
+}
+
+func (c *compiler) pins(f *Flag, out *compiledFlag) {
+	for i := range f.Pins {
+		in := &f.Pins[i]
+		p := compiledPin{ofGroup: in.Cohort == 0, on: in.Enabled || in.Variant != "", variant: noVariant, until: in.Until}
+		if in.Variant != "" {
+			variant, declared := c.variant[in.Variant]
+			if !declared {
+				c.report(NoReason, ".pins", "the flag has no variant "+quote(in.Variant)+", the pin is ignored")
+				continue
+			}
+			p.variant = variant
+		}
+		if p.ofGroup {
+			p.group, p.groupKey = c.keep(in.GroupType), c.keep(in.GroupKey)
+		} else if !c.pinned(in.Cohort, &p.member) {
+			c.report(NoReason, ".pins", "the cohort cannot be evaluated, the pin is ignored")
+			continue
+		}
+		out.pins = append(out.pins, p)
+	}
+	if len(out.pins) > 0 {
+		out.bits |= bitPinned
+	}
+}
+
+// pinned compiles membership of a pin's cohort, false if it cannot be evaluated. The
+// store has the members also where the definitions do not name it.
+func (c *compiler) pinned(id int64, out *filter) bool {
+	if _, exists := c.d.Cohorts[id]; !exists {
+		c.staticCohorts[id] = true
+	}
+	c.cohortFilter(id, operators[In], out)
+	return c.set.cohorts[out.target].failure == NoReason
+}
+
+// ask is compiler.ask of a pin.
+func (p *compiledPin) ask(c *compiler, by int32) {
+	c.askFilter(&p.member, by)
+	if !p.until.IsZero() {
+		c.set.dated += by
+	}
+}
+
+// pinned answers with the value that is pinned for the subject, if there is one.
+func (e *evaluation) pinned(f *compiledFlag, d *Decision) bool {
+	result := no
+	for i := range f.pins {
+		p := &f.pins[i]
+		if !p.until.IsZero() && !e.at.Before(p.until) {
+			continue
+		}
+		if p.ofGroup {
+			key, named := e.subject.Groups[p.group]
+			result = is(named && key == p.groupKey)
+		} else {
+			result = e.membership(&p.member)
+		}
+		e.trace.pin(p, result)
+		switch result {
+		case unknown:
+			e.undecided(d)
+			return true
+		case yes:
+			if d.Reason = (Reason{Code: Pinned, Condition: NoCondition}); p.on {
+				f.enable(d, p.variant)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tracer) pin(p *compiledPin, in verdict) {
+	if t == nil {
+		return
+	}
+	out := &PinTrace{Result: in.String()}
+	if in != no {
+		out.For, out.Until = "the person", p.until
+		if p.ofGroup {
+			out.For = "the group " + p.group + " " + quote(p.groupKey)
+		}
+	}
+	t.flag.Pin = out
+}

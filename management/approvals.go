@@ -1,0 +1,72 @@
+package management
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// FlagApprovals says which changes of a project's flags somebody else has to approve
+// before they are made (spec/console.md N12).
+type FlagApprovals struct {
+	// Needed is how many have to approve a change, 0 to 5; 0: nobody has to.
+	Needed int64 `json:"needed"`
+	// Tags: only flags that have one of them are protected; none: all are.
+	Tags []string `json:"tags"`
+	// SwitchOffFree: a flag may be switched off without an approval, true by default.
+	SwitchOffFree bool `json:"switch_off_free"`
+}
+
+// FlagApprovalsField is the setting of a project.
+var FlagApprovalsField = Field{Name: "flag_approvals", Type: Object, Help: "needed (0 to 5; 0: off), tags (only flags with one of them; none: all), switch_off_free (true: a flag may be switched off without one); what is left out is as by default"}
+
+var approvalFields = Fields{{Name: "needed", Type: Int, Most: 5}, {Name: "tags", Type: TextList, Max: 255}, {Name: "switch_off_free", Type: Bool}}
+
+// maxApprovalTags bounds FlagApprovals.Tags.
+const maxApprovalTags = 100
+
+// ReadFlagApprovals reads the setting as somebody sends it.
+func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
+	var b Body
+	if err := json.Unmarshal(raw, &b.Members); err != nil {
+		return out, Coded(CodeNotADict, FlagApprovalsField.Name, "Expected a dictionary of items.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
+		if !slices.ContainsFunc(approvalFields, func(f Field) bool { return f.Name == name }) {
+			return out, Fault(FlagApprovalsField.Name, "%q is none of needed, tags, switch_off_free.", name)
+		}
+	}
+	v, err := approvalFields.Change(b)
+	if err != nil {
+		return out, Inside(FlagApprovalsField.Name, err)
+	}
+	out = FlagApprovals{Needed: v.Int("needed"), Tags: TidyTags(v.Texts("tags")), SwitchOffFree: !v.Has("switch_off_free") || v.Bool("switch_off_free")}
+	if len(out.Tags) > maxApprovalTags {
+		return out, Coded(CodeMaxLength, FlagApprovalsField.Name+"__tags", "Ensure this field has no more than %d elements.", maxApprovalTags)
+	}
+	return out, nil
+}
+
+// Approvals are those of the project.
+func (m *ProjectMeta) Approvals() (FlagApprovals, error) {
+	out := FlagApprovals{Tags: []string{}, SwitchOffFree: true}
+	if raw := m.Settings[FlagApprovalsField.Name]; raw != nil {
+		return out, json.Unmarshal(raw, &out)
+	}
+	return out, nil
+}
+
+// Inside puts a fault of something into the field that it stands in.
+func Inside(field string, err error) error {
+	var fault *Error
+	if errors.As(err, &fault) && fault.Kind == Invalid {
+		inner := *fault
+		inner.Field = field
+		if fault.Field != "" {
+			inner.Field += "__" + fault.Field
+		}
+		return &inner
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// ReorderFields are those of a new order of tiles (spec/clients.md §4).
+var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles: they are stacked in this order, those that are not named behind them"}}
+
+// The size of a tile whose layout has none, in columns and rows of the grid.
+const tileWidth, tileHeight = 6, 5
+
+// ReorderTiles stacks the tiles of a dashboard in an order.
+func (s Dashboards) ReorderTiles(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
+	v, err := ReorderFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
+		at := &view{Tx: tx, Standing: st}
+		d, err := s.dashboards.Writable(at, id)
+		if err != nil {
+			return nil, err
+		}
+		tiles, err := tilesOf(tx, d.ID, false)
+		if err != nil {
+			return nil, err
+		}
+		ordered, err := ordered(tiles, v.Ints("tile_order"))
+		if err != nil {
+			return nil, err
+		}
+		type order struct {
+			Tiles []int64 `json:"tiles,omitempty"`
+		}
+		var before, after order
+		for i := range tiles {
+			before.Tiles = append(before.Tiles, tiles[i].ID)
+		}
+		stack(ordered)
+		for i := range ordered {
+			after.Tiles = append(after.Tiles, ordered[i].ID)
+			if err := putTile(tx, d.ID, &ordered[i]); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.noteDashboard(tx, st, d, before, after); err != nil {
+			return nil, err
+		}
+		return d.showFull(at)
+	})
+}
+
+// ordered are tiles in the order of ids, the others behind them as they stood.
+func ordered(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
+	sortTiles(tiles)
+	out := make([]tileRecord, 0, len(tiles))
+	for _, id := range ids {
+		at := slices.IndexFunc(tiles, func(t tileRecord) bool { return t.ID == id })
+		if at < 0 {
+			return nil, management.ErrNoObject("tile_order", id)
+		}
+		if slices.ContainsFunc(out, func(t tileRecord) bool { return t.ID == id }) {
+			return nil, management.Fault("tile_order", "The tile %d is named twice.", id)
+		}
+		out = append(out, tiles[at])
+	}
+	for i := range tiles {
+		if !slices.Contains(ids, tiles[i].ID) {
+			out = append(out, tiles[i])
+		}
+	}
+	return out, nil
+}
+
+// stack lays tiles below each other, on every screen. Their sizes stay.
+func stack(tiles []tileRecord) {
+	bottom := map[string]float64{}
+	for i := range tiles {
+		layouts := map[string]map[string]any{}
+		_ = json.Unmarshal(tiles[i].Layouts, &layouts) // what cannot be read is laid out anew
+		for _, screen := range []string{"sm", "xs"} {
+			at := layouts[screen]
+			if at == nil {
+				if screen != "sm" {
+					continue
+				}
+				at = map[string]any{}
+				layouts[screen] = at
+			}
+			height, ok := at["h"].(float64)
+			if !ok {
+				height = tileHeight
+			}
+			if _, ok := at["w"].(float64); !ok {
+				at["w"] = tileWidth
+			}
+			at["h"], at["x"], at["y"] = height, 0, bottom[screen]
+			bottom[screen] += height
+		}
+		tiles[i].Layouts = management.Encode(layouts)
+	}
+}

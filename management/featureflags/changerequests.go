@@ -1,0 +1,392 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindRequest is a change of a flag that somebody asks for: Parent is the project, Other
+// the place of those that wait (waitingIn), Sort the number.
+const kindRequest = "change_request"
+
+// maxWaiting is how many requests of a project may wait at once.
+const maxWaiting = 500
+
+// The states of requests. One that is open and has its approvals is shown as approved.
+const (
+	requestOpen      = "open"
+	requestApproved  = "approved"
+	requestApplied   = "applied"
+	requestRejected  = "rejected"
+	requestWithdrawn = "withdrawn"
+)
+
+// ChangeRequest is a change of a flag that others have to approve (spec/console.md N12).
+type ChangeRequest struct {
+	ID      int64  `json:"id"`
+	Flag    int64  `json:"flag"`
+	FlagKey string `json:"flag_key"` // empty of a flag that is gone
+	// BaseVersion is that of the flag which the change was made for.
+	BaseVersion int64 `json:"base_version"`
+	// Patch is the body of a change of the flag.
+	Patch json.RawMessage `json:"patch"`
+	Title string          `json:"title"`
+	Note  string          `json:"note"`
+	// Author and Editors are e-mails, the author null who is gone.
+	Author  *string  `json:"author"`
+	Editors []string `json:"editors"`
+	State   string   `json:"state"` // open, approved, applied, rejected, withdrawn
+	// Revision is 1, and more by one after each edit.
+	Revision int64         `json:"revision"`
+	Votes    []requestVote `json:"votes"` // on this revision, oldest first
+	// Needed is how many approvals it needs now.
+	Needed    int64            `json:"needed"`
+	CreatedAt management.Stamp `json:"created_at"`
+	UpdatedAt management.Stamp `json:"updated_at"`
+}
+
+// requestVote is what somebody says of a request.
+type requestVote struct {
+	User     *string          `json:"user"` // e-mail, null of who is gone
+	Vote     string           `json:"vote"` // approve, reject
+	Revision int64            `json:"revision"`
+	At       management.Stamp `json:"at"`
+}
+
+// storedRequest is a request as it is kept: people by number.
+type storedRequest struct {
+	ID        int64            `json:"id"`
+	Project   int64            `json:"team_id"`
+	Flag      int64            `json:"flag"`
+	Base      int64            `json:"base_version"`
+	Patch     json.RawMessage  `json:"patch"`
+	Title     string           `json:"title"`
+	Note      string           `json:"note"`
+	Author    int64            `json:"author"`
+	Editors   []int64          `json:"editors"`
+	State     string           `json:"state"`
+	Revision  int64            `json:"revision"`
+	Votes     []storedVote     `json:"votes"`
+	CreatedAt management.Stamp `json:"created_at"`
+	UpdatedAt management.Stamp `json:"updated_at"`
+}
+
+type storedVote struct {
+	User int64            `json:"user"`
+	Vote string           `json:"vote"`
+	At   management.Stamp `json:"at"`
+}
+
+const approves, rejects = "approve", "reject"
+
+// ChangeRequestEdits are the fields of a request that can be changed.
+var ChangeRequestEdits = management.Fields{
+	{Name: "patch", Type: management.Object, Required: true, Help: "the body of a PATCH of the flag: only what changes"},
+	{Name: "base_version", Type: management.Int, Ruled: true, Help: "the flag's version that the patch was made for; the present one, where there is a patch, by default"},
+	{Name: "title", Type: management.Text, Blank: true, Max: 200},
+	{Name: "note", Type: management.Text, Blank: true, Max: maxChangeNote, Help: "why; kept with the version and in the log"},
+}
+
+// ChangeRequestFields are those that make one.
+var ChangeRequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "the flag's id"}}, ChangeRequestEdits...)
+
+// VoteFields are those of an approval or a rejection.
+var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was looked at"}}
+
+// ChangeRequests are changes of flags that others have to approve.
+type ChangeRequests struct {
+	*core
+	*management.Resource[Tx, storedRequest, ChangeRequest]
+}
+
+type requestEdit = management.Edit[Tx, storedRequest]
+
+func newChangeRequests(c *core) (s ChangeRequests) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedRequest, ChangeRequest]{
+		Kind: kindRequest, Fields: ChangeRequestFields, Changes: ChangeRequestEdits, Newest: true,
+		Place: func(st *management.Standing, r *storedRequest) management.Place {
+			p := management.Place{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
+			if r.State == requestOpen {
+				p.Other = waitingIn(st)
+			}
+			return p
+		},
+		Load: func(v *view, id string, _ *management.Body) (*storedRequest, error) {
+			r, err := management.LoadRecord[storedRequest](v.Tx, kindRequest, v.Parent(), id)
+			if err == nil && r != nil {
+				_, err = s.flagOf(v, management.Viewer, r)
+			}
+			return r, err
+		},
+		New: func(v *view) (*storedRequest, error) {
+			_, waiting, err := v.Tx.List(management.Query{Kind: kindRequest, Other: waitingIn(v.Standing), Limit: 1})
+			if err == nil && waiting >= maxWaiting {
+				err = management.Fault("", "At most %d change requests of a project wait at once.", maxWaiting)
+			}
+			if err != nil {
+				return nil, err
+			}
+			id, err := v.Tx.Next(kindRequest)
+			return &storedRequest{ID: id, Project: v.Project.ID, Author: v.User.ID, State: requestOpen, CreatedAt: management.At(c.Desk.Now())}, err
+		},
+		May: func(v *view, r *storedRequest) error {
+			_, err := s.flagOf(v, management.Editor, r)
+			return err
+		},
+		Rules: s.rules, Show: s.show,
+	})
+	return s
+}
+
+func waitingIn(st *management.Standing) string { return st.Parent() + "/waiting" }
+
+// flagOf is the flag of a request, nil where it is gone; it refuses who may do less with it.
+func (s ChangeRequests) flagOf(v *view, level management.AccessLevel, r *storedRequest) (*storedFlag, error) {
+	f, err := Flags{s.core}.loadFlag(v.Tx, v.Standing, r.Flag)
+	var told *management.Error
+	if errors.As(err, &told) && told.Kind == management.NotFound {
+		return nil, nil
+	}
+	if err == nil {
+		err = v.Needs(level, f.thing())
+	}
+	return f, err
+}
+
+// List returns a page of requests, the newest first; of some states when there are any, of
+// one flag when it is not 0.
+func (s ChangeRequests) List(ctx context.Context, st *management.Standing, states []string, flag int64, p management.Page) (out management.List[ChangeRequest], err error) {
+	for _, state := range states {
+		if !slices.Contains([]string{requestOpen, requestApproved, requestApplied, requestRejected, requestWithdrawn}, state) {
+			return out, management.Fault("state", "%q is none of open, approved, applied, rejected, withdrawn.", state)
+		}
+	}
+	unseen, err := Flags{s.core}.unseen(ctx, st)
+	if err != nil {
+		return out, err
+	}
+	a, err := approvalsIn(st)
+	if err != nil {
+		return out, err
+	}
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
+	if len(states) > 0 || flag != 0 || len(unseen) > 0 {
+		q.Match = func(record *management.Record) bool {
+			r, err := management.Decode[storedRequest](record)
+			return err == nil && !unseen[pathOf(r.Flag)] && (flag == 0 || r.Flag == flag) && (len(states) == 0 || slices.Contains(states, r.state(&a)))
+		}
+	}
+	return s.Query(ctx, st, q)
+}
+
+// rules look at a request that somebody makes or edits: an edit takes its approvals back.
+func (s ChangeRequests) rules(e *requestEdit) error {
+	r, now := e.Now, management.At(s.Desk.Now())
+	if r.State == requestApplied || r.State == requestWithdrawn {
+		return r.closed()
+	}
+	f, err := s.flagOf(e.View, management.Editor, r)
+	if err == nil && f == nil {
+		err = management.Coded(management.CodeDoesNotExist, "flag", "There is no feature flag with the id %d.", r.Flag)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.Values.Has("base_version"):
+		if r.Base = e.Values.Int("base_version"); r.Base < 1 || r.Base > f.Version {
+			return management.Fault("base_version", "The feature flag has the versions 1 to %d.", f.Version)
+		}
+	case e.Values.Has("patch"):
+		r.Base = f.Version
+	}
+	if err := s.propose(e.Tx, e.Standing, f, r.Patch); err != nil {
+		return management.Inside("patch", err)
+	}
+	if !e.Fresh && !r.wrote(e.User.ID) {
+		r.Editors = append(r.Editors, e.User.ID)
+	}
+	r.Revision, r.Votes, r.State, r.UpdatedAt = r.Revision+1, nil, requestOpen, now
+	activity := "change_requested"
+	if !e.Fresh {
+		activity = "change_edited"
+	}
+	return s.noteRequest(e, f.Key, activity)
+}
+
+// propose lays a patch over a flag, and refuses one that could not be saved.
+func (s ChangeRequests) propose(tx Tx, st *management.Standing, f *storedFlag, patch json.RawMessage) error {
+	b := management.Body{Members: management.JSONObject(patch)}
+	if len(b.Members) == 0 {
+		return management.Fault("", "It changes nothing.")
+	}
+	for name := range b.Members {
+		if slices.Contains(editing, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
+			return management.Fault(name, "This is no field that a request can change.")
+		}
+	}
+	if f.Origin != "" {
+		return errInFile(f)
+	}
+	if err := checkBody(&b, flags.FlagPart); err != nil {
+		return err
+	}
+	v, err := FlagFields.Change(b)
+	if err != nil {
+		return err
+	}
+	FlagFields.Lay(v, f)
+	note := f.note
+	if err := (Flags{s.core}).apply(tx, st, f, v); err != nil {
+		return err
+	}
+	f.note = note
+	return Flags{s.core}.check(tx, st, f)
+}
+
+func (s ChangeRequests) noteRequest(e *requestEdit, key, activity string) error {
+	detail := management.ActivityDetail{Name: key, Changes: []management.Change{}, Note: e.Now.Note, ChangeRequest: e.Now.ID}
+	return s.Desk.NoteAs(e.Tx, e.Caller, e.Parent(), activity, flagScope, pathOf(e.Now.Flag), detail)
+}
+
+// wrote reports whether somebody has written a part of the request.
+func (r *storedRequest) wrote(user int64) bool {
+	return r.Author == user || slices.Contains(r.Editors, user)
+}
+
+// approvers are who has approved the present revision.
+func (r *storedRequest) approvers() (out []int64) {
+	for _, v := range r.Votes {
+		if v.Vote == approves {
+			out = append(out, v.User)
+		}
+	}
+	return out
+}
+
+func (r *storedRequest) state(a *management.FlagApprovals) string {
+	if r.State == requestOpen && len(r.approvers()) >= max(1, int(a.Needed)) {
+		return requestApproved
+	}
+	return r.State
+}
+
+// closed refuses to go on with a request that does not wait.
+func (r *storedRequest) closed() error {
+	return management.Clash("The change request is %s.", r.State)
+}
+
+func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) {
+	a, err := approvalsIn(v.Standing)
+	if err != nil {
+		return nil, err
+	}
+	out := &ChangeRequest{
+		ID: r.ID, Flag: r.Flag, BaseVersion: r.Base, Patch: r.Patch, Title: r.Title, Note: r.Note, State: r.state(&a), Revision: r.Revision,
+		Editors: []string{}, Votes: []requestVote{}, Needed: a.Needed, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	f, err := s.flagOf(v, management.Viewer, r)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		out.FlagKey = f.Key
+	}
+	if out.Author, err = emailOf(v, r.Author); err != nil {
+		return nil, err
+	}
+	if out.Editors, err = emailsOf(v, r.Editors); err != nil {
+		return nil, err
+	}
+	for _, x := range r.Votes {
+		by, err := emailOf(v, x.User)
+		if err != nil {
+			return nil, err
+		}
+		out.Votes = append(out.Votes, requestVote{by, x.Vote, r.Revision, x.At})
+	}
+	return out, nil
+}
+
+// emailOf is the address of a user, nil for nobody.
+func emailOf(v *view, user int64) (*string, error) {
+	u, err := v.Author(user)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	return &u.Email, nil
+}
+
+// emailsOf are the addresses of users who are still there.
+func emailsOf(v *view, users []int64) ([]string, error) {
+	out := []string{}
+	for _, id := range users {
+		email, err := emailOf(v, id)
+		if err != nil {
+			return nil, err
+		}
+		if email != nil {
+			out = append(out, *email)
+		}
+	}
+	return out, nil
+}
+
+func errInFile(f *storedFlag) error {
+	return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
+}
+
+// conflict refuses where the flag is another one since the version that a request was made
+// for, in a field of its patch.
+func (s ChangeRequests) conflict(e *requestEdit, f *storedFlag) error {
+	if e.Now.Base == f.Version {
+		return nil
+	}
+	was, err := s.shownIn(e.View, f, e.Now.Base)
+	if err != nil {
+		return err
+	}
+	shown, err := Flags{s.core}.look(e.View).flag(f)
+	if err != nil {
+		return err
+	}
+	is, err := management.JSONMembers(shown)
+	if err != nil {
+		return err
+	}
+	for name, wanted := range management.JSONObject(e.Now.Patch) {
+		if is[name] != nil && !sameJSON(was[name], is[name]) && !sameJSON(wanted, is[name]) {
+			return management.Clash("The feature flag has another %s since version %d, for which the change was made. Edit the request to ask for it again.", name, e.Now.Base)
+		}
+	}
+	return nil
+}
+
+// shownIn are the members of a flag as a version had them, none where it was not kept.
+func (s ChangeRequests) shownIn(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
+	record, err := v.Tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(version, 10))
+	if err != nil || record == nil {
+		return nil, err
+	}
+	kept, err := management.Decode[keptVersion](record)
+	if err != nil {
+		return nil, err
+	}
+	then, err := kept.flagThen(f)
+	if err != nil {
+		return nil, fmt.Errorf("version %d: %w", version, err)
+	}
+	shown, err := Flags{s.core}.look(v).flag(then)
+	if err != nil {
+		return nil, err
+	}
+	return management.JSONMembers(shown)
+}

@@ -1,0 +1,186 @@
+package featureflags
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindHoldout is a holdout: Parent is the project, ID its number, Sort the time.
+const kindHoldout = "experiment_holdout"
+
+// Holdouts are shares of the people whom experiments leave out (experiments.md §3.10).
+// Access rules about experiments are about them too.
+type Holdouts struct {
+	*core
+	*management.Resource[Tx, storedHoldout, Holdout]
+	experiments Experiments
+}
+
+// HoldoutFields are the writable fields of a holdout.
+var HoldoutFields = management.Fields{
+	{Name: "name", Type: management.Text, Required: true, Max: 400},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: 400},
+	{Name: "filters", Type: management.Array, Help: "one object with rollout_percentage: the share that is held out, 0 to 100"},
+}
+
+// holdoutSettings are what is kept of a holdout and shown as it is.
+type holdoutSettings struct {
+	ID          int64            `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Filters     json.RawMessage  `json:"filters"`
+	CreatedAt   management.Stamp `json:"created_at"`
+	UpdatedAt   management.Stamp `json:"updated_at"`
+}
+
+type storedHoldout struct {
+	holdoutSettings
+	CreatedBy int64 `json:"created_by"`
+}
+
+// Holdout is a holdout as it is shown.
+type Holdout struct {
+	holdoutSettings
+	CreatedBy *management.UserView   `json:"created_by"`
+	Access    management.AccessLevel `json:"user_access_level"`
+}
+
+func newHoldouts(c *core, experiments Experiments) (s Holdouts) {
+	s.core, s.experiments = c, experiments
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedHoldout, Holdout]{
+		Kind: kindHoldout, Scope: "ExperimentHoldout", Fields: HoldoutFields, Newest: true,
+		Thing: func(*storedHoldout) management.Thing { return ofExperiments },
+		Place: func(_ *management.Standing, h *storedHoldout) management.Place {
+			return management.Place{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
+		},
+		Load: numbered[storedHoldout](kindHoldout),
+		New: func(v *view) (*storedHoldout, error) {
+			id, err := v.Tx.Next(kindHoldout)
+			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
+		},
+		Rules: s.rules,
+		Leave: func(e *management.Edit[Tx, storedHoldout]) error { return s.spread(e.View, e.Now.ID, nil) },
+		Show:  showHoldout,
+	})
+	return s
+}
+
+func showHoldout(v *view, h *storedHoldout) (*Holdout, error) {
+	by, err := v.Author(h.CreatedBy)
+	return &Holdout{h.holdoutSettings, by, v.AccessTo(ofExperiments)}, err
+}
+
+func (s Holdouts) rules(e *management.Edit[Tx, storedHoldout]) error {
+	h := e.Now
+	h.UpdatedAt = management.At(s.Desk.Now())
+	if !e.Fresh && !e.Values.Has("filters") {
+		return nil
+	}
+	if err := h.tidyFilters(); err != nil || e.Fresh || h.share() == e.Was.share() {
+		return err
+	}
+	return s.spread(e.View, h.ID, h)
+}
+
+// tidyFilters checks the filters; the variant is always the holdout's.
+func (h *storedHoldout) tidyFilters() error {
+	var filters []map[string]json.RawMessage
+	if len(h.Filters) > 0 && json.Unmarshal(h.Filters, &filters) != nil {
+		return management.Fault("filters", "Expected a list of objects.")
+	}
+	if len(filters) == 0 {
+		return management.Fault("filters", "Filters are required to create an holdout group")
+	}
+	if len(filters) > 1 {
+		return management.Fault("filters", "A holdout has one filter, not %d.", len(filters))
+	}
+	f := filters[0]
+	share := f["rollout_percentage"]
+	switch {
+	case len(share) == 0 || string(share) == "null":
+		return management.Fault("filters", "Rollout percentage must be present.")
+	case !isPercentage(json.Number(share)):
+		return management.Fault("filters", "Rollout percentage must be between 0 and 100.")
+	case present(f["properties"]):
+		return management.Fault("filters", "A holdout is of all people: properties have to be empty.")
+	}
+	h.Filters = management.Encode([]any{map[string]any{
+		"properties": []any{}, "rollout_percentage": share, "variant": fmt.Sprintf("holdout-%d", h.ID),
+	}})
+	return nil
+}
+
+// share is how many per cent of the people are held out, as it was sent.
+func (h *storedHoldout) share() string {
+	var filters []struct {
+		Share json.Number `json:"rollout_percentage"`
+	}
+	_ = json.Unmarshal(h.Filters, &filters) // of a stored holdout, which was checked
+	if len(filters) == 0 {
+		return ""
+	}
+	return string(filters[0].Share)
+}
+
+// spread writes a holdout into the flags of all experiments that have it, each as a
+// version; nil takes it from them and from the experiments.
+func (s Holdouts) spread(v *view, id int64, h *storedHoldout) error {
+	list, err := s.experiments.every(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
+	for i := 0; i < len(list) && err == nil; i++ {
+		x := &list[i]
+		if err = s.rewrite(v, x.Flag, h); err == nil && h == nil {
+			err = s.experiments.Keep(v, x, func() { x.HoldoutID = nil })
+		}
+	}
+	return err
+}
+
+// rewrite gives a flag another holdout, nil for none.
+func (s Holdouts) rewrite(v *view, id int64, h *storedHoldout) error {
+	flags := Flags{s.core}
+	flag, err := flagOf(v.Tx, v.Standing, flags, id)
+	if err != nil || flag == nil {
+		return err
+	}
+	filters := withHoldout(flag.Filters, h)
+	if bytes.Equal(filters, management.Encode(management.JSONObject(flag.Filters))) {
+		return nil
+	}
+	if err := v.Needs(management.Editor, flag.thing()); err != nil {
+		return err
+	}
+	flag.Filters = filters
+	return flags.saveLinked(v.Tx, v.Standing, flag)
+}
+
+// withHoldout are filters with a holdout in the place of another one, nil for none.
+func withHoldout(filters json.RawMessage, h *storedHoldout) json.RawMessage {
+	out := management.JSONObject(filters)
+	delete(out, "holdout")
+	delete(out, "holdout_groups")
+	if h != nil {
+		out["holdout"] = management.Encode(map[string]any{"id": h.ID, "exclusion_percentage": json.Number(h.share())})
+	}
+	return management.Encode(out)
+}
+
+// holdoutOf is the holdout of an experiment, nil for none.
+func holdoutOf(v *view, x *storedExperiment) (*storedHoldout, error) {
+	if x.HoldoutID == nil {
+		return nil, nil
+	}
+	return management.LoadRecord[storedHoldout](v.Tx, kindHoldout, v.Parent(), strconv.FormatInt(*x.HoldoutID, 10))
+}
+
+// sameHoldout reports whether an experiment has the holdout of another one, or neither
+// has one.
+func (x *storedExperiment) sameHoldout(as *storedExperiment) bool {
+	if x.HoldoutID == nil || as.HoldoutID == nil {
+		return x.HoldoutID == as.HoldoutID
+	}
+	return *x.HoldoutID == *as.HoldoutID
+}
