@@ -44,7 +44,7 @@ func run(ctx context.Context, url string, pause time.Duration, done func(string)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			return client.Close(within) // sends what waits
 		}
