@@ -268,6 +268,12 @@ func (p *page) settled() {
 func (p *page) accessible() {
 	p.t.Helper()
 	p.settled()
+	p.looked()
+}
+
+// looked is accessible of a page that waits for something.
+func (p *page) looked() {
+	p.t.Helper()
 	if !js[bool](p, "!!window.axe") {
 		js[any](p, axe+";null")
 	}

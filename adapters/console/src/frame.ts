@@ -5,8 +5,8 @@ import { announcements } from "./ui/announce";
 import { dialog } from "./ui/dialog";
 import { icon } from "./ui/icons";
 import { menu } from "./ui/menu";
-import { heading, problem } from "./ui/parts";
-import { arrival, go, href, place } from "./router";
+import { awaited, heading, problem } from "./ui/parts";
+import { arrival, go, href, leaving, place } from "./router";
 import { find, routes, there, type Page, type Route } from "./routes";
 import { homeProject, may, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
@@ -14,17 +14,19 @@ import { openSearch } from "./search";
 import { asks } from "./api/client";
 import { w } from "./words";
 
-const waiting = signal<number | null>(null);
-asks.offline = (s) => waiting.set(s);
+const strip = signal("");
+asks.offline = (s, busy) => strip.set(s === null ? "" : (busy ? w.tooMany : w.offline)(s));
+
+const opening = signal(false); // a page's own code is on its way
 
 /** The whole document. */
 export function frame(): void {
-  const main = h("main", { id: "main", tabindex: -1 });
+  const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => opening() || awaited() > 0 || null });
   const bare = () => find(place().path).route?.bare === true;
   append(document.body, [
     h("a", { class: "skip", href: "#main", onclick: (e: Event) => (e.preventDefault(), main.focus()) }, w.skip),
     () => (bare() ? null : banner()),
-    () => (waiting() ? h("div", { class: "strip", role: "alert" }, w.offline(waiting()!)) : null),
+    () => (strip() ? h("div", { class: "strip", role: "alert" }, strip()) : null),
     h("div", { class: () => (bare() ? "bare" : "columns") }, () => (bare() ? null : h("nav", { "aria-label": w.main, class: "nav" }, navigation())), main),
     announcements(),
   ]);
@@ -75,7 +77,7 @@ function account(): HTMLElement {
     { ...look("light", w.light), line: true },
     look("dark", w.dark),
     look("system", w.system),
-    { label: w.signOut, line: true, run: () => void signOut().then(() => go("sign-in")) },
+    { label: w.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut() : undefined)) },
   ]);
 }
 
@@ -156,7 +158,7 @@ function showPages(main: HTMLElement): void {
     } else if (!project.peek()) project.set(homeProject());
     if (shown === path) return;
     shown = path;
-    main.setAttribute("aria-busy", "true");
+    opening.set(true);
     const mine = path;
     const arrive = !first;
     first = false;
@@ -166,7 +168,7 @@ function showPages(main: HTMLElement): void {
       main.replaceChildren();
       const [, end] = scope(() => append(main, guarded(page, params)));
       close = end;
-      main.removeAttribute("aria-busy");
+      opening.set(false);
       settle(main, arrive);
     });
   });

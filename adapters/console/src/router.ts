@@ -32,10 +32,15 @@ export function href(path: string, query: Record<string, string> = {}): string {
   return u.pathname + u.search;
 }
 
-export async function go(path: string, query: Record<string, string> = {}, replace = false): Promise<void> {
-  if (guard.leave && !(await guard.leave())) return;
+/** Whether the page may be left, which is asked where it has unsaved changes. */
+export async function leaving(): Promise<boolean> {
+  if (guard.leave && !(await guard.leave())) return false;
   guard.leave = null;
-  move(href(path, query), replace);
+  return true;
+}
+
+export async function go(path: string, query: Record<string, string> = {}, replace = false): Promise<void> {
+  if (await leaving()) move(href(path, query), replace);
 }
 
 function move(address: string, replace: boolean): void {

@@ -3,10 +3,12 @@
 import { h, signal, type Child } from "./ui/dom";
 import { announce } from "./ui/announce";
 import { dialog } from "./ui/dialog";
+import { once } from "./ui/once";
 import { button, field, linkButton } from "./ui/parts";
 import { ApiError, asks, get, send, url } from "./api/client";
 import { loadSession, session } from "./session";
 import { askPasskey, havePasskeys } from "./passkeys";
+import { guard } from "./router";
 import { w } from "./words";
 import { wp } from "./words/passkeys";
 
@@ -51,7 +53,7 @@ export function ways(o: { submit: string; path: string; next: string; in: () => 
       fault.set(e instanceof DOMException ? wp.notUsed : e instanceof ApiError && e.status === 401 ? wp.notKnown : String((e as Error).message));
     }
   };
-  const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void withKey()) }, field(key, { label: w.personalKey, hint: w.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
+  const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(withKey)) }, field(key, { label: w.personalKey, hint: w.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
   return [
     () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, w.needHTTPS) : null),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
@@ -68,7 +70,7 @@ function mail(next: string): HTMLElement {
     await send("POST", "session/mail/", { email: email.value.trim(), next });
     announce(w.linkSent);
   };
-  return h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void ask()) }, field(email, { label: w.email }), button(w.sendLink, { kind: "wide", submit: true }));
+  return h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(ask)) }, field(email, { label: w.email }), button(w.sendLink, { kind: "wide", submit: true }));
 }
 
 let open: Promise<boolean> | undefined;
@@ -91,8 +93,10 @@ export function startSignIn(): void {
     const before = session.peek()!.user.uuid;
     if (!(await ask(w.signInAgain, w.signInAgainText, w.signInWithKey, "session/"))) return false;
     await loadSession();
-    if (session.peek()?.user.uuid !== before) location.reload(); // nothing of the other stays
-    return true;
+    if (session.peek()?.user.uuid === before) return true;
+    guard.leave = null; // nothing of the other stays, and nothing of theirs is sent
+    location.reload();
+    return new Promise<boolean>(() => undefined);
   };
   asks.proof = () => ask(w.confirmYou, w.confirmText, w.confirm, "session/proof/");
 }

@@ -3,7 +3,7 @@ import { announce } from "../ui/announce";
 import { project, inProject } from "../session";
 import { wa } from "../words/approvals";
 import { stale } from "./cache";
-import { get, send } from "./client";
+import { ApiError, get, send } from "./client";
 import type { Flag } from "./flags";
 
 export interface ChangeRequest {
@@ -38,7 +38,10 @@ const words = ["name", "tags"]; // in which nobody gets something else
 export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
   const a = await get<{ flag_approvals: Approvals }>(`projects/${project.peek()}/`).then(
     (p) => p.flag_approvals,
-    () => null,
+    (e: unknown) => {
+      if (e instanceof ApiError && [403, 404].includes(e.status)) return null;
+      throw e;
+    },
   );
   const guarded = (tags: string[]) => !a?.tags.length || tags.some((t) => a.tags.includes(t.toLowerCase()));
   if (!a?.needed || !guarded(f.tags)) return false;

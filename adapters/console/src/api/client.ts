@@ -1,4 +1,6 @@
 // The one way to the server.
+import { signal } from "../ui/dom";
+import { w } from "../words";
 
 /** An answer that is no success: as the API words it. */
 export class ApiError extends Error {
@@ -24,9 +26,32 @@ export const asks = {
   signIn: async (): Promise<boolean> => false,
   /** Proves again who is there. */
   proof: async (): Promise<boolean> => false,
-  /** Told of the network: the seconds until it is tried again, or null. */
-  offline: (_seconds: number | null): void => {},
+  /** Told of the seconds until it is tried again, or null; busy: the server has told to wait. */
+  offline: (_seconds: number | null, _busy = false): void => {},
 };
+
+/** Rises whenever the server is reached again after it was lost. */
+export const back = signal(0);
+
+/** Whether a fault is that the server could not be reached. */
+export const isLost = (e: unknown): boolean => e instanceof ApiError && lost.includes(e.status);
+const lost = [0, 502, 503, 504];
+const every = 5; // s, between two looks for a server that is lost
+let looking = false;
+
+/** Says that the server is lost, and looks for it until it is there. */
+async function look(): Promise<void> {
+  asks.offline(every);
+  if (looking) return;
+  looking = true;
+  for (let there = false; !there; ) {
+    await pause(every);
+    there = await fetch(url("session/methods/"), { signal: AbortSignal.timeout(patience) }).then((a) => a.ok, () => false);
+  }
+  looking = false;
+  asks.offline(null);
+  back.update((n) => n + 1);
+}
 
 /** A path with its query, below /api/. */
 export function url(path: string, query: Query = {}): string {
@@ -61,25 +86,22 @@ export function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: strin
 async function ask<T>(method: string, address: string, body: unknown, cancel?: AbortSignal, again = true): Promise<T> {
   const request = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
   let answer: Response;
+  let text: string;
   try {
     answer = await once(method, address, body, request, cancel);
+    text = await answer.text();
   } catch (e) {
     if (cancel?.aborted) throw e;
     if (method === "GET" && again) {
-      asks.offline(1);
       await pause(1);
       return ask<T>(method, address, body, cancel, false);
     }
-    asks.offline(5);
-    throw new ApiError(0, "no_connection", "No connection to the server.", null, request);
+    void look();
+    throw new ApiError(0, "no_connection", w.noConnectionText, null, request);
   }
-  asks.offline(null);
-  if (answer.ok) {
-    const text = await answer.text();
-    return (text ? JSON.parse(text) : undefined) as T;
-  }
-  const fault = await faultOf(answer, request);
-  if (again && (await recovered(answer, fault, address))) return ask<T>(method, address, body, cancel, false);
+  if (answer.ok) return (text ? JSON.parse(text) : undefined) as T;
+  const fault = faultOf(answer, text, request);
+  if (again && (await recovered(answer, fault, address, method === "GET" || asking.test(new URL(address).pathname)))) return ask<T>(method, address, body, cancel, false);
   throw fault;
 }
 
@@ -97,23 +119,38 @@ async function once(method: string, address: string, body: unknown, request: str
   });
 }
 
-async function faultOf(answer: Response, request: string): Promise<ApiError> {
+function faultOf(answer: Response, text: string, request: string): ApiError {
   try {
-    const e = (await answer.json()) as { code?: string; detail?: string; attr?: string | null; query_status?: { error_message: string | null } };
+    const e = JSON.parse(text) as { code?: string; detail?: string; attr?: string | null; query_status?: { error_message: string | null } };
     return new ApiError(answer.status, e.code ?? "error", e.detail ?? e.query_status?.error_message ?? answer.statusText, e.attr ?? null, request);
   } catch {
     return new ApiError(answer.status, "error", `The server answered ${answer.status}.`, null, request);
   }
 }
 
-/** Whether the request may succeed now. */
-async function recovered(answer: Response, fault: ApiError, address: string): Promise<boolean> {
-  if (fault.status === 401 && !address.includes("/api/session/")) return asks.signIn();
+const quiet = 30_000; // ms, after Cancel, in which only what is written asks who it is
+let declined = -quiet;
+
+/** Whether the request may succeed now. reads: it changes nothing. */
+async function recovered(answer: Response, fault: ApiError, address: string, reads: boolean): Promise<boolean> {
+  if (fault.status === 401 && !address.includes("/api/session/")) {
+    if (reads && performance.now() - declined < quiet) return false;
+    const is = await asks.signIn();
+    if (!is) declined = performance.now();
+    return is;
+  }
   if (fault.status === 403 && fault.code === "proof_required") return asks.proof();
   if (fault.status === 429) {
     const wait = Math.min(Number(answer.headers.get("Retry-After")) || 1, 60);
-    asks.offline(wait);
+    asks.offline(wait, true);
     await pause(wait);
+    if (!looking) asks.offline(null);
+    return true;
+  }
+  if (lost.includes(fault.status)) {
+    void look();
+    if (!reads) return false; // it may have been done: the person says
+    await pause(Math.min(Number(answer.headers.get("Retry-After")) || 1, 60));
     return true;
   }
   return false;

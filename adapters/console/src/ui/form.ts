@@ -1,6 +1,7 @@
 // What every form does.
 import { effect, onEnd } from "./dom";
 import { confirm } from "./dialog";
+import { once } from "./once";
 import { guard } from "../router";
 import { w } from "../words";
 
@@ -17,7 +18,7 @@ export function saveKey(run: () => unknown): void {
   const key = (e: KeyboardEvent) => {
     if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;
     e.preventDefault();
-    void run();
+    void once(run);
   };
   addEventListener("keydown", key);
   onEnd(() => removeEventListener("keydown", key));

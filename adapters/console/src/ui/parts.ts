@@ -1,7 +1,8 @@
 // Parts that every page has: heading, states, buttons, fields.
-import { effect, h, newID, onEnd, signal, type Child, type Props } from "./dom";
+import { effect, h, newID, onEnd, signal, untracked, type Child, type Props } from "./dom";
 import { icon, type Icon } from "./icons";
-import { ApiError } from "../api/client";
+import { once } from "./once";
+import { ApiError, back, isLost } from "../api/client";
 import { may, project, session } from "../session";
 import { w } from "../words";
 
@@ -21,6 +22,14 @@ export function button(label: string, o: { run?: () => unknown; kind?: string; i
   const barred = () => (scope !== undefined && !may(scope) ? w.needs(scope) : (other?.() ?? null));
   const why = newID();
   const busy = signal(false);
+  const press = async () => {
+    busy.set(true);
+    try {
+      await once(run!);
+    } finally {
+      busy.set(false);
+    }
+  };
   const el = h(
     "button",
     {
@@ -30,16 +39,10 @@ export function button(label: string, o: { run?: () => unknown; kind?: string; i
       "aria-disabled": () => (busy() ? true : null), // it keeps the focus
       "aria-describedby": () => (barred() ? why : null),
       title: barred,
-      onclick: async (e: Event) => {
+      onclick: (e: Event) => {
         if (!run) return;
         e.preventDefault();
-        if (busy.peek()) return; // a double click does it once
-        busy.set(true);
-        try {
-          await run();
-        } finally {
-          busy.set(false);
-        }
+        return busy.peek() ? undefined : press(); // a double click does it once
       },
       ...(rest as Props),
     },
@@ -102,6 +105,10 @@ export function empty(title: string, text: string, ...actions: Child[]): HTMLEle
 /** What could not be done, in the server's words, and a button that tries again. */
 export function problem(what: string, fault: unknown, again?: () => void): HTMLElement {
   const e = fault instanceof ApiError ? fault : null;
+  if (again && isLost(e)) {
+    const from = back.peek();
+    effect(() => void (back() !== from && untracked(again)));
+  }
   const text = e ? e.detail : String((fault as Error)?.message ?? fault);
   if (e?.status === 403 && what === w.failed) return forbidden(text); // of a write it says what was refused
   return h(
@@ -117,11 +124,15 @@ export function forbidden(text: string): HTMLElement {
   return h("section", { class: "empty" }, h("h2", null, w.mayNot), h("p", null, text));
 }
 
+/** How many parts of the page wait for their first answer. */
+export const awaited = signal(0);
+
 /** Grey bars while the first answer is awaited, not before 200 ms. */
 export function bars(n = 6): Child {
   const shown = signal(false);
   const timer = setTimeout(() => shown.set(true), 200);
-  onEnd(() => clearTimeout(timer));
+  awaited.update((all) => all + 1);
+  onEnd(() => (clearTimeout(timer), awaited.update((all) => all - 1)));
   return () => (shown() ? h("div", { class: "bars", "aria-hidden": "true" }, Array.from({ length: n }, () => h("div", null))) : null);
 }
 

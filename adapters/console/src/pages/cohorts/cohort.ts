@@ -3,13 +3,14 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { guarded, saveKey } from "../../ui/form";
+import { keep, kept } from "../../ui/kept";
 import { bars, button, field, heading, problem, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import { stale } from "../../api/cache";
 import { get, send } from "../../api/client";
-import { ruleOf, sameRule, treeOf, usersOf, type Cohort } from "../../api/cohorts";
+import { ruleOf, sameRule, treeOf, usersOf, type Cohort, type RuleDraft } from "../../api/cohorts";
 import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
@@ -108,14 +109,18 @@ async function addPeople(path: string): Promise<boolean> {
 
 function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>): Child {
   const first = ruleOf(cohort.peek().filters?.properties);
-  const rule = signal(first ?? ruleOf(undefined)!);
-  const clean = signal(rule.peek());
+  const record = `cohort:${cohort.peek().id}`;
+  const was = kept<{ rule: RuleDraft; texts: { name: string; description: string } }>(record);
+  const clean = signal(first ?? ruleOf(undefined)!);
   const ruled = !cohort.peek().is_static && first !== undefined;
-  const texts = signal({ name: cohort.peek().name ?? "", description: cohort.peek().description });
+  const rule = signal((ruled && was?.rule) || clean.peek());
+  const texts = signal(was?.texts ?? { name: cohort.peek().name ?? "", description: cohort.peek().description });
   const faults = signal<Record<string, string | undefined>>({});
   const other = signal<unknown>(undefined);
   const locked = () => !may(scope);
   const changed = () => texts().name !== (cohort().name ?? "") || texts().description !== cohort().description || (ruled && !sameRule(rule(), clean()));
+  if (was && changed()) announce(w.draftRestored);
+  keep(record, () => ({ rule: rule(), texts: texts() }), changed);
   guarded(changed);
   const save = async () => {
     other.set(undefined);

@@ -2,6 +2,7 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { keep, kept } from "../../ui/kept";
 import { bars, button, field, heading, linkButton, problem, select } from "../../ui/parts";
 import { fullTime } from "../../ui/time";
 import { get, send } from "../../api/client";
@@ -50,14 +51,19 @@ function facts(issue: Signal<Issue>): HTMLElement {
 
 /** Only what was changed is sent. */
 function form(issue: Signal<Issue>, path: string): HTMLElement {
-  const change = signal<Change>({});
+  const record = `issue:${issue.peek().id}`;
+  const was = kept<Change>(record);
+  const change = signal<Change>(was ?? {});
   const other = signal<unknown>(undefined);
   const whose = owners();
   const locked = () => !may(scope);
   const now = <K extends keyof Change>(member: K) => (member in change() ? change()[member] : issue()[member]) as Issue[K];
   const put = (c: Change) => change.update((was) => ({ ...was, ...c }));
   const changed = () => Object.fromEntries(Object.entries(change()).filter(([k, v]) => v !== issue()[k as keyof Change]));
-  guarded(() => Object.keys(changed()).length > 0);
+  const dirty = () => Object.keys(changed()).length > 0;
+  if (was && dirty()) announce(w.draftRestored);
+  keep(record, change, dirty);
+  guarded(dirty);
   const save = async () => {
     other.set(undefined);
     try {

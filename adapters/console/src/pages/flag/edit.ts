@@ -27,18 +27,19 @@ export function toFault(e: unknown, faults: Signal<Record<string, string>>, othe
 
 export default function edit(params: Params): Child {
   const change = Number(param("change"));
-  return flagPage(params, "", (flag) => {
-    if (!change) return form(flag as Signal<Flag>);
+  return flagPage(params, "", (flag, load) => {
+    if (!change) return form(flag as Signal<Flag>, load);
     const asked = answer<ChangeRequest>(() => ({ path: inProject(`change_requests/${change}/`) }));
-    return shown(asked, () => form(flag as Signal<Flag>, asked.data.peek()));
+    return shown(asked, () => form(flag as Signal<Flag>, load, asked.data.peek()));
   });
 }
 
 /** The form of a flag, or of the change of it that somebody has asked for. */
-function form(flag: Signal<Flag>, asked?: ChangeRequest): Child {
+function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeRequest): Child {
   const record = `flag:${flag.peek().id}${asked ? `:${asked.id}` : ""}`;
-  const restored = kept<Draft>(record);
-  const draft = signal<Draft>(restored ?? draftOf({ ...flag.peek(), ...asked?.patch }));
+  const was = kept<{ draft: Draft; base: Flag }>(record);
+  if (was && was.base.version < flag.peek().version) flag.set(was.base); // saving tells what others have changed since
+  const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const reason = () => (!may("feature_flag:write") ? w.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : w.readOnlyText);
@@ -49,8 +50,8 @@ function form(flag: Signal<Flag>, asked?: ChangeRequest): Child {
   const patch = computed(() => canonical(changedOf(flag(), body())));
   const dirty = () => patch() !== "{}";
   const count = () => changes(flag(), { ...flag(), ...body() }).length || 1;
-  if (restored && dirty()) announce(w.draftRestored);
-  keep(record, draft, dirty);
+  if (was && dirty()) announce(w.draftRestored);
+  keep(record, () => ({ draft: draft(), base: flag() }), dirty);
   guarded(dirty);
   let base = flag.peek(); // what the form began with
   effect(() => {
@@ -79,14 +80,23 @@ function form(flag: Signal<Flag>, asked?: ChangeRequest): Child {
       toFault(e, faults, other);
     }
   };
+  const discard = () => {
+    draft.set(draftOf(flag.peek()));
+    void load(); // a draft may have begun with an earlier version
+    document.querySelector<HTMLElement>("h1")?.focus(); // the button is gone
+  };
   saveKey(run);
   return [
     () => (other() ? problem(w.notDone, other()) : null),
     () => (reason() ? h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, h("strong", null, w.readOnly), " ", reason()) : null),
     rules({ draft, faults, locked, flag }),
-    when(dirty, () =>
-      h("div", { class: "save-bar" }, h("span", { class: "meta" }, () => w.unsaved(count())), h("span", { class: "space" }), button(w.discard, { run: () => draft.set(draftOf(flag.peek())) }), button(w.save, { kind: "primary", run })),
+    h(
+      "div",
+      { class: () => (dirty() ? "save-bar" : "save-bar quiet") },
+      when(dirty, () => h("span", { class: "meta" }, () => w.unsaved(count()))),
+      h("span", { class: "space" }),
+      when(dirty, () => button(w.discard, { run: discard })),
+      button(w.save, { kind: "primary", scope: "feature_flag:write", run }),
     ),
-    when(() => !dirty(), () => h("div", { class: "save-bar quiet" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "feature_flag:write", run }))),
   ];
 }

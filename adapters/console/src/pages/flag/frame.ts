@@ -32,15 +32,17 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
   const fault = signal<unknown>(undefined);
   const load = async () => {
     try {
-      flag.set(await get<Flag>(inProject(`feature_flags/${params.id}/`)));
+      const now = await get<Flag>(inProject(`feature_flags/${params.id}/`));
+      flag.set(now);
+      theirs.set(now); // a draft of an earlier version may take its place
       fault.set(undefined);
     } catch (e) {
       fault.set(e);
     }
   };
-  void load();
   // While a form has changes of its own, those of others only say that they are there.
   const theirs = signal<Flag | undefined>(undefined);
+  void load();
   onChange("FeatureFlag", (c) => {
     const now = flag.peek();
     if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;

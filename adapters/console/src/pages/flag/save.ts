@@ -17,9 +17,13 @@ import { wa } from "../../words/approvals";
 
 const path = (id: number) => inProject(`feature_flags/${id}/`);
 
+/** Notes of saves that have not come to their end, by flag. */
+const unsent = new Map<number, string>();
+
 /** The note of a version, undefined when the person goes on editing. */
 function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string | undefined> {
-  const note = h("textarea", { rows: 2, maxlength: 500 });
+  const note = h("textarea", { rows: 2, maxlength: 500, value: unsent.get(flag.id) ?? "" });
+  note.oninput = () => unsent.set(flag.id, note.value);
   return dialog<string>({ title: w.reviewChanges, wide: true, cancel: w.keepEditing }, (d) => ({
     content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: w.note, hint: w.noteHint })],
     buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, action),
@@ -49,6 +53,7 @@ async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<F
   if (note === undefined) return undefined;
   const what = changes(flag, { ...flag, ...patch }).map((c) => c.what);
   await request(flag, patch, what.join(", "), note, change);
+  unsent.delete(flag.id);
   return flag;
 }
 
@@ -56,6 +61,7 @@ async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Fl
   try {
     const got = await send<Flag>("PATCH", path(flag.id), { ...patch, version: flag.version, original_flag: flag, ...(note ? { change_note: note } : {}) });
     stale("feature_flags");
+    unsent.delete(flag.id);
     announce(got.version > flag.version + 1 ? w.savedMerged(got.version, got.last_modified_by?.email ?? "") : w.savedVersion(got.version));
     return got;
   } catch (e) {

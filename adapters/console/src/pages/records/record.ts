@@ -3,6 +3,7 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { bars, button, heading, problem } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
 import { canonical } from "../../api/draft";
@@ -52,12 +53,18 @@ async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (bo
 }
 
 export function newRecord<R extends Record_>(k: Kind<R>): Child {
-  const f = newForm(draftOf(k.fields));
   const empty = draftOf(k.fields);
-  guarded(() => canonical(f.draft()) !== canonical(empty));
+  const record = `${k.path}new`;
+  const was = kept<Draft>(record);
+  const f = newForm({ ...empty, ...was });
+  const dirty = () => canonical(f.draft()) !== canonical(empty);
+  if (was) announce(w.draftRestored);
+  keep(record, f.draft, dirty);
+  guarded(dirty);
   const save = () =>
     submit(f, k.fields, undefined, async (body) => {
       const made = await send<R>("POST", inProject(k.path), body);
+      drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/${k.at}/${made.id}`, {}, true);
       announce(w.saved);
@@ -98,8 +105,14 @@ export function oneRecord<R extends Record_>(k: Kind<R>, params: Params): Child 
 function edit<R extends Record_>(k: Kind<R>, record: Signal<R>, path: string): HTMLElement {
   const fields = k.fields.filter((x) => !x.onlyNew);
   const was = () => draftOf(fields, record());
-  const f = newForm(was());
-  guarded(() => canonical(f.draft()) !== canonical(was()));
+  const name = `${k.path}${record.peek().id}`;
+  const mine = kept<Draft>(name); // the fields that were changed
+  const changed = () => Object.fromEntries(Object.entries(f.draft()).filter(([field, text]) => text !== (was()[field] ?? "")));
+  const f = newForm({ ...was(), ...mine });
+  const dirty = () => canonical(changed()) !== "{}";
+  if (mine && dirty()) announce(w.draftRestored);
+  keep(name, changed, dirty);
+  guarded(dirty);
   const save = () =>
     submit(f, fields, was(), async (body) => {
       record.set(await send<R>("PATCH", path, body));

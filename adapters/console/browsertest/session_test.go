@@ -1,0 +1,168 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// endSessions ends all sessions of the server's user, as "End all other sessions" does.
+func (s *server) endSessions() {
+	s.t.Helper()
+	s.api("DELETE", "/api/sessions/?others=true", nil, nil)
+}
+
+// described are the description and the version of flag 1.
+func (s *server) described() string {
+	s.t.Helper()
+	var f struct {
+		Name    string
+		Version int
+	}
+	s.api("GET", "/api/projects/1/feature_flags/1/", nil, &f)
+	return fmt.Sprintf("%s, version %d", f.Name, f.Version)
+}
+
+// signInAs gives a key to the controls of a dialog or of the page.
+func (p *page) signInAs(key string, within ...string) {
+	p.t.Helper()
+	p.on(p.node(append(within, "button", "Sign in with key")...), fmt.Sprintf("function() { this.closest('form').querySelector('input[type=password]').value = %q; }", key))
+	p.click(append(within, "button", "Sign in with key")...)
+}
+
+// anew loads the page again at once; what the browser asks before is answered with yes.
+func (p *page) anew() {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// yes lets the browser leave pages with changes that are not saved.
+func (p *page) yes() {
+	p.t.Helper()
+	err := chromedp.Listen(p.ctx, func(ev any) {
+		if _, is := ev.(*cdpage.EventJavascriptDialogOpening); is {
+			go func() {
+				_, _ = chromedp.Call(p.ctx, cdpage.HandleJavaScriptDialog, cdpage.HandleJavaScriptDialogParams{Accept: true})
+			}()
+		}
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	call(p, cdpage.Enable, cdpage.EnableParams{})
+}
+
+// value is what the field of a label has.
+func (p *page) value(label string) string {
+	return js[string](p, fmt.Sprintf("[...document.querySelectorAll('main label')].find(l => l.innerText === %q)?.control.value ?? 'no field'", label))
+}
+
+// T22 (console.md §7): a session ends in the middle of an edit. Who it was signs in over the
+// page, and the change is saved; a reload keeps what was typed; somebody else gets none of it.
+func TestSession_EndsInAnEdit(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	ben := s.invited("ben@example.com")
+	p := s.open(t, "p/1/flags/1")
+	p.yes()
+	p.fill("Mine", "textbox", "Description")
+	p.click("button", "Save")
+	p.node("dialog", "Review changes")
+	s.endSessions()
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.node("dialog", "Sign in again", "button", "Sign in with key")
+	p.looked()
+	if got := p.value("Description"); got != "Mine" {
+		t.Errorf("below the dialog is %q, want what was typed", got)
+	}
+	p.signInAs(s.key, "dialog", "Sign in again")
+	p.says("Saved version 2")
+	if got := s.described(); got != "Mine, version 2" {
+		t.Errorf("the flag is %q, want what was typed, once", got)
+	}
+
+	// Who cancels goes on with what they typed, and is asked again by the next save.
+	p.fill("Mine too", "textbox", "Description")
+	s.endSessions()
+	p.click("button", "Save")
+	p.click("dialog", "Sign in again", "button", "Cancel")
+	p.node("alert", "")
+	if got := p.value("Description"); got != "Mine too" {
+		t.Errorf("after Cancel there is %q", got)
+	}
+
+	// A reload at once, without a session: the draft is there after signing in.
+	p.fill("Mine three", "textbox", "Description")
+	p.anew()
+	p.node("heading", "Sign in")
+	p.signInAs(s.key)
+	p.says("Draft restored")
+	if got := p.value("Description"); got != "Mine three" {
+		t.Errorf("after a reload and signing in there is %q", got)
+	}
+
+	// Somebody else, in the same tab: over the page and after a reload.
+	s.endSessions()
+	p.click("button", "Save")
+	p.signInAs(ben.key, "dialog", "Sign in again")
+	eventually(t, "the page of ben, with what is stored", func() bool { return p.value("Description") == "Mine" })
+	p.settled()
+	if who := js[string](p, "fetch('/api/users/@me/').then(r => r.json()).then(u => u.email)"); who != "ben@example.com" {
+		t.Errorf("the page is that of %s", who)
+	}
+	if got := s.described(); got != "Mine, version 2" {
+		t.Errorf("the flag is %q: ben has saved what somebody else typed", got)
+	}
+	p.gone("dialog", "Review changes")
+	p.gone("StaticText", "Draft restored")
+	ben.endSessions()
+	p.visit("p/1/flags/1")
+	p.signInAs(s.key)
+	p.says("Draft restored")
+	p.click("button", "Discard")
+	p.anew()
+	p.node("textbox", "Description")
+	if got := p.value("Description"); got != "Mine" {
+		t.Errorf("after Discard and a reload there is %q", got)
+	}
+}
+
+// §2.6 Draft: what is typed in the form of a record outlives a reload in its tab, and no more
+// than what was changed of it.
+func TestDrafts_OutliveAReload(t *testing.T) {
+	s := serve(t)
+	s.exception("TypeError", "odd", "Chrome")
+	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": "team", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{
+		map[string]any{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}}}}}, nil)
+	s.api("POST", "/api/projects/1/experiments/", map[string]any{"name": "test", "feature_flag_key": "tried"}, nil)
+	var feature struct{ ID string }
+	s.api("POST", "/api/projects/1/early_access_feature/", map[string]any{"name": "soon", "description": "was", "stage": "beta"}, &feature)
+	var issues struct{ Results []struct{ ID string } }
+	eventually(t, "an issue", func() bool {
+		s.api("GET", "/api/projects/1/error_tracking/issues/", nil, &issues)
+		return len(issues.Results) == 1
+	})
+	p := s.open(t, "p/1")
+	p.yes()
+	for _, form := range []struct{ path, label string }{
+		{"flags/new", "Description"}, {"cohorts/new", "Name"}, {"experiments/new", "Name"}, {"insights/new", "Name"}, {"surveys/new", "Name"}, {"early-access/new", "Name"},
+		{"cohorts/1", "Description"}, {"experiments/1/setup", "Hypothesis"}, {"early-access/" + feature.ID, "Name"}, {"errors/" + issues.Results[0].ID, "Name"},
+	} {
+		p.visit("p/1/" + form.path)
+		p.fill("typed", "textbox", form.label)
+		p.anew()
+		p.node("textbox", form.label)
+		eventually(t, form.path+" with what was typed", func() bool { return p.value(form.label) == "typed" })
+		p.says("Draft restored")
+	}
+	s.api("PATCH", "/api/projects/1/early_access_feature/"+feature.ID+"/", map[string]any{"description": "by ben"}, nil)
+	p.visit("p/1/early-access/" + feature.ID)
+	p.node("textbox", "Name")
+	if name, text := p.value("Name"), p.value("Description"); name != "typed" || text != "by ben" {
+		t.Errorf("the draft has %q and %q, want what was typed and what somebody else has saved since", name, text)
+	}
+}
