@@ -18,6 +18,8 @@ type shape struct {
 	members map[string]member
 	// byName are the members by the numbers of their names, nil for no member.
 	byName *[math.MaxUint8 + 1]*member
+	// strange, also by number, are names of no members, and of members that do nothing.
+	strange [math.MaxUint8 + 1]bool
 }
 
 // member is one that an object may have.
@@ -155,6 +157,9 @@ func numberNames() {
 		s.byName = new([math.MaxUint8 + 1]*member)
 		for name, m := range s.members {
 			s.byName[knownNames.Number(name)] = &m
+		}
+		for number, m := range s.byName {
+			s.strange[number] = m == nil || m.relic
 		}
 	}
 }

@@ -39,13 +39,10 @@ func (e *elements) next() bool {
 
 // count is the number of elements of an array; anything else has none.
 func (n node) count() int {
-	count := 0
-	if n.kind() == tape.List {
-		for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
-			count++
-		}
+	if n.kind() != tape.List {
+		return 0
 	}
-	return count
+	return int(n.t.Cells[n.i].Count)
 }
 
 // empty reports whether an array has no elements, or is null or absent.

@@ -124,7 +124,7 @@ func parseLeaf(n node, legacy bool) CohortNode {
 	switch kind {
 	case PersonProperty, GroupProperty, CohortProperty, FlagProperty, PersonMetadata:
 		var p Property
-		parseProperty(n, &p)
+		new(slabs).property(n, &p)
 		p.Type = kind
 		if operators[p.Operator.orDefault(kind)] == nil {
 			n.at(nOperator).fail("unknown operator %s", quote(string(p.Operator)))

@@ -21,6 +21,7 @@ type slabs struct {
 	lists      []readList
 	payload    []byte     // the one that is being read
 	read       []readList // of the flag that is being read
+	strange    bool       // it may have misspelt members
 }
 
 // slabSize is how many parts are made at a time.
@@ -45,7 +46,13 @@ func cut[T any](slab *[]T, n int) []T {
 // parseFlag never fails: a record that cannot be read becomes a flag with a
 // fault, and with key and id where those could be read (decision 4).
 func (s *slabs) parseFlag(n node, f *Flag) {
+	s.strange = false
 	err := read(func() { s.flag(n, f) })
+	if err != nil || s.strange { // a misspelt member goes before all other faults
+		if misspelt := read(func() { n.known(flagShape) }); misspelt != nil {
+			err, f.unknown = misspelt, false
+		}
+	}
 	if err == nil {
 		return
 	}
@@ -59,9 +66,9 @@ func (s *slabs) parseFlag(n node, f *Flag) {
 }
 
 func (s *slabs) flag(n node, f *Flag) {
-	o := n.object()
+	var o object
+	s.object(n, flagShape, &o)
 	f.source, s.read = n.t.Raw(n.i), s.read[:0]
-	n.known(flagShape)
 	f.Key = o.at(nKey).text()
 	if f.Key == "" {
 		o.at(nKey).fail("must not be empty")
@@ -90,14 +97,17 @@ func (s *slabs) flag(n node, f *Flag) {
 	f.HasExperiment = o.at(nExperiment).bool()
 	f.RemoteConfig = o.at(nRemoteConfig).bool()
 	f.HasEncryptedPayloads = o.at(nEncrypted).bool()
-	f.Pins = parsePins(o.at(nPins))
+	if pins := o.at(nPins); !pins.null() {
+		f.Pins, s.strange = parsePins(pins), true
+	}
 	s.filters(o.at(nFilters), f)
 	f.lists = cut(&s.lists, len(s.read))
 	copy(f.lists, s.read)
 }
 
 func (s *slabs) filters(n node, f *Flag) {
-	o := n.object()
+	var o object
+	s.object(n, filtersShape, &o)
 	if o.has(nVersion) {
 		version := o.at(nVersion)
 		whole, isWhole := int64(0), false
@@ -119,20 +129,24 @@ func (s *slabs) filters(n node, f *Flag) {
 		s.condition(list.node, &f.Conditions[list.index])
 	}
 	if multi := o.at(nMultivariate); !multi.null() {
-		of := multi.object()
+		var of object
+		s.object(multi, multivariateShape, &of)
 		variants := of.at(nVariants)
 		list := variants.list()
 		f.Variants = cut(&s.variants, variants.count())
 		for list.next() {
-			variant := list.object()
+			var variant object
+			s.object(list.node, variantShape, &variant)
 			f.Variants[list.index] = Variant{Key: variant.at(nKey).text(), Rollout: variant.at(nRollout).percentage()}
 		}
 	}
 	s.payloads(o.at(nPayloads), f)
 	f.Enrollment = o.at(nEnrollment).bool()
 	f.EarlyExit = o.at(nEarlyExit).bool()
-	f.Holdout = parseHoldout(o.at(nHoldout))
-	f.upgrade(n)
+	if holdout := o.at(nHoldout); !holdout.null() {
+		f.Holdout, s.strange = parseHoldout(holdout), true
+	}
+	f.upgrade(&o)
 }
 
 // payloads reads payloads, each on one line.
@@ -152,9 +166,6 @@ func (s *slabs) payloads(n node, f *Flag) {
 
 // parseHoldout reads a holdout; without id or percentage there is none (§3.5).
 func parseHoldout(n node) *Holdout {
-	if n.null() {
-		return nil
-	}
 	n.mustBeObject()
 	id, exclusion := n.at(nID), n.at(nExclusion)
 	if id.null() || exclusion.null() {
@@ -164,7 +175,8 @@ func parseHoldout(n node) *Holdout {
 }
 
 func (s *slabs) condition(n node, c *Condition) {
-	o := n.object()
+	var o object
+	s.object(n, conditionShape, &o)
 	c.Variant = o.at(nVariant).textOr()
 	if p := o.at(nRollout); !p.null() {
 		rollout := cut(&s.rollouts, 1)
@@ -179,13 +191,14 @@ func (s *slabs) condition(n node, c *Condition) {
 	c.Properties = cut(&s.properties, properties.count())
 	for list.next() {
 		p := &c.Properties[list.index]
-		parseProperty(list.node, p)
+		s.property(list.node, p)
 		s.note(p)
 	}
 }
 
-func parseProperty(n node, p *Property) {
-	o := n.object()
+func (s *slabs) property(n node, p *Property) {
+	var o object
+	s.object(n, propertyShape, &o)
 	p.Type = PropertyType(o.at(nType).textOr())
 	p.Operator = Operator(o.at(nOperator).textOr())
 	p.HasValue = o.has(nValue)
@@ -208,7 +221,10 @@ func parseProperty(n node, p *Property) {
 
 // upgrade reads the two older ways of saying things (decision 3). What cannot
 // be upgraded is ignored; Compile reports it.
-func (f *Flag) upgrade(filters node) {
+func (f *Flag) upgrade(filters *object) {
+	if !filters.has(nSuperGroups) && !filters.has(nHoldoutGroups) {
+		return
+	}
 	var s slabs
 	if old := filters.at(nSuperGroups); !old.empty() && filters.at(nEnrollment).null() {
 		var c Condition

@@ -7,7 +7,7 @@ import "runtime"
 // may keep the others waiting for ten milliseconds.
 
 // yieldEvery is how many flags are worked on in one go: some 100 µs.
-const yieldEvery = 16
+const yieldEvery = 64
 
 // yield lets others have the core, now and then.
 func yield(done int) {

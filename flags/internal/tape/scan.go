@@ -37,8 +37,7 @@ type scanner struct {
 	names  *Names
 	cells  []Cell
 	open   []int32 // the objects and lists that it is in
-	nameAt int32   // of the next value
-	name   uint8
+	name   uint8   // of the next value
 }
 
 func (s *scanner) document() bool {
@@ -89,6 +88,7 @@ func (s *scanner) value() bool {
 		if s.at < len(s.src) && s.src[s.at] == c+2 { // empty: behind closes it
 			return true
 		}
+		s.cells[len(s.cells)-1].Count = 1
 		if c == '{' && !s.member() {
 			return false
 		}
@@ -118,9 +118,9 @@ func (s *scanner) scalar(c byte) bool {
 // add notes a value that ends here and holds nothing.
 func (s *scanner) add(kind Kind, start int) {
 	s.cells = append(s.cells, Cell{
-		At: int32(start), End: int32(s.at), NameAt: s.nameAt, Next: int32(len(s.cells) + 1), Kind: kind, Name: s.name,
+		At: int32(start), End: int32(s.at), Next: int32(len(s.cells) + 1), Kind: kind, Name: s.name,
 	})
-	s.nameAt, s.name = 0, 0
+	s.name = 0
 }
 
 // behind steps from behind a value to the next one, or to the end of the text.
@@ -133,6 +133,7 @@ func (s *scanner) behind() bool {
 		in := &s.cells[s.open[len(s.open)-1]]
 		switch c := s.src[s.at]; {
 		case c == ',':
+			in.Count++
 			s.at++
 			s.space()
 			return in.Kind == List || s.member()
@@ -160,7 +161,6 @@ func (s *scanner) member() bool {
 	default:
 		return false
 	}
-	s.nameAt = int32(start)
 	if s.space(); s.at == len(s.src) || s.src[s.at] != ':' {
 		return false
 	}

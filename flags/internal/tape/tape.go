@@ -32,9 +32,10 @@ const (
 
 // Cell is one value of a [Tape].
 type Cell struct {
-	// At and End are where the value stands in Src, NameAt where its name does when
-	// it is a member of an object.
-	At, End, NameAt int32
+	// At and End are where the value stands in Src.
+	At, End int32
+	// Count is how many values an object or a list holds itself.
+	Count int32
 	// Next is the place of the first value behind this one and all that it holds.
 	Next int32
 	Kind Kind
@@ -68,13 +69,25 @@ func (t *Tape) NameOf(i int32) string {
 	if v.Name != 0 {
 		return t.Names.texts[v.Name]
 	}
-	s := scanner{src: t.Src, at: int(v.NameAt)}
+	s := scanner{src: t.Src, at: t.nameAt(i)}
+	from := s.at
 	kind := s.text()
-	name := t.Src[v.NameAt:s.at]
+	name := t.Src[from:s.at]
 	if kind == Escaped {
 		return unquoteBytes(name)
 	}
 	return name[1 : len(name)-1]
+}
+
+// nameAt is where the name of a member begins. Between a name and its value is no
+// quotation mark, and one within the name has a backslash before it.
+func (t *Tape) nameAt(i int32) int {
+	at := strings.LastIndexByte(t.Src[:t.Cells[i].At], '"')
+	for {
+		if at = strings.LastIndexByte(t.Src[:at], '"'); t.Src[at-1] != '\\' {
+			return at
+		}
+	}
 }
 
 // unquoteBytes is [wire.Unquote] where each byte that is not UTF-8 becomes U+FFFD, as
@@ -97,7 +110,7 @@ func (t *Tape) Tree(i int32) any {
 	case Text, Escaped:
 		return t.Text(i)
 	case List:
-		list := []any{}
+		list := make([]any, 0, v.Count)
 		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
 			list = append(list, t.Tree(at))
 		}
@@ -120,7 +133,7 @@ type Member struct {
 
 // Members are those of an object, sorted by name; of those with the same name the last.
 func (t *Tape) Members(i int32) []Member {
-	var list []Member
+	list := make([]Member, 0, t.Cells[i].Count)
 	for at := i + 1; at < t.Cells[i].Next; at = t.Cells[at].Next {
 		list = append(list, Member{t.NameOf(at), at})
 	}
