@@ -257,9 +257,9 @@ func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
 		fromFilter := len(room.filters)
 		cond := c.condition(f, j)
 		for k := range f.Conditions[j].Properties {
-			var fl filter
-			if c.filter(f, j, k, &cond, &fl) {
-				room.filters = append(room.filters, fl)
+			room.filters = append(room.filters, filter{})
+			if last := len(room.filters) - 1; !c.filter(f, j, k, &cond, &room.filters[last]) {
+				room.filters = room.filters[:last]
 			}
 		}
 		cond.filters = room.filters[fromFilter:len(room.filters):len(room.filters)]

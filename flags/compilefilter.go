@@ -41,6 +41,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 			c.report(NoReason, c.place(j, k)+".value", string(name)+" never matches here: "+problem)
 		}
 	case CohortProperty:
+		c.set.flags[c.flag].bits |= bitCohorts
 		id, ok := p.cohortID()
 		if !ok {
 			c.report(CohortFiltersParsingError, c.place(j, k)+".value", "must be the id of a cohort as a whole number")

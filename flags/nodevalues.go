@@ -94,6 +94,25 @@ func (n node) textOr() string {
 	return n.text()
 }
 
+// word is textOr for a text that is mostly an operator or a type of properties, of which
+// there is no copy then.
+func (n node) word() string {
+	if n.kind() == tape.Text {
+		if number := knownWords.Number(n.t.Text(n.i)); number != 0 {
+			return knownWords.Text(number)
+		}
+	}
+	return n.textOr()
+}
+
+var knownWords = func() *tape.Names {
+	words := []string{string(PersonProperty), string(GroupProperty), string(CohortProperty), string(FlagProperty), string(PersonMetadata)}
+	for operator := range operators {
+		words = append(words, string(operator))
+	}
+	return tape.NewNames(words...)
+}()
+
 // texts reads a list of texts; nil for null and absent.
 func (n node) texts() []string {
 	list := n.list()

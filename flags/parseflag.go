@@ -199,8 +199,8 @@ func (s *slabs) condition(n node, c *Condition) {
 func (s *slabs) property(n node, p *Property) {
 	var o object
 	s.object(n, propertyShape, &o)
-	p.Type = PropertyType(o.at(nType).textOr())
-	p.Operator = Operator(o.at(nOperator).textOr())
+	p.Type = PropertyType(o.at(nType).word())
+	p.Operator = Operator(o.at(nOperator).word())
 	p.HasValue = o.has(nValue)
 	p.Negated = o.at(nNegation).bool()
 	p.Value = o.at(nValue).value()

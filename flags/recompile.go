@@ -178,16 +178,13 @@ func (c *compiler) take(f *Flag, out *compiledFlag) bool {
 // which there is something to report. One that asks for other flags or cohorts may if
 // those are the same.
 func (c *compiler) settle(f *compiledFlag, faults int) {
-	asksCohort := func(cond compiledCondition) bool {
-		return slices.ContainsFunc(cond.filters, func(p filter) bool { return p.kind == filterCohort })
-	}
 	if len(c.set.faults) > faults {
 		c.set.kept.sums[c.flag] = 0
 	}
 	if f.deps != nil {
 		f.bits |= bitDepends
 	}
-	if f.is(bitPinned) || slices.ContainsFunc(f.conditions, asksCohort) {
+	if f.is(bitPinned) {
 		f.bits |= bitCohorts
 	}
 	c.ask(f, 1)
