@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -95,7 +96,26 @@ func BenchmarkDocuments(b *testing.B) {
 		b.Run(d.name+"/swap", func(b *testing.B) {
 			timeSwap(b, data, bytes.Replace(data, []byte(`"version":1`), []byte(`"version":2`), 1))
 		})
+		b.Run(d.name+"/gone", func(b *testing.B) { timeSwap(b, data, without(b, data, compileFlags/2)) })
 	}
+}
+
+// without is a document without one of its flags.
+func without(b *testing.B, data []byte, at int) []byte {
+	var doc struct {
+		Flags      []json.RawMessage `json:"flags"`
+		GroupTypes json.RawMessage   `json:"group_type_mapping"`
+		Cohorts    json.RawMessage   `json:"cohorts"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		b.Fatal(err)
+	}
+	doc.Flags = slices.Delete(doc.Flags, at, at+1)
+	out, err := json.Marshal(doc)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
 }
 
 // timeSwap compiles one document after the other.
@@ -109,7 +129,7 @@ func timeSwap(b *testing.B, documents ...[]byte) {
 	}
 	set, n := flags.Compile(next[1]), 0
 	timeCPU(b, func() {
-		if set = set.Recompile(next[n%2]); set.Len() != compileFlags {
+		if set = set.Recompile(next[n%2]); set.Len() != len(next[n%2].Flags) {
 			b.Fatal(set.Len())
 		}
 		n++

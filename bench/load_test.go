@@ -87,6 +87,12 @@ func BenchmarkOursSwap(b *testing.B) {
 	timeSwap(b, next[:]...)
 }
 
+// BenchmarkOursGone compiles them when one of them is new or gone, by turns.
+func BenchmarkOursGone(b *testing.B) {
+	data := Definitions(Mixed(compileFlags))
+	timeSwap(b, data, without(b, data, compileFlags/2))
+}
+
 // BenchmarkOursLoad reads the same 10,000 flags and compiles them.
 func BenchmarkOursLoad(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))

@@ -103,7 +103,9 @@ func (c *compiler) names() {
 	} else {
 		c.set.flags = make([]compiledFlag, n)
 		c.set.byKey = make(map[string]int32, n)
-		c.set.byID = make(map[int64]int32, n)
+		if !c.d.ascending() {
+			c.set.byID = make(map[int64]int32, n)
+		}
 	}
 	prefixes := ""
 	if c.old == nil {
@@ -129,6 +131,20 @@ func (c *compiler) names() {
 			c.ask(&c.old.flags[i], -1)
 		}
 	}
+	if c.old != nil && !c.same {
+		c.follow()
+	}
+}
+
+// ascending reports whether the flags stand in the order of their ids, each of which is
+// there once.
+func (d *Definitions) ascending() bool {
+	for i := range d.Flags[min(1, len(d.Flags)):] {
+		if d.Flags[i].ID >= d.Flags[i+1].ID {
+			return false
+		}
+	}
+	return true
 }
 
 // begin compiles what a flag is.
@@ -154,9 +170,7 @@ func (c *compiler) claim(f *Flag, out *compiledFlag) {
 		c.claimID(f)
 	} else {
 		if c.reused[c.flag] {
-			c.reused[c.flag] = false
-			c.ask(out, -1)
-			c.begin(f, out, out.prefix)
+			c.drop(f, out)
 		}
 		out.bits &^= bitActive
 		c.set.kept.sums[c.flag] = 0
@@ -204,6 +218,9 @@ func (c *compiler) claimKey(f *Flag) bool {
 
 // claimID makes it the one of its id, unless a good one is that already.
 func (c *compiler) claimID(f *Flag) {
+	if c.set.byID == nil {
+		return
+	}
 	other, taken := c.set.byID[f.ID]
 	if !taken || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
 		c.set.byID[f.ID] = int32(c.flag)

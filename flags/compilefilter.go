@@ -1,6 +1,9 @@
 package flags
 
-import "strconv"
+import (
+	"sort"
+	"strconv"
+)
 
 // This file compiles the requirements of conditions.
 
@@ -160,6 +163,9 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
 	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
 	target, found := c.set.findFlag(p)
+	if _, err := strconv.ParseInt(p.Key, 10, 64); err == nil && found && c.set.flags[target].key() == p.Key {
+		c.set.kept.sums[c.flag] = 0 // a flag may come whose id this is
+	}
 	own := &c.set.flags[c.flag]
 	own.deps = append(own.deps, target) // -1 for one that is not there
 	if !found {
@@ -194,7 +200,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 func (s *Set) findFlag(p *Property) (int32, bool) {
 	if p.Chain == nil {
 		if id, err := strconv.ParseInt(p.Key, 10, 64); err == nil {
-			if i, ok := s.byID[id]; ok {
+			if i, ok := s.ofID(id); ok {
 				return i, true
 			}
 		}
@@ -204,4 +210,18 @@ func (s *Set) findFlag(p *Property) (int32, bool) {
 		return -1, false
 	}
 	return i, true
+}
+
+// ofID finds the flag that has an id, and a key that is no other's.
+func (s *Set) ofID(id int64) (int32, bool) {
+	if s.byID != nil {
+		i, ok := s.byID[id]
+		return i, ok
+	}
+	at := sort.Search(len(s.flags), func(i int) bool { return s.flags[i].id >= id })
+	if at == len(s.flags) || s.flags[at].id != id {
+		return 0, false
+	}
+	i, ok := s.byKey[s.flags[at].key()]
+	return i, ok && int(i) == at
 }

@@ -27,11 +27,13 @@ type kept struct {
 
 // reuse is a compiler's use of the set before.
 type reuse struct {
-	old         *Set   // nil: nothing is used again
-	taken       []bool // by flag of old
-	reused      []bool // by flag
-	same        bool   // the flags have the keys and ids of those before
-	cohortsKept bool   // the cohorts of old are the first of the set
+	old         *Set    // nil: nothing is used again
+	taken       []bool  // by flag of old
+	places      []int32 // by flag of old, where the one of its key and id is now; -1: nowhere
+	shift       int     // how far the flag before this one has moved
+	reused      []bool  // by flag
+	same        bool    // the flags have the keys and ids of those before
+	cohortsKept bool    // the cohorts of old are the first of the set
 }
 
 func (d *Definitions) surroundings() string {
@@ -58,7 +60,7 @@ func (c *compiler) reuseFrom(old *Set, cohorts bool) {
 		return
 	}
 	c.old, is.age = old, old.kept.age+1
-	c.taken = make([]bool, len(old.flags))
+	c.taken, c.places = make([]bool, len(old.flags)), slices.Repeat([]int32{-1}, len(old.flags))
 	c.set.slots, c.set.contexts = slices.Clone(old.slots), maps.Clone(old.contexts)
 	c.set.devices, c.set.dated = old.devices, old.dated
 	for i := range old.slots {
@@ -133,7 +135,7 @@ func (c *compiler) unchanged(i, was int) bool {
 // own, in the same order.
 func (c *compiler) sameNames() bool {
 	n := len(c.d.Flags)
-	if c.old == nil || len(c.old.flags) != n || len(c.old.byKey) != n || len(c.old.byID) != n {
+	if c.old == nil || len(c.old.flags) != n || !c.old.named() {
 		return false
 	}
 	for i := range c.d.Flags {
@@ -147,24 +149,42 @@ func (c *compiler) sameNames() bool {
 	return true
 }
 
+// before finds the flag that is being compiled among those before, -1 for a new one. Most
+// have moved as far as their neighbours.
+func (c *compiler) before(f *Flag) int {
+	if c.same {
+		return c.flag
+	}
+	if was := c.flag + c.shift; was >= 0 && was < len(c.old.flags) && c.old.flags[was].id == f.ID && c.old.flags[was].key() == f.Key {
+		return was
+	}
+	was, ok := c.old.byKey[f.Key]
+	if !ok {
+		return -1
+	}
+	c.shift = int(was) - c.flag
+	return int(was)
+}
+
+// named reports whether every flag has a key and an id of its own.
+func (s *Set) named() bool {
+	return len(s.byKey) == len(s.flags) && (s.byID == nil || len(s.byID) == len(s.flags))
+}
+
 // take uses what was prepared for the flag that is being compiled, if there is that.
 func (c *compiler) take(f *Flag, out *compiledFlag) bool {
 	if c.old == nil {
 		return false
 	}
-	was := c.flag
-	if !c.same && (was >= len(c.old.flags) || c.old.flags[was].id != f.ID) {
-		of, ok := c.old.byKey[f.Key]
-		if !ok {
-			return false
-		}
-		was = int(of)
-	}
-	if !c.unchanged(c.flag, was) || c.taken[was] {
+	was := c.before(f)
+	if was < 0 || c.taken[was] {
 		return false
 	}
 	old := &c.old.flags[was]
-	if old.is(bitDepends) && !c.same || old.is(bitCohorts) && !c.cohortsKept {
+	if old.id == f.ID {
+		c.places[was] = int32(c.flag)
+	}
+	if !c.unchanged(c.flag, was) || old.is(bitCohorts) && !c.cohortsKept {
 		return false
 	}
 	c.taken[was] = true
@@ -172,6 +192,73 @@ func (c *compiler) take(f *Flag, out *compiledFlag) bool {
 		*out = *old
 	}
 	return true
+}
+
+// drop has a flag that was taken compiled after all.
+func (c *compiler) drop(f *Flag, out *compiledFlag) {
+	c.reused[c.flag] = false
+	c.ask(out, -1)
+	c.begin(f, out, out.prefix)
+}
+
+// follow leads the flags that were taken to the places of those that they ask for. One is
+// dropped if it asks for a flag that is gone; all are if a key or an id is there twice,
+// which may mean another flag than before.
+func (c *compiler) follow() {
+	clear, room := c.set.named(), compiledRoom{}
+	for i := range c.set.flags {
+		out := &c.set.flags[i]
+		if !c.reused[i] || !out.is(bitDepends) {
+			continue
+		}
+		c.flag = i
+		if moved, known := c.moved(out); !known || !clear {
+			c.drop(&c.d.Flags[i], out)
+		} else if moved {
+			c.copyMoved(out, &room)
+		}
+	}
+}
+
+// moved reports whether a flag that f asks for is at another place, and whether all are
+// anywhere.
+func (c *compiler) moved(f *compiledFlag) (moved, known bool) {
+	for i := range f.conditions {
+		filters := f.conditions[i].filters
+		for j := range filters {
+			if was := filters[j].target; filters[j].kind == filterFlag {
+				if c.places[was] < 0 {
+					return false, false
+				}
+				moved = moved || c.places[was] != was
+			}
+		}
+	}
+	return moved, true
+}
+
+// copyMoved gives f conditions of its own, that ask for the flags where they are now.
+func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
+	f.conditions = copied(&room.conditions, f.conditions)
+	for i := range f.conditions {
+		filters := copied(&room.filters, f.conditions[i].filters)
+		f.conditions[i].filters = filters
+		for j := range filters {
+			if filters[j].kind == filterFlag {
+				filters[j].target = c.places[filters[j].target]
+			}
+		}
+	}
+}
+
+// copied copies a list to the end of a piece of memory that many share.
+func copied[T any](room *[]T, list []T) []T {
+	if len(list) > cap(*room)-len(*room) {
+		*room = make([]T, 0, max(slabSize, len(list)))
+	}
+	from := len(*room)
+	*room = append(*room, list...)
+	return (*room)[from:len(*room):len(*room)]
 }
 
 // settle notes what a flag asks for, and whether it may be taken next time: not one about

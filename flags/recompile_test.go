@@ -69,6 +69,74 @@ func TestRecompile_AnswersAsCompile(t *testing.T) {
 	}
 }
 
+// Flags that ask for others are used again at their new places, unless what they ask for
+// is another flag than before.
+func TestRecompile_WhatIsAskedForMoves(t *testing.T) {
+	asks := func(id int64, key, of string, chain ...string) flags.Flag {
+		return flags.Flag{ID: id, Key: key, Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{
+			{Key: of, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true, HasValue: true, Chain: chain},
+		}}}}
+	}
+	fixed := func(id int64, key string, rollout float64) flags.Flag {
+		return flags.Flag{ID: id, Key: key, Active: true, Conditions: []flags.Condition{{Rollout: &rollout}}}
+	}
+	base := []flags.Flag{
+		fixed(10, "on", 100), fixed(20, "off", 0), fixed(30, "77", 100), // a key that may become an id
+		asks(40, "by id", "10"), asks(50, "by key", "off"), asks(60, "by number", "77"), asks(70, "by chain", "77", "77"), asks(80, "behind", "40"),
+	}
+	for name, change := range map[string]func(d []flags.Flag) []flags.Flag{
+		"a new one before all":     func(d []flags.Flag) []flags.Flag { return slices.Insert(d, 0, fixed(1, "new", 100)) },
+		"before, ids not in order": func(d []flags.Flag) []flags.Flag { return slices.Insert(d, 0, fixed(99, "new", 100)) },
+		"the first one is gone":    func(d []flags.Flag) []flags.Flag { return d[1:] },
+		"one that is asked by key": func(d []flags.Flag) []flags.Flag { return slices.Delete(d, 1, 2) },
+		"one that asks":            func(d []flags.Flag) []flags.Flag { return slices.Delete(d, 3, 4) },
+		"a number becomes an id":   func(d []flags.Flag) []flags.Flag { return slices.Insert(d, 7, fixed(77, "other", 0)) },
+		"another one gets the id":  func(d []flags.Flag) []flags.Flag { d[0], d[1] = fixed(20, "on", 100), fixed(10, "off", 0); return d },
+		"a second one of the key":  func(d []flags.Flag) []flags.Flag { return slices.Insert(d, 0, fixed(2, "on", 0)) },
+		"a second one of the id":   func(d []flags.Flag) []flags.Flag { return slices.Insert(d, 0, fixed(10, "new", 0)) },
+		"it changes and moves": func(d []flags.Flag) []flags.Flag {
+			d[0] = fixed(10, "on", 0)
+			return slices.Insert(d, 0, fixed(1, "new", 100))
+		},
+		"all the other way round": func(d []flags.Flag) []flags.Flag { slices.Reverse(d); return d },
+		"a new one, and one switched off": func(d []flags.Flag) []flags.Flag {
+			d[0].Active = false
+			return append(d, fixed(90, "new", 100))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := flags.Definitions{Flags: slices.Clone(base)}
+			after := flags.Definitions{Flags: change(slices.Clone(base))}
+			first, second := flags.Compile(before), flags.Compile(after)
+			there := first.Recompile(after)
+			back := there.Recompile(before)
+			again := back.Recompile(after)
+			g := generator{rand.New(rand.NewSource(1))}
+			alike(t, g, 1, 1, &after, there, second)
+			alike(t, g, 1, 2, &before, back, first)
+			alike(t, g, 1, 3, &after, again, second)
+		})
+	}
+}
+
+// The id of a flag whose key is another's means no flag, whether the flags stand in the
+// order of their ids or not.
+func TestCompile_IDBehindATakenKey(t *testing.T) {
+	d := []flags.Flag{
+		{ID: 1, Key: "a", Active: true, Conditions: []flags.Condition{{}}}, {ID: 2, Key: "a", Active: true, Conditions: []flags.Condition{{}}},
+		{ID: 3, Key: "asks", Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{
+			{Key: "2", Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true, HasValue: true},
+		}}}},
+	}
+	for order, list := range map[string][]flags.Flag{"in order": d, "not in order": append(slices.Clone(d), flags.Flag{Key: "last"})} {
+		var out flags.Decisions
+		flags.Compile(flags.Definitions{Flags: list}).Evaluate(&flags.Subject{DistinctID: "u"}, testAt, &out)
+		if got := out.Find("asks"); got == nil || got.Enabled || got.Reason.Code != flags.MissingDependency {
+			t.Errorf("%s: %+v", order, got)
+		}
+	}
+}
+
 // alike compares all that can be asked of two sets.
 func alike(t *testing.T, g generator, seed int64, step int, d *flags.Definitions, got, want *flags.Set) {
 	t.Helper()

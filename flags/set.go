@@ -17,7 +17,7 @@ type Set struct {
 	// those on or behind a dependency cycle are not in it.
 	order   []int32
 	byKey   map[string]int32
-	byID    map[int64]int32
+	byID    map[int64]int32 // nil: the flags stand in the order of their ids, each once
 	slots   []slot
 	cohorts []compiledCohort
 	zone    *time.Location

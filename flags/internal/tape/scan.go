@@ -32,12 +32,12 @@ func Scan(src string, names *Names) (Tape, bool) {
 
 // scanner is a Scan on its way.
 type scanner struct {
-	src    string
-	at     int // in src
-	names  *Names
-	cells  []Cell
-	open   []int32 // the objects and lists that it is in
-	name   uint8   // of the next value
+	src   string
+	at    int // in src
+	names *Names
+	cells []Cell
+	open  []int32 // the objects and lists that it is in
+	name  uint8   // of the next value
 }
 
 func (s *scanner) document() bool {
