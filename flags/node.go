@@ -97,19 +97,6 @@ type object struct {
 	cells [hotNames]int32 // by name, 0 for absent
 }
 
-// object notes as well whether there are members that the shape does not have.
-func (s *slabs) object(n node, of *shape, o *object) {
-	*o = object{node: n.mustBeObject()}
-	cells := n.t.Cells
-	for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
-		name := name(cells[i].Name)
-		if name < hotNames {
-			o.cells[name] = i
-		}
-		s.strange = s.strange || of.strange[name]
-	}
-}
-
 // at is as that of node, of names below hotNames.
 func (o *object) at(name name) node {
 	if i := o.cells[name]; i != 0 {

@@ -65,6 +65,20 @@ func (s *slabs) parseFlag(n node, f *Flag) {
 	f.fault = err
 }
 
+// object finds the members of an object, and notes whether there are some that the shape does
+// not have.
+func (s *slabs) object(n node, of *shape, o *object) {
+	*o = object{node: n.mustBeObject()}
+	cells := n.t.Cells
+	for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
+		name := name(cells[i].Name)
+		if name < hotNames {
+			o.cells[name] = i
+		}
+		s.strange = s.strange || of.strange[name]
+	}
+}
+
 func (s *slabs) flag(n node, f *Flag) {
 	var o object
 	s.object(n, flagShape, &o)

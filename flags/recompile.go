@@ -254,7 +254,7 @@ func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
 // copied copies a list to the end of a piece of memory that many share.
 func copied[T any](room *[]T, list []T) []T {
 	if len(list) > cap(*room)-len(*room) {
-		*room = make([]T, 0, max(slabSize, len(list)))
+		*room = make([]T, 0, max(256, len(list)))
 	}
 	from := len(*room)
 	*room = append(*room, list...)

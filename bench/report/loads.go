@@ -24,6 +24,7 @@ type load struct {
 var loads = []load{
 	{"OursLoad", "parse and compile 10,000 flags", 40.0 / 47, "ours", true},
 	{"OursSwap", "compile them when one has changed", 5.0 / 47, "swap", false},
+	{"OursGone", "compile them when one is new or gone", 5.0 / 47, "gone", false},
 }
 
 // of is the CPU of a benchmark, and how many times that of another it is.
