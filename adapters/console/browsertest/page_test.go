@@ -169,7 +169,7 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	p.t.Helper()
 	var within cdp.BackendNodeID
 	found := 0
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
 		within = 0
 		for i := 0; i < len(roleName); i += 2 {
 			nodes := p.all(within, roleName[i], roleName[i+1])
