@@ -36,10 +36,11 @@ type ActivityUser struct {
 type ActivityDetail struct {
 	ID      string   `json:"id,omitempty"`
 	Changes []Change `json:"changes"`
-	Trigger *string  `json:"trigger"`
-	Name    string   `json:"name"`
-	ShortID *string  `json:"short_id"`
-	Type    *string  `json:"type"`
+	// Trigger says which job made the change, null for people.
+	Trigger json.RawMessage `json:"trigger"`
+	Name    string          `json:"name"`
+	ShortID *string         `json:"short_id"`
+	Type    *string         `json:"type"`
 	// Note is why it was changed, as its author has put it; empty for none.
 	Note string `json:"change_note,omitempty"`
 	// ApprovedBy are the addresses of who has approved the change of a flag, ChangeRequest
@@ -48,6 +49,8 @@ type ActivityDetail struct {
 	ChangeRequest int64    `json:"change_request,omitempty"`
 	// Version is that of the thing after the change, 0 where it has none.
 	Version int64 `json:"-"`
+	// System: the server made the change, in the name of somebody.
+	System bool `json:"-"`
 }
 
 // Change is a field that has another value now.
@@ -152,7 +155,7 @@ func (d *Desk[T]) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string
 	}, Version: detail.Version}
 	if by != nil {
 		email := by.User.Email
-		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email}
+		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email, System: detail.System}
 	}
 	return tx.Put(&Record{
 		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: SortNumber(n), Data: Encode(a),

@@ -33,7 +33,7 @@ var unruled = map[string]string{
 	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules",
 	"activity_log":         "a kind of its own, in accesscontrols.json",
 	"changes":              "as the log, in feeds_test.go",
-	"early_access_feature": "flags, in accesscontrols.json", "scheduled_changes": "flags, in accesscontrols.json", "change_requests": "flags, in accesscontrols.json",
+	"early_access_feature": "flags, in accesscontrols.json", "scheduled_changes": "flags, in accesscontrols.json", "change_requests": "flags, in accesscontrols.json", "guarded_rollouts": "flags, in accesscontrols.json",
 	"experiment_holdouts":      "as all experiments, in experimentholdouts.json",
 	"experiment_saved_metrics": "as all experiments, in experimentmetrics.json",
 	"query":                    "insights, in accesscontrols.json",

@@ -3,11 +3,9 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -55,29 +53,7 @@ func getAlert(of dashboards.Alerts, c *call) (*dashboards.Alert, error) {
 // Ask runs the query of an alert, as for somebody who waits for it, and returns the
 // rows of its answer. Its errors are those that dashboards.Config.Ask may have.
 func (h *Handler) Ask(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
-	if !h.made() || h.server.Queries == nil {
-		return nil, unavailable
-	}
-	of := askerOf(h.server)
-	project, err := of.project(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	found, err := of.desk.Ask(ctx, queries.Request{Project: project, Query: query, Mode: queries.Blocking, Name: "alert"})
-	var ours *queries.Error
-	var wrong *insights.Error
-	switch {
-	case errors.As(err, &wrong):
-		return nil, management.Fault("", "%s", wrong.Detail)
-	case errors.As(err, &ours) && ours.Kind == queries.TimedOut:
-		return nil, management.Fault("", "%s", ours.Detail)
-	case errors.As(err, &ours):
-		unavailable.Message = ours.Detail
-		return nil, unavailable
-	case err != nil:
-		return nil, err
-	}
-	rows, _ := found.Result["results"].(json.RawMessage)
-	return rows, nil
+	found, err := h.ask(ctx, p, query, queries.Blocking, "alert")
+	rows, _ := found["results"].(json.RawMessage)
+	return rows, err
 }

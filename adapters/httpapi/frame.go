@@ -45,7 +45,7 @@ var managementTables = []struct {
 		cohortEndpoints,
 		earlyAccessEndpoints,
 		surveyEndpoints,
-		experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints,
+		experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints, rolloutEndpoints,
 		flagAccessEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{

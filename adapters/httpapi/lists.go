@@ -139,6 +139,10 @@ var lists = map[string][]listParameter{
 		{name: "state", kind: ofCommas, help: "open, approved, applied, rejected, withdrawn; several with commas between them"},
 		{name: "flag", kind: ofInt, help: "only those of one flag, by its id"},
 	},
+	"/guarded_rollouts": {
+		{name: "feature_flag", kind: ofInt, help: "only those of one flag, by its id"},
+		{name: "status", kind: ofText, help: "draft, running, holding, paused, completed, rolled_back, aborted, failed"},
+	},
 	"/scheduled_changes": {
 		{name: "model_name", kind: ofExact, help: "the kind of thing: FeatureFlag"},
 		{name: "record_id", kind: ofText, help: "only those of one flag"},

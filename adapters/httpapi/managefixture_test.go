@@ -95,6 +95,9 @@ func newOffice(t testing.TB, database string) *office {
 		Ask: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return o.handler.Ask(ctx, p, query)
 		},
+		Measure: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return o.handler.Measure(ctx, p, query)
+		},
 	}
 	o.configure(&config)
 	if o.service, err = rooms.Open(config); err != nil {

@@ -16,11 +16,12 @@ const (
 	jobExports   = "exports"   // runs of batch exports
 	jobDeletions = "deletions" // passes over old events
 	jobMails     = "mails"
-	jobIssues    = "issues" // looks at captured exceptions
-	jobAlerts    = "alerts" // looks at alerts that are due
+	jobIssues    = "issues"   // looks at captured exceptions
+	jobAlerts    = "alerts"   // looks at alerts that are due
+	jobRollouts  = "rollouts" // looks at guarded rollouts that are due
 )
 
-var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts}
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts}
 
 // jobs counts and logs what becomes of the work that nobody waits for. It is safe
 // for several goroutines.

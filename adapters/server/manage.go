@@ -21,6 +21,9 @@ func (p *parts) openManagement() (err error) {
 		Ask: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return p.handler.Ask(ctx, project, query)
 		},
+		Measure: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return p.handler.Measure(ctx, project, query)
+		},
 	}
 	if p.SignIn != nil {
 		c.Authenticators = passkeys.Authenticators{}

@@ -61,6 +61,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		{p.rooms != nil, p.schedule},
 		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
+		{p.queries != nil && p.rooms.FeatureFlags != nil, p.judgeRollouts},
 		{p.recorder != nil, p.reportMerges},
 		{p.store != nil, p.reportSpent},
 		{p.store != nil, p.countAnswers},

@@ -79,6 +79,27 @@ func (p *parts) checkAlerts(ctx context.Context) {
 	})
 }
 
+// rolloutsEvery is how late the evaluation of a guarded rollout may be.
+const rolloutsEvery = 5 * time.Second
+
+// judgeRollouts judges the guarded rollouts that are due, until the context ends.
+func (p *parts) judgeRollouts(ctx context.Context) {
+	say := sparing(time.Minute, func(err error, unsaid int) {
+		p.log.Error("guarded rollouts could not be judged; it will be tried again", "error", err, "unsaid", unsaid)
+	})
+	every(ctx, rolloutsEvery, func() {
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = p.rooms.FeatureFlags.Rollouts.EvaluateDue(ctx); ctx.Err() != nil {
+				return
+			}
+			if p.jobs.count(jobRollouts, err); err != nil {
+				say(err)
+			}
+		}
+	})
+}
+
 // followPause is how long the follower waits when it has seen all events.
 const followPause = time.Second
 

@@ -24,6 +24,16 @@ type Sample struct {
 	BeforeProduct         float64 // of covariate and value
 }
 
+// Finite reports whether all sums are numbers: values of 10^200 have no sum of squares.
+func (s *Sample) Finite() bool {
+	for _, v := range [...]float64{s.Sum, s.Squares, s.Below, s.BelowSquares, s.Product, s.Before, s.BeforeSquares, s.BeforeProduct} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // estimate is a variant's number, with the variance of one entity.
 type estimate struct{ mean, variance float64 }
 

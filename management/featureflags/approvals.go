@@ -36,7 +36,7 @@ func (f *storedFlag) protected(a *management.FlagApprovals) bool {
 // and have not (spec/console.md N12). All that writes a flag comes through it (putFlag): a
 // new flag passes, and so do names, notes and links.
 func (f *storedFlag) gate(st *management.Standing) error {
-	if f.was == nil || f.approved != nil {
+	if f.was == nil || f.approved != nil || f.job != nil {
 		return nil
 	}
 	a, err := approvalsIn(st)

@@ -57,6 +57,9 @@ type storedFlag struct {
 	// nothing; free: it was switched off without an approval.
 	approved *approval
 	free     bool
+	// job is what changes it for somebody who was allowed to begin it (a trigger of the log),
+	// nil for people.
+	job json.RawMessage
 }
 
 func (f *storedFlag) thing() management.Thing {
@@ -273,7 +276,7 @@ func (s Flags) saveFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 // themselves are theirs, and what links to a flag does not change it.
 func (f *storedFlag) mayWrite(st *management.Standing) error {
 	switch {
-	case f.Hidden:
+	case f.Hidden, f.job != nil:
 		return nil
 	case f.was == nil:
 		return st.Needs(management.Editor, management.Thing{Kind: kindFlag})
@@ -320,7 +323,7 @@ func (s Flags) noteFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	if err != nil || len(list) == 0 && activity == "updated" && f.note == "" {
 		return err
 	}
-	detail := management.ActivityDetail{Name: f.Key, Changes: list, Note: f.note, Version: f.Version}
+	detail := management.ActivityDetail{Name: f.Key, Changes: list, Note: f.note, Version: f.Version, Trigger: f.job, System: f.job != nil}
 	f.sayApproval(&detail)
 	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), detail)
 }

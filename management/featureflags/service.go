@@ -1,6 +1,12 @@
 package featureflags
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
@@ -15,6 +21,18 @@ type Config struct {
 	// JobDone is told what became of scheduled changes. It may be called by several
 	// goroutines. Nil: nobody is told.
 	JobDone func(management.JobDone)
+	// Measure asks the events about a step of a guarded rollout: its query is a
+	// GuardedRolloutQuery of capture/insights, whose evidence comes back. Errors that are no *management.Error, and
+	// Unavailable, are temporary. Nil: no rollout is judged.
+	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// Lag is how old the oldest event is that was accepted and cannot be asked for yet.
+	// Nil: there is none such.
+	Lag func(ctx context.Context) (time.Duration, error)
+	// RolloutInterval is how often rollouts are judged, a minute when zero.
+	RolloutInterval time.Duration
+	// Tell writes to users, within a transaction; false: nobody could be reached. Nil:
+	// nobody is told.
+	Tell func(tx management.Tx, n management.Notice) (bool, error)
 }
 
 // Service is the room: its methods are those of Flags. New makes one.
@@ -25,6 +43,7 @@ type Service struct {
 	Experiments      Experiments
 	SavedMetrics     SavedMetrics
 	Holdouts         Holdouts
+	Rollouts         Rollouts
 	ScheduledChanges ScheduledChanges
 	ChangeRequests   ChangeRequests
 	Surveys          Surveys
@@ -56,7 +75,7 @@ func New(c Config) *Service {
 	s := &core{Config: c}
 	s.flags = Flags{s}.resource()
 	experiments := newExperiments(s)
-	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), experiments, newSavedMetrics(s, experiments), newHoldouts(s, experiments), newScheduledChanges(s), newChangeRequests(s), newSurveys(s)}
+	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), experiments, newSavedMetrics(s, experiments), newHoldouts(s, experiments), newRollouts(s, experiments), newScheduledChanges(s), newChangeRequests(s), newSurveys(s)}
 }
 
 // Things find what access rules may be about, by kind.

@@ -40,6 +40,9 @@ type Config struct {
 	MailQueued func()
 	// Ask runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
 	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// Measure asks the events about guarded rollouts: see featureflags.Config. Nil: none is
+	// judged.
+	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// SessionIdle and SessionLife bound sessions of browsers: see organizations.Config.
 	SessionIdle, SessionLife time.Duration
 	// Authenticators checks passkeys: see organizations.Config. Nil: nobody signs in with
@@ -91,13 +94,18 @@ func Open(c Config) (*Rooms, error) {
 	if c.Mailer != nil {
 		shown.Tell, shown.Told = home.QueueNotice, c.MailQueued
 	}
+	decided := featureflags.Config{
+		Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged,
+		HasDashboard: dashboards.Exists, Measure: c.Measure,
+	}
+	if c.Mailer != nil {
+		decided.Tell = home.QueueNotice
+	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
 		Dashboards:    dashboards.New(shown),
 		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
-		FeatureFlags: featureflags.New(featureflags.Config{
-			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
-		}),
+		FeatureFlags:  featureflags.New(decided),
 		Organizations: home,
 	}
 	r.Service = &management.Service{Desk: desk, Things: r.Dashboards.Things()}

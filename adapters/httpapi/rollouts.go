@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// rolloutEndpoints are those of guarded rollouts (experiments.md §4.9).
+var rolloutEndpoints = func() []endpoint {
+	const path = "/guarded_rollouts"
+	rows := []row[featureflags.Rollouts]{
+		by(http.MethodGet, path, "List guarded rollouts", listRollouts),
+		create(path, "Make a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create),
+		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
+		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update),
+		remove(path+"/{id}", "Remove a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
+		by(http.MethodGet, path+"/{id}/evaluations", "List what was decided of a rollout, the newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
+			return of.Evaluations(c.ctx, c.standing, c.part("id"), c.page())
+		}),
+		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.standing, c.body) }, endpoint: endpoint{
+			method: http.MethodPost, path: path + "/dry_run", scope: "feature_flag:read", also: "query:read", long: true,
+			summary: "Judge a step over the events that are there, and write nothing", takes: featureflags.DryRunFields, gives: experiments.Evaluation{},
+		}},
+	}
+	for _, name := range slices.Sorted(maps.Keys(featureflags.RolloutCalls)) {
+		step := featureflags.RolloutCalls[name]
+		rows = append(rows, by(http.MethodPost, path+"/{id}/"+name, step.Title, func(of featureflags.Rollouts, c *call) (*featureflags.Rollout, error) {
+			return of.Call(c.ctx, c.standing, c.part("id"), name, c.body)
+		}).taking(featureflags.RolloutCallFields(name)))
+	}
+	return resource(inProject, "feature_flag", func(s *server) featureflags.Rollouts { return s.Management.FeatureFlags.Rollouts }, rows)
+}()
+
+func listRollouts(of featureflags.Rollouts, c *call) (management.List[featureflags.Rollout], error) {
+	return of.List(c.ctx, c.standing, c.listed.Int("feature_flag"), c.listed.Text("status"), c.page())
+}
+
+// Measure asks the events about a step of a guarded rollout: see
+// featureflags.Config.Measure.
+func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+	found, err := h.ask(ctx, p, query, queries.ForceBlocking, "rollout")
+	raw, _ := found["evidence"].(json.RawMessage)
+	return raw, err
+}
+
+// ask runs a query as for somebody who waits for it.
+func (h *Handler) ask(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
+	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
+	if !h.made() || h.server.Queries == nil {
+		return nil, unavailable
+	}
+	of := askerOf(h.server)
+	project, err := of.project(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := of.desk.Ask(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
+	var ours *queries.Error
+	var wrong *insights.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, management.Fault("", "%s", wrong.Detail)
+	case errors.As(err, &ours) && ours.Kind == queries.TimedOut:
+		return nil, management.Fault("", "%s", ours.Detail)
+	case errors.As(err, &ours):
+		unavailable.Message = ours.Detail
+		return nil, unavailable
+	case err != nil:
+		return nil, err
+	}
+	return found.Result, nil
+}

@@ -1,0 +1,94 @@
+package experiments
+
+// Decision is what becomes of a step (§4.7).
+type Decision string
+
+// The decisions.
+const (
+	Wait     Decision = "wait"
+	Hold     Decision = "hold"
+	Advance  Decision = "advance"
+	Complete Decision = "complete" // the last step is over
+	Rollback Decision = "rollback"
+	Fail     Decision = "fail" // there is no flag any more
+)
+
+// Situation is what is known of a step beside its events.
+type Situation struct {
+	FlagGone, FlagChanged, FlagInactive bool
+	Settled                             bool // the settling time of the step is over
+	DwellOver                           bool
+	Behind                              bool // events are not complete yet
+	TrustClients                        bool // what clients report is not looked at (a dry run)
+}
+
+// condition is a row of the table of decisions: the first that holds decides, the
+// reasons of all that hold are told.
+type condition struct {
+	reason   string
+	decision Decision
+	holds    func(r *Rollout, e *Evaluation, s *Situation) bool
+}
+
+// The rows of §4.7, in its order. Of a sample that is broken, and of metrics, only what
+// came after the settling time counts.
+var conditions = []condition{
+	{"flag_gone", Fail, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagGone }},
+	{"flag_changed", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagChanged && !s.FlagGone }},
+	{"guardrail", Rollback, func(_ *Rollout, e *Evaluation, _ *Situation) bool { return regressed(e.Guardrails) }},
+	{"signal", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool { return s.Settled && regressed(e.Signals) }},
+	{"sample_ratio_mismatch", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
+		return s.Settled && e.SRM.Mismatch && !r.IgnoreSampleRatio
+	}},
+	{"assignment_mismatch", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool {
+		return s.Settled && e.Integrity.broken() && !s.TrustClients
+	}},
+	{"metric_error", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool {
+		return s.Settled && (failed(e.Guardrails) || failed(e.Signals))
+	}},
+	{"flag_inactive", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagInactive && !s.FlagGone }},
+	{"", Wait, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return !s.DwellOver }},
+	{"ingestion_lag", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.DwellOver && s.Behind }},
+	{"too_few_exposures", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
+		return s.DwellOver && min(e.Matured.Treatment, e.Matured.Control) < r.MinimumExposures
+	}},
+	{"approval", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
+		return s.DwellOver && e.Step+1 < len(r.Steps) && r.Steps[e.Step+1].Approve
+	}},
+	{"", Complete, func(r *Rollout, e *Evaluation, _ *Situation) bool { return e.Step+1 == len(r.Steps) }},
+	{"", Advance, func(*Rollout, *Evaluation, *Situation) bool { return true }},
+}
+
+// Decide fills in the decision and its reasons.
+func (r *Rollout) Decide(e *Evaluation, s *Situation) {
+	e.Decision, e.Reasons = "", []string{}
+	for _, c := range conditions {
+		if !c.holds(r, e, s) {
+			continue
+		}
+		if e.Decision == "" {
+			e.Decision = c.decision
+		}
+		if c.reason != "" {
+			e.Reasons = append(e.Reasons, c.reason)
+		}
+	}
+}
+
+func regressed(list []Harm) bool {
+	for i := range list {
+		if list[i].Regression {
+			return true
+		}
+	}
+	return false
+}
+
+func failed(list []Harm) bool {
+	for i := range list {
+		if list[i].Error != nil {
+			return true
+		}
+	}
+	return false
+}

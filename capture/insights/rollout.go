@@ -1,0 +1,279 @@
+package insights
+
+import (
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func init() { kinds = append(kinds, kind{"GuardedRolloutQuery", parseRollout}) }
+
+// rolloutQuery is what the events say of a step of a guarded rollout (experiments.md
+// §4.4): a query of ours, that says of itself all that it needs to know of the rollout.
+type rolloutQuery struct {
+	flag     string
+	hash     flags.Hash
+	group    *int
+	variants []string // treatment and control; none: the flag has no variants
+	// from, border and to are where the arms lie among the buckets; of a flag without
+	// variants the treatment ends with border.
+	from, border, to float64
+	controlFirst     bool
+	since, at        time.Time // exposures count from, the step is judged at
+	settled          time.Time
+	metrics          []rolloutMetric
+	tests            condition // test accounts do not count
+}
+
+// rolloutMetric is a metric, or what is wrong with it.
+type rolloutMetric struct {
+	metric
+	fault *Error
+}
+
+// maxRolloutMetrics are as many as a rollout has at most: ten guardrails, ten signals.
+const maxRolloutMetrics = 20
+
+func parseRollout(n node, p *Project) plan {
+	q := &rolloutQuery{
+		flag: n.get("flag_key").text(""), hash: flags.Hash(n.get("hash").text("")), controlFirst: n.get("control_first").boolean(),
+		from: n.get("from").number(0), border: n.get("border").number(0), to: n.get("to").number(1),
+		tests: testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p),
+		since: n.get("since").instant(), at: n.get("as_of").instant(), settled: n.get("settled_at").instant(),
+	}
+	if q.flag == "" {
+		n.get("flag_key").fail(required, "This field is required.")
+	}
+	for _, v := range n.get("arms").list(2) {
+		q.variants = append(q.variants, v.text(""))
+	}
+	if len(q.variants) == 1 {
+		n.get("arms").fail(invalidInput, "Expected the treatment and the control, or nothing.")
+	}
+	if g := n.get("group_type_index"); !g.absent() {
+		index := int(g.whole(0, maxGroupTypes-1, 0))
+		q.group = &index
+	}
+	for _, m := range n.get("metrics").list(maxRolloutMetrics) {
+		own, fault := decodeQuery(m.raw(), m.place)
+		read := rolloutMetric{metric: readMetric(own.object(), p)}
+		switch {
+		case *fault != nil:
+		case read.window == 0:
+			own.get("conversion_window").fail(required, "A metric of a rollout needs a conversion_window.")
+		case read.kind == experiments.Retention:
+			own.get("metric_type").fail(invalidChoice, "retention is not one of mean, funnel, ratio.")
+		case slices.ContainsFunc(read.sides, func(s metricSource) bool { return s.cut.lower != nil || s.cut.upper != nil }):
+			own.fail(notSupported, "Outliers are not cut in rollouts.")
+		}
+		read.fault = *fault
+		q.metrics = append(q.metrics, read)
+	}
+	return q
+}
+
+// instant wants a moment as RFC 3339 has it.
+func (n node) instant() time.Time {
+	at, err := time.Parse(time.RFC3339Nano, n.text(""))
+	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		n.fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
+	}
+	return at
+}
+
+// arm is the place of an identifier's arm, -1 for neither.
+func (q *rolloutQuery) arm(id string) int {
+	if q.variants == nil {
+		if q.hash.Rollout(q.flag, id) <= q.border {
+			return treatment
+		}
+		return control
+	}
+	at := q.hash.Variant(q.flag, id)
+	switch {
+	case at < q.from || at >= q.to:
+		return -1
+	case at < q.border != q.controlFirst:
+		return treatment
+	}
+	return control
+}
+
+// The places of the arms.
+const (
+	treatment = iota
+	control
+)
+
+// population reads who was exposed (§4.4, 1 to 3).
+type population struct {
+	*experimentRun
+	q         *rolloutQuery
+	response  getter
+	first     []int64 // by entity: its first exposure
+	integrity experiments.Integrity
+}
+
+func (q *rolloutQuery) run(r *run) (*Result, error) {
+	x := trial{Experiment: &experiments.Experiment{
+		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
+	}}
+	name := flagCalled
+	// An activation: who is exposed is known, and no event says so once more.
+	e := exposure{entity: entity{project: r.project, event: &name, conditions: all{hasText{"$feature_flag", q.flag}, q.tests}}, activation: &entity{}}
+	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
+	f.to = q.at.UnixMicro()
+	if err := f.read(); err != nil {
+		return nil, err
+	}
+	out := &experiments.Evidence{Integrity: f.integrity}
+	for i := range f.entities {
+		if e := &f.entities[i]; e.active {
+			switch e.place(false) {
+			case treatment:
+				out.Exposed.Treatment++
+			case control:
+				out.Exposed.Control++
+			default:
+				out.Exposed.Multiple++
+			}
+		}
+	}
+	longest := int64(0)
+	for i := range q.metrics {
+		m := &q.metrics[i]
+		measured, err := f.measured(m)
+		if err != nil {
+			return nil, err
+		}
+		out.Metrics = append(out.Metrics, measured)
+		longest = max(longest, m.window)
+	}
+	out.Matured = f.matured(longest)
+	return &Result{Extra: map[string]any{"evidence": out}}, nil
+}
+
+// read finds the first exposure of everybody, their arms, and whether clients report
+// what was decided.
+func (f *population) read() error {
+	settled := f.q.settled.UnixMicro()
+	f.b.needs.columns |= DistinctIDs
+	f.response = f.b.eventProperty("$feature_flag_response")
+	return f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(f.matcher)}, func(r *row) error {
+		if !f.matcher.matches(r) {
+			return nil
+		}
+		reported, counts := f.reported(r)
+		if !counts {
+			return nil
+		}
+		actor, ok := f.actors.number(r)
+		if !ok {
+			return nil
+		}
+		id := r.b.DistinctID[r.i]
+		if f.actors.keys != nil {
+			id = f.actors.keys.all[actor]
+		}
+		arm := f.q.arm(id)
+		if arm < 0 {
+			return nil
+		}
+		if r.b.Time[r.i] > settled {
+			f.integrity.Checked++
+			if reported != arm {
+				f.integrity.Disagree++
+			}
+		}
+		return f.expose(r, actor, arm)
+	})
+}
+
+// reported is the arm that a client was given, and whether the exposure counts.
+func (f *population) reported(r *row) (int, bool) {
+	raw := f.response(r)
+	if f.q.variants == nil {
+		if text, _ := textOf(raw); text == "true" {
+			return treatment, true
+		}
+		return control, true
+	}
+	text, _ := textOf(raw)
+	arm := slices.Index(f.q.variants, text)
+	return arm, arm >= 0
+}
+
+// anchors makes the times of exposure those from which events count (A of §4.4).
+func (f *population) anchors() error {
+	if f.first == nil {
+		if err := f.reserve(8 * int64(len(f.entities))); err != nil {
+			return err
+		}
+		f.first = make([]int64, len(f.entities))
+		for i := range f.entities {
+			f.first[i] = f.entities[i].first
+			f.entities[i].first = max(f.first[i], f.q.settled.UnixMicro())
+		}
+	}
+	return nil
+}
+
+// matured are those whose window has closed.
+func (f *population) matured(window int64) (out experiments.Arms) {
+	for i := range f.entities {
+		e := &f.entities[i]
+		if !e.active || e.first+window > f.to {
+			continue
+		}
+		switch e.place(false) {
+		case treatment:
+			out.Treatment++
+		case control:
+			out.Control++
+		}
+	}
+	return out
+}
+
+// measured sums a metric over those whose window has closed.
+func (f *population) measured(m *rolloutMetric) (out experiments.Measured, err error) {
+	if err := f.anchors(); err != nil {
+		return out, err
+	}
+	if m.fault != nil {
+		return experiments.Measured{Error: m.fault.Detail}, nil
+	}
+	own := f.again()
+	own.to = f.to
+	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: measurerOf(&m.metric, 0)}
+	matchers := a.measure.bind(own)
+	err = own.b.scanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: names(matchers...)}, func(r *row) error {
+		actor, e := own.entity(r)
+		if at := r.b.Time[r.i]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
+			return nil
+		}
+		return a.measure.see(r, actor, e)
+	})
+	if err != nil {
+		return out, err
+	}
+	if a.entities, err = own.ordered(); err != nil {
+		return out, err
+	}
+	if err := f.reserve(figuresSize * int64(len(own.entities))); err != nil {
+		return out, err
+	}
+	a.measured = make([]figures, len(own.entities))
+	if err := a.measure.finish(own, a.measured); err != nil {
+		return out, err
+	}
+	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return own.entities[actor].first+m.window > f.to })
+	arms := a.arms(nil)
+	out = experiments.Measured{Treatment: arms[treatment].sample, Control: arms[control].sample}
+	if !out.Treatment.Finite() || !out.Control.Finite() {
+		out = experiments.Measured{Error: "The values are too large to be added."}
+	}
+	return out, f.reserve(-figuresSize * int64(len(own.entities)))
+}

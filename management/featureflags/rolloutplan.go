@@ -1,0 +1,226 @@
+package featureflags
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/management"
+)
+
+const (
+	maxRolloutSteps = 20
+	maxGuards       = 10 // of each kind
+	minDwell        = 60
+	maxDwell        = 2_592_000
+	// maxRolloutText bounds the definition's metrics together, in bytes.
+	maxRolloutText = 64 << 10
+)
+
+// rolloutPlan is a definition that was read.
+type rolloutPlan struct {
+	experiments.Rollout
+	metrics []json.RawMessage // of the guardrails, then of the signals
+}
+
+// rolloutGuard is a guardrail or a signal as it is sent.
+type rolloutGuard struct {
+	Metric    map[string]json.RawMessage `json:"metric"`
+	Goal      string                     `json:"goal"`
+	Tolerance float64                    `json:"tolerance"`
+	Name      string                     `json:"name"`
+}
+
+// plan reads a definition, and says what is wrong with it and where (§4.2).
+func (x *storedRollout) plan() (*rolloutPlan, error) {
+	p := &rolloutPlan{}
+	p.MinimumExposures, p.IgnoreSampleRatio = x.MinimumExposures, x.SampleRatio == "ignore"
+	if json.Unmarshal(x.Alpha, &p.Alpha) != nil || !(p.Alpha >= 0.001 && p.Alpha <= 0.2) {
+		return nil, management.Fault("alpha", "Give a number between 0.001 and 0.2.")
+	}
+	if len(x.Guardrails)+len(x.Signals) > maxRolloutText {
+		return nil, management.Coded(management.CodeMaxLength, "guardrails", "The metrics of a rollout have at most %d bytes.", maxRolloutText)
+	}
+	if err := p.readSteps(x.Steps); err != nil {
+		return nil, err
+	}
+	shortest := int64(maxDwell)
+	for _, s := range p.Steps {
+		shortest = min(shortest, s.Dwell)
+	}
+	for _, l := range []struct {
+		field string
+		raw   *json.RawMessage
+		to    *[]experiments.Guard
+	}{{"guardrails", &x.Guardrails, &p.Guardrails}, {"signals", &x.Signals, &p.Signals}} {
+		if err := p.readGuards(l.field, l.raw, l.to, shortest-x.Settle); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.metrics) == 0 {
+		return nil, management.Coded(management.CodeRequired, "guardrails", "A rollout needs a guardrail or a signal.")
+	}
+	return p, nil
+}
+
+func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
+	if json.Unmarshal(raw, &p.Steps) != nil {
+		return management.Fault("steps", "Give a list of objects with percent, dwell_seconds and approve.")
+	}
+	if n := len(p.Steps); n == 0 || n > maxRolloutSteps {
+		return management.Fault("steps", "A rollout has 1 to %d steps, not %d.", maxRolloutSteps, n)
+	}
+	before := 0.0
+	for i, s := range p.Steps {
+		at := fmt.Sprintf("steps.%d", i)
+		switch hundredths := s.Percent * 100; {
+		case !(s.Percent > 0 && s.Percent <= 100):
+			return management.Fault(at+".percent", "Give a percentage above 0 and at most 100.")
+		case math.Abs(hundredths-math.Round(hundredths)) > 1e-6:
+			return management.Fault(at+".percent", "A percentage has at most two decimals.")
+		case s.Percent <= before:
+			return management.Fault(at+".percent", "Each step is above the one before.")
+		case s.Dwell < minDwell || s.Dwell > maxDwell:
+			return management.Fault(at+".dwell_seconds", "Give %d to %d seconds.", minDwell, maxDwell)
+		}
+		before = s.Percent
+	}
+	return nil
+}
+
+// readGuards reads guardrails or signals; longest bounds their windows, in seconds. raw is
+// written anew, with what was left out.
+func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]experiments.Guard, longest int64) error {
+	var list []rolloutGuard
+	if json.Unmarshal(*raw, &list) != nil {
+		return management.Fault(field, "Give a list of objects with metric, goal, tolerance and name.")
+	}
+	if len(list) > maxGuards {
+		return management.Coded(management.CodeMaxLength, field, "At most %d.", maxGuards)
+	}
+	for i := range list {
+		g := &list[i]
+		at := fmt.Sprintf("%s.%d", field, i)
+		kind, err := readGuardMetric(g.Metric, at+".metric", longest)
+		if err != nil {
+			return err
+		}
+		switch {
+		case g.Goal != "increase" && g.Goal != "decrease":
+			return management.NotAChoice(at+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
+		case !(g.Tolerance >= 0 && g.Tolerance < 1):
+			return management.Fault(at+".tolerance", "Give a number of at least 0 and below 1: 0.1 lets pass what is ten percent worse.")
+		case len(g.Name) > 400:
+			return management.Coded(management.CodeMaxLength, at+".name", "Ensure this field has no more than 400 characters.")
+		}
+		if g.Name == "" {
+			g.Name = guardName(g.Metric, i)
+		}
+		*to = append(*to, experiments.Guard{Name: g.Name, Kind: kind, Decrease: g.Goal == "decrease", Tolerance: g.Tolerance})
+		p.metrics = append(p.metrics, management.Encode(g.Metric))
+	}
+	if list == nil {
+		list = []rolloutGuard{}
+	}
+	*raw = management.Encode(list)
+	return nil
+}
+
+// guardName is what a metric is called that has no name: after its event.
+func guardName(metric map[string]json.RawMessage, i int) string {
+	if name := management.JSONText(metric["name"]); name != "" {
+		return management.ShortText(name)
+	}
+	for _, side := range []string{"source", "numerator"} {
+		if event := management.JSONText(management.JSONObject(metric[side])["event"]); event != "" {
+			return management.ShortText(event)
+		}
+	}
+	return fmt.Sprintf("metric %d", i+1)
+}
+
+// guardKinds are the types of metrics that can be judged.
+var guardKinds = map[string]experiments.Kind{"mean": experiments.Mean, "funnel": experiments.Funnel, "ratio": experiments.Ratio}
+
+// windowSeconds are the units of a conversion window.
+var windowSeconds = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000}
+
+// readGuardMetric checks a metric, and gives it a window of an hour if it has none.
+func readGuardMetric(m map[string]json.RawMessage, at string, longest int64) (experiments.Kind, error) {
+	if m == nil {
+		return 0, management.Coded(management.CodeRequired, at, "This field is required.")
+	}
+	if err := checkMetric(m, at, ""); err != nil {
+		return 0, err
+	}
+	kind, ok := guardKinds[management.JSONText(m["metric_type"])]
+	if !ok {
+		return 0, management.NotAChoice(at+".metric_type", management.JSONText(m["metric_type"]), []string{"mean", "funnel", "ratio"})
+	}
+	for _, name := range []string{"breakdownFilter", "lower_bound_percentile", "upper_bound_percentile", "numerator_outlier_handling", "denominator_outlier_handling"} {
+		if !management.EmptyJSON(m[name]) {
+			return 0, management.Fault(at+"."+name, "Metrics of a rollout have none.")
+		}
+	}
+	if management.EmptyJSON(m["conversion_window"]) {
+		m["conversion_window"], m["conversion_window_unit"] = json.RawMessage("3600"), json.RawMessage(`"second"`)
+	}
+	unit := management.JSONText(m["conversion_window_unit"])
+	if unit == "" {
+		unit = "day"
+	}
+	seconds, known := windowSeconds[unit]
+	var window float64
+	switch {
+	case !known:
+		return 0, management.NotAChoice(at+".conversion_window_unit", management.ShortText(unit), []string{"second", "minute", "hour", "day", "week", "month"})
+	case json.Unmarshal(m["conversion_window"], &window) != nil || window < 1 || window != math.Trunc(window):
+		return 0, management.Fault(at+".conversion_window", "Give a whole number above 0.")
+	case window*seconds > float64(longest):
+		return 0, management.Fault(at+".conversion_window", "The window of %v s is longer than the shortest dwell less the settling time: %d s.", window*seconds, longest)
+	}
+	return kind, nil
+}
+
+// mayBeEdited refuses changes of a rollout that goes on, and of what of it is over.
+func (x *storedRollout) mayBeEdited(was *storedRollout, v management.Values) error {
+	if x.Status == rolloutDraft {
+		return nil
+	}
+	said := v.Has("name") || v.Has("description") || v.Has("notify")
+	for _, f := range RolloutFields {
+		if v.Has(f.Name) && !slices.Contains([]string{"name", "description", "notify"}, f.Name) {
+			said = false
+			break
+		}
+	}
+	if said && x.Status.open() {
+		return nil
+	}
+	if x.Status != rolloutPaused {
+		return management.Fault("", "This rollout is %s: a rollout is changed while it is a draft or paused.", x.Status)
+	}
+	same := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	if x.Flag != was.Flag || x.Condition != was.Condition || !same(x.Treatment, was.Treatment) || !same(x.Control, was.Control) {
+		return management.Fault("feature_flag", "This rollout has begun: its flag, condition and variants stay.")
+	}
+	var old, now []experiments.Step
+	_ = json.Unmarshal(was.Steps, &old) // was checked
+	if json.Unmarshal(x.Steps, &now) == nil && x.Step != nil {
+		for i := range old[:*x.Step+1] {
+			if i >= len(now) || now[i] != old[i] {
+				return management.Fault(fmt.Sprintf("steps.%d", i), "This step is over or goes on: it stays.")
+			}
+		}
+	}
+	return nil
+}
+
+// touch notes that a rollout is another one now.
+func (x *storedRollout) touch(now time.Time) {
+	x.StateVersion++
+	x.Updated = management.At(now)
+}

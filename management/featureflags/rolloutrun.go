@@ -1,0 +1,394 @@
+package featureflags
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindRolloutTask is a rollout that is judged: ID is its number, Other the project, Sort
+// when it is due. kindEvaluation is what was decided: Parent is the rollout, Sort the time.
+const (
+	kindRolloutTask = "guarded_rollout_task"
+	kindEvaluation  = "guarded_rollout_evaluation"
+)
+
+const (
+	// evaluationBatch is how many rollouts one call of EvaluateDue looks at.
+	evaluationBatch = 100
+	// evaluationTime bounds one look at the events, evaluationLease leaves a claimed
+	// rollout alone: by then the look has ended, or its server has.
+	evaluationTime  = time.Minute
+	evaluationLease = 2 * time.Minute
+	// keptEvery is how often an evaluation is kept that decides what the one before did.
+	keptEvery = time.Hour
+	// toldEvery is how often people are told of a hold, at most.
+	toldEvery = time.Hour
+)
+
+type rolloutTask struct {
+	Project int64 `json:"project"`
+	ID      int64 `json:"id"`
+}
+
+// plant makes a rollout due, or takes it from those that are judged.
+func (s Rollouts) plant(tx Tx, project int64, x *storedRollout, due time.Time) error {
+	id := strconv.FormatInt(x.ID, 10)
+	if !x.Status.live() {
+		return tx.Delete(kindRolloutTask, "", id)
+	}
+	return tx.Put(&management.Record{
+		Kind: kindRolloutTask, ID: id, Other: management.ProjectParent(project), Sort: management.SortTime(due), Data: management.Encode(rolloutTask{project, x.ID}),
+	})
+}
+
+func (s Rollouts) interval() time.Duration { return cmp.Or(s.RolloutInterval, time.Minute) }
+
+// judged is a rollout as one evaluation saw it.
+type judged struct {
+	project  *management.ProjectRecord
+	rollout  *storedRollout
+	plan     *rolloutPlan
+	question json.RawMessage
+	version  int64 // of the flag
+	at       time.Time
+	state    experiments.Situation
+}
+
+// EvaluateDue judges the rollouts that are due, one after the other; more: others may be.
+// Several servers share the work. A step, its version of the flag and its notices are one
+// transaction, which is made only while the rollout and the flag are what was judged: so
+// each step happens once, wholly, whoever is killed (experiments.md §4.12).
+func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
+	if s.Measure == nil {
+		return false, nil
+	}
+	var failed []error
+	for range evaluationBatch {
+		j, again, err := s.claim(ctx)
+		switch {
+		case err != nil:
+			return false, errors.Join(append(failed, fmt.Errorf("looking for rollouts that are due: %w", err))...)
+		case j == nil && !again:
+			return false, errors.Join(failed...)
+		case j == nil:
+			continue
+		}
+		if err := s.judge(ctx, j); err != nil {
+			failed = append(failed, fmt.Errorf("rollout %d: %w", j.rollout.ID, err))
+		}
+		if ctx.Err() != nil {
+			return false, errors.Join(failed...)
+		}
+	}
+	return true, errors.Join(failed...)
+}
+
+// claim takes the rollout that has been due for longest. Nil and again: it was not to be
+// judged, another may be.
+func (s Rollouts) claim(ctx context.Context) (j *judged, again bool, err error) {
+	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
+		j, again = nil, false
+		now := s.Desk.Now()
+		list, _, err := tx.List(management.Query{Kind: kindRolloutTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		again = true
+		t, err := management.Decode[rolloutTask](&list[0])
+		if err != nil {
+			return err
+		}
+		p, x, err := s.subject(tx, t)
+		if err != nil {
+			return err
+		}
+		if x == nil || !x.Status.live() {
+			return tx.Delete(kindRolloutTask, "", list[0].ID)
+		}
+		if err := s.plant(tx, t.Project, x, now.Add(evaluationLease)); err != nil {
+			return err
+		}
+		j, err = s.look(tx, p, x, now)
+		return err
+	})
+	return j, again, err
+}
+
+// subject is the rollout of a task and its project, nil where one of them is gone.
+func (s Rollouts) subject(tx Tx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
+	p, err := tx.Project(t.Project)
+	if err != nil || p == nil {
+		return nil, nil, err
+	}
+	x, err := management.LoadRecord[storedRollout](tx, kindRollout, management.ProjectParent(p.ID), strconv.FormatInt(t.ID, 10))
+	return p, x, err
+}
+
+// look sees how a rollout and its flag stand, and what is to be asked of the events.
+func (s Rollouts) look(tx Tx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*judged, error) {
+	plan, err := x.plan()
+	if err != nil {
+		return nil, err
+	}
+	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
+	j := &judged{project: p, rollout: x, plan: plan, at: now, state: experiments.Situation{
+		Settled: !now.Before(settled), DwellOver: !now.Before(x.Next.Time),
+	}}
+	f, err := flagOf(tx, &management.Standing{Project: p}, s.flags, x.Flag)
+	if err != nil {
+		return nil, err
+	}
+	if j.state.FlagGone = f == nil; f == nil {
+		return j, nil
+	}
+	j.version, j.state.FlagInactive = f.Version, !f.Active
+	a, err := fit(p, x, f)
+	if j.state.FlagChanged = err != nil || a.changed(x); j.state.FlagChanged {
+		return j, nil
+	}
+	j.question = s.ask(x, plan, a, *x.Step, x.Started.Time, settled, now)
+	return j, nil
+}
+
+// ask is the question for what the events say of a step.
+func (s Rollouts) ask(x *storedRollout, p *rolloutPlan, a *rolloutArms, step int, started, settled, at time.Time) json.RawMessage {
+	q := a.question(p.Steps[step].Percent)
+	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, at.UTC(), settled.UTC()
+	q["since"] = started.AddDate(0, 0, -int(x.Lookback)).UTC()
+	return management.Encode(q)
+}
+
+// judge asks the events, and does what follows.
+func (s Rollouts) judge(ctx context.Context, j *judged) error {
+	evidence := &experiments.Evidence{Metrics: make([]experiments.Measured, len(j.plan.metrics))}
+	if j.question != nil {
+		within, cancel := context.WithTimeout(ctx, evaluationTime)
+		found, err := s.measure(within, j.project, j.question)
+		late := within.Err() != nil
+		cancel()
+		var told *management.Error
+		switch {
+		case err == nil:
+			evidence = found
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case late, errors.As(err, &told) && told.Kind != management.Unavailable:
+			for i := range evidence.Metrics {
+				evidence.Metrics[i].Error = "The query took longer than a minute."
+				if told != nil {
+					evidence.Metrics[i].Error = told.Message
+				}
+			}
+		default:
+			return err // the store is away, or busy: it is due again when the lease is over
+		}
+		if s.Lag != nil && j.state.DwellOver {
+			lag, err := s.Lag(ctx)
+			if err != nil {
+				return err
+			}
+			j.state.Behind = lag > time.Minute
+		}
+	}
+	e := j.plan.Evaluate(*j.rollout.Step, evidence)
+	j.plan.Decide(e, &j.state)
+	return s.Desk.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error { return s.settle(tx, j, e) })
+}
+
+// measure asks the events.
+func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, question json.RawMessage) (*experiments.Evidence, error) {
+	raw, err := s.Measure(ctx, p, question)
+	if err != nil {
+		return nil, err
+	}
+	out := &experiments.Evidence{}
+	return out, json.Unmarshal(raw, out)
+}
+
+// settle does what was decided, if the rollout and its flag still are what was judged.
+func (s Rollouts) settle(tx Tx, j *judged, e *experiments.Evaluation) error {
+	p, x, err := s.subject(tx, &rolloutTask{j.project.ID, j.rollout.ID})
+	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
+		return err // another was first
+	}
+	v, err := s.standingFor(tx, p, x)
+	if err != nil {
+		return err
+	}
+	f, err := flagOf(tx, v.Standing, s.flags, x.Flag)
+	if err != nil || (f == nil) != j.state.FlagGone || f != nil && f.Version != j.version {
+		return err
+	}
+	now, status, step, reasons := s.Desk.Now(), x.Status, *x.Step, x.Reasons
+	if err := s.keep(tx, x, e, now); err != nil {
+		return err
+	}
+	if err := s.follow(v, x, f, e, now); err != nil {
+		return err
+	}
+	if x.Status != status || *x.Step != step || !slices.Equal(x.Reasons, reasons) {
+		x.touch(now)
+	}
+	if err := s.Put(v, x); err != nil {
+		return err
+	}
+	return s.plant(tx, p.ID, x, now.Add(s.interval()))
+}
+
+// standingFor is in whose name a rollout goes on: who has started it, even when they
+// have left. What it may do was allowed when it was started.
+func (s Rollouts) standingFor(tx Tx, p *management.ProjectRecord, x *storedRollout) (*view, error) {
+	st, err := management.UserIn(tx, x.StartedBy, p)
+	if err != nil {
+		return nil, err
+	}
+	if st == nil {
+		u, err := management.UserByNumber(tx, x.StartedBy)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil {
+			u = &management.User{FirstName: "System"}
+		}
+		st = &management.Standing{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
+	}
+	return &view{Tx: tx, Standing: st}, nil
+}
+
+// keptEvaluation is an evaluation with its time.
+type keptEvaluation struct {
+	experiments.Evaluation
+	At management.Stamp `json:"evaluated_at"`
+}
+
+// Evaluation is one as it is shown.
+type Evaluation = keptEvaluation
+
+// keep puts an evaluation into the rollout, and into the list of them when it decides
+// otherwise than the one before, or an hour is over.
+func (s Rollouts) keep(tx Tx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
+	var before struct {
+		Decision experiments.Decision `json:"decision"`
+		Step     int                  `json:"step"`
+		Reasons  []string             `json:"reasons"`
+	}
+	_ = json.Unmarshal(x.Last, &before) // null: there was none
+	x.Last = management.Encode(keptEvaluation{*e, management.At(now)})
+	same := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
+	if same && now.Sub(x.Kept.Time) < keptEvery {
+		return nil
+	}
+	x.Kept = management.At(now)
+	return tx.Put(&management.Record{
+		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Desk.NewID(), Sort: management.SortTime(now), Data: x.Last,
+	})
+}
+
+// Evaluations returns a page of what was decided, the newest first.
+func (s Rollouts) Evaluations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[Evaluation], error) {
+	return management.Of(ctx, s.Resource, st, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
+		return management.ListRecords[Evaluation](v.Tx, management.Query{
+			Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), Descending: true, Offset: p.Offset, Limit: p.Limit,
+		})
+	})
+}
+
+func (s Rollouts) dropEvaluations(tx Tx, id int64) error {
+	parent := strconv.FormatInt(id, 10)
+	for {
+		list, _, err := tx.List(management.Query{Kind: kindEvaluation, Parent: parent, Limit: 100})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			if err := tx.Delete(kindEvaluation, parent, list[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// follow does what an evaluation decides.
+func (s Rollouts) follow(v *view, x *storedRollout, f *storedFlag, e *experiments.Evaluation, now time.Time) error {
+	switch e.Decision {
+	case experiments.Fail:
+		s.finish(x, rolloutFailed)
+		x.Reasons = e.Reasons
+		return nil
+	case experiments.Rollback:
+		return s.turnBack(v, x, e, regressionText(e))
+	case experiments.Hold:
+		return s.hold(v, x, e, now)
+	case experiments.Complete:
+		s.finish(x, rolloutCompleted)
+		return errors.Join(s.say(v, x, "rollout_completed", ""), s.notify(v, x, "complete", ""))
+	case experiments.Advance:
+		a, err := fit(v.Project, x, f)
+		if err != nil {
+			return err
+		}
+		return s.step(v, x, f, a, e.Step+1, "advance", fmt.Sprintf("no harm in %d and %d exposures", e.Matured.Treatment, e.Matured.Control))
+	}
+	return s.goOn(v, x)
+}
+
+// turnBack ends a rollout at once.
+func (s Rollouts) turnBack(v *view, x *storedRollout, e *experiments.Evaluation, why string) error {
+	if err := s.back(v, x, rolloutBack, "rollback", why); err != nil {
+		return err
+	}
+	x.Reasons = e.Reasons
+	return nil
+}
+
+// goOn ends a hold.
+func (s Rollouts) goOn(v *view, x *storedRollout) error {
+	if x.Status != rolloutHolding {
+		return nil
+	}
+	next := x.Next
+	x.stand(rolloutRunning)
+	x.Next = next
+	return s.notify(v, x, "go on", "")
+}
+
+// hold keeps the share as it is: people are told of each new set of reasons, at most once
+// an hour, and when the hold lasts too long.
+func (s Rollouts) hold(v *view, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
+	fresh := x.Status != rolloutHolding || !slices.Equal(x.Reasons, e.Reasons)
+	if x.HeldSince.IsZero() {
+		x.HeldSince = management.At(now)
+	}
+	limit := time.Duration(x.HoldLimit) * time.Second
+	over := now.Sub(x.HeldSince.Time) >= limit
+	if over && x.OnHoldLimit == "rollback" && !slices.Contains(e.Reasons, "flag_changed") {
+		return s.turnBack(v, x, e, fmt.Sprintf("held longer than %s: %s", limit, strings.Join(e.Reasons, ", ")))
+	}
+	x.Status, x.Reasons = rolloutHolding, e.Reasons
+	again := over && x.Told.Before(x.HeldSince.Add(limit))
+	if now.Sub(x.Told.Time) < toldEvery || !fresh && !again {
+		return nil
+	}
+	x.Told = management.At(now)
+	return s.notify(v, x, "hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
+}
+
+// regressionText says which guardrail is harmed, with its numbers (§4.8).
+func regressionText(e *experiments.Evaluation) string {
+	for _, h := range e.Guardrails {
+		if h.Regression {
+			return fmt.Sprintf("guardrail %s: treatment %.3g, control %.3g, at least %.3g worse (n %d and %d)", h.Name, *h.Treatment, *h.Control, *h.Bound, e.Matured.Treatment, e.Matured.Control)
+		}
+	}
+	return ""
+}
