@@ -35,10 +35,19 @@ var listenProblems = []struct {
 	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with Options.Listen"},
 }
 
+// told says something in place of its cause, which errors.Is finds nevertheless.
+type told struct {
+	text  string
+	cause error
+}
+
+func (e *told) Error() string { return e.text }
+func (e *told) Unwrap() error { return e.cause }
+
 func listenError(address string, err error) error {
 	for _, p := range listenProblems {
 		if errors.Is(err, p.is) {
-			return fmt.Errorf("cannot listen on %s: %s", address, p.advice)
+			return &told{"cannot listen on " + address + ": " + p.advice, err}
 		}
 	}
 	return fmt.Errorf("cannot listen on %s: %w; see Options.Listen", address, err)
@@ -108,7 +117,8 @@ func (s *Server) Reload() {
 }
 
 // Run serves Handler on the address of Options.Listen until the context ends, then
-// lets requests end: see Options.Drain and Options.Grace. It is called once.
+// lets requests end: see Options.Drain and Options.Grace. Where some had to be cut off, the
+// error is context.DeadlineExceeded. It is called once.
 func (s *Server) Run(ctx context.Context) error {
 	if s == nil || s.listener == nil {
 		return errors.New("Options.Listen is empty: there is nothing to serve on")
@@ -147,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 		log.Warn("the server had failed", "error", ended)
 	}
 	if err != nil {
-		return fmt.Errorf("requests that were still under way after %s were cut off", within)
+		return &told{fmt.Sprintf("requests that were still under way after %s were cut off", within), err}
 	}
 	log.Info("stopped")
 	return nil

@@ -3,13 +3,16 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,7 +166,7 @@ func TestServer_OwnerKey(t *testing.T) {
 // Run answers until its context ends, and a second server cannot have the address.
 func TestServer_Run(t *testing.T) {
 	s := open(t, server.Options{Listen: "127.0.0.1:0", Definitions: []string{demo}})
-	if _, err := server.Open(t.Context(), server.Options{Listen: s.Addr().String()}); err == nil || !strings.Contains(err.Error(), "Options.Listen") {
+	if _, err := server.Open(t.Context(), server.Options{Listen: s.Addr().String()}); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "Options.Listen") {
 		t.Errorf("an address twice: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -186,6 +189,32 @@ func TestServer_Run(t *testing.T) {
 	}
 	if err := open(t, server.Options{}).Run(t.Context()); err == nil {
 		t.Error("a server without an address runs")
+	}
+}
+
+// A request that does not end within Grace is cut off, and Run says so.
+func TestServer_RunCutsOff(t *testing.T) {
+	s := open(t, server.Options{Listen: "127.0.0.1:0", Definitions: []string{demo}, Grace: time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, "POST /flags?v=2 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n")
+	if _, reading := conn.Read(make([]byte, 1)); err != nil || reading != nil { // the handler waits for the body
+		t.Fatal(err, reading)
+	}
+	stop()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("Run does not end")
 	}
 }
 
