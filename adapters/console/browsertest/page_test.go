@@ -30,6 +30,7 @@ type page struct {
 	server *server
 	mu     sync.Mutex
 	faults []string
+	sent   []string // methods and addresses of what is no GET
 }
 
 // open makes a tab in which the owner signs in with the key, and shows a path of the
@@ -56,6 +57,11 @@ func (s *server) stranger(t *testing.T) *page {
 		if fault := p.fault(ev); fault != "" {
 			p.mu.Lock()
 			p.faults = append(p.faults, fault)
+			p.mu.Unlock()
+		}
+		if e, is := ev.(*network.EventRequestWillBeSent); is && e.Request.Method != "GET" {
+			p.mu.Lock()
+			p.sent = append(p.sent, e.Request.Method+" "+e.Request.URL)
 			p.mu.Unlock()
 		}
 	})

@@ -14,6 +14,12 @@ func (s *server) endSessions() {
 	s.api("DELETE", "/api/sessions/?others=true", nil, nil)
 }
 
+// banner makes the flag banner, described as Banner, for everybody.
+func (s *server) banner() {
+	s.t.Helper()
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+}
+
 // described are the description and the version of flag 1.
 func (s *server) described() string {
 	s.t.Helper()
@@ -65,7 +71,7 @@ func (p *page) value(label string) string {
 // page, and the change is saved; a reload keeps what was typed; somebody else gets none of it.
 func TestSession_EndsInAnEdit(t *testing.T) {
 	s := serve(t)
-	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	s.banner()
 	ben := s.invited("ben@example.com")
 	p := s.open(t, "p/1/flags/1")
 	p.yes()

@@ -11,7 +11,7 @@ import { find, routes, there, type Page, type Route } from "./routes";
 import { homeProject, may, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { openSearch } from "./search";
-import { asks } from "./api/client";
+import { ApiError, asks, reachable } from "./api/client";
 import { w } from "./words";
 
 const strip = signal("");
@@ -20,7 +20,7 @@ asks.offline = (s, busy) => strip.set(s === null ? "" : (busy ? w.tooMany : w.of
 const opening = signal(false); // a page's own code is on its way
 
 /** The whole document. */
-export function frame(): void {
+export function frame(): HTMLElement {
   const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => opening() || awaited() > 0 || null });
   const bare = () => find(place().path).route?.bare === true;
   append(document.body, [
@@ -32,6 +32,7 @@ export function frame(): void {
   ]);
   showPages(main);
   addEventListener("keydown", shortcuts);
+  return main;
 }
 
 function banner(): HTMLElement {
@@ -81,12 +82,14 @@ function account(): HTMLElement {
   ]);
 }
 
+const early = (r: Route) => void r.page().catch(() => undefined); // opening it says so
+
 /** The links of the navigation, in the order of the table. */
 function navigation(): Child {
   const link = (r: Route) => {
     const at = () => r.path.replace(":project", String(project() || homeProject()));
     const current = () => (find(place().path).route?.nav ?? find(place().path).route?.within) === (r.nav ?? null);
-    return h("a", { href: () => href(at()), "aria-current": () => (current() ? "page" : null), onpointerenter: () => void r.page(), onfocus: () => void r.page() }, icon(r.icon!), r.nav);
+    return h("a", { href: () => href(at()), "aria-current": () => (current() ? "page" : null), onpointerenter: () => early(r), onfocus: () => early(r) }, icon(r.icon!), r.nav);
   };
   const rows = routes.filter((r) => r.nav);
   const [mine, all] = [rows.filter((r) => r.path.startsWith("p/")), rows.filter((r) => r.path.startsWith("organization"))];
@@ -178,7 +181,11 @@ function open(route: Route | undefined): Promise<Page> {
   if (!route) return find("not-found").route!.page().then((m) => m.default);
   return route.page().then(
     (m) => m.default,
-    (e: unknown) => () => [heading(route.title), problem(w.failed, e, () => location.reload())],
+    async () => {
+      const is = await reachable(); // if so, this server has other pages since
+      const lost = new ApiError(0, "no_connection", is ? w.otherPages : w.noConnectionText, null, "");
+      return () => [heading(route.title), problem(w.failed, lost, () => void reachable().then((now) => now && location.reload()))];
+    },
   );
 }
 

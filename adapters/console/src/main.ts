@@ -1,6 +1,9 @@
 // Start: who is signed in, then the frame.
 import { startChanges } from "./changes";
 import { frame } from "./frame";
+import { w } from "./words";
+import { startFocus } from "./ui/focus";
+import { problem } from "./ui/parts";
 import { startReports } from "./report";
 import { startRouter } from "./router";
 import { loadSession } from "./session";
@@ -11,6 +14,7 @@ startReports();
 startTheme();
 startRouter();
 startSignIn();
-frame();
+const main = frame();
+startFocus();
 startChanges();
-void loadSession();
+loadSession().catch((e: unknown) => main.append(problem(w.failed, e, () => location.reload())));

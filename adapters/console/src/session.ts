@@ -31,7 +31,7 @@ export async function loadSession(): Promise<void> {
     const s = await get<Session>("session/");
     session.set({ ...s, projects: s.projects ?? [] });
   } catch (e) {
-    if (!(e instanceof ApiError) || e.status === 0) throw e;
+    if (!(e instanceof ApiError) || ![401, 403].includes(e.status)) throw e;
     session.set(null);
   }
 }

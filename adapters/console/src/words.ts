@@ -52,6 +52,7 @@ export const w = {
   offline: (s: number) => `No connection. Trying again in ${s} s.`,
   tooMany: (s: number) => `Too many requests. Trying again in ${s} s.`,
   noConnection: "No connection",
+  otherPages: "The server has another version of this page.",
   noConnectionText: "No connection to the server.",
   failed: "This could not be loaded.",
   notDone: "This could not be done.",

@@ -12,11 +12,14 @@ const fresh = 10_000;
 const kept = new Map<string, Kept>();
 const changed = signal(0);
 
-function keep(address: string, value: unknown): void {
+/** Keeps an answer by its address. */
+export function remember(address: string, value: unknown): void {
   kept.delete(address);
   kept.set(address, { value, at: Date.now() });
   if (kept.size > most) kept.delete(kept.keys().next().value!);
 }
+
+export const remembered = <T>(address: string): T | undefined => kept.get(address)?.value as T | undefined;
 
 /** What is kept of these paths is old now: every page that shows them asks again. */
 export function stale(part: string): void {
@@ -66,7 +69,7 @@ export function answer<T>(what: () => { path: string; query?: Query } | null): A
       get<T>(q.path, q.query, mine.signal).then(
         (value) => {
           if (mine.signal.aborted) return;
-          keep(plain, value);
+          remember(plain, value);
           out.error.set(undefined);
           out.data.set(value);
           out.loading.set(false);

@@ -39,15 +39,24 @@ const lost = [0, 502, 503, 504];
 const every = 5; // s, between two looks for a server that is lost
 let looking = false;
 
+let heard = new AbortController();
+const online = () => new Promise((done) => addEventListener("online", done, { once: true, signal: (heard = new AbortController()).signal }));
+const answers = (): Promise<boolean> => fetch(url("session/methods/"), { signal: AbortSignal.timeout(patience) }).then((a) => a.ok, () => false);
+
+/** Whether the server answers; if not, that is said, and it is looked for. */
+export async function reachable(): Promise<boolean> {
+  const is = await answers();
+  if (!is) void look();
+  return is;
+}
+
 /** Says that the server is lost, and looks for it until it is there. */
 async function look(): Promise<void> {
   asks.offline(every);
   if (looking) return;
   looking = true;
-  for (let there = false; !there; ) {
-    await pause(every);
-    there = await fetch(url("session/methods/"), { signal: AbortSignal.timeout(patience) }).then((a) => a.ok, () => false);
-  }
+  do await Promise.race([pause(every), online()]).finally(() => heard.abort());
+  while (!(await answers()));
   looking = false;
   asks.offline(null);
   back.update((n) => n + 1);

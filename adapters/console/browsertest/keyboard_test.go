@@ -1,0 +1,188 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+)
+
+// codes are the keys that have no text of their own, by name, with their Windows codes.
+var codes = map[string]int64{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "ArrowDown": 40, "a": 65, "k": 75, "s": 83}
+
+const (
+	ctrl  = 2
+	shift = 8
+)
+
+// press presses a key, and says what has the focus then where nobody would see it: it is never
+// lost (T18).
+func (p *page) press(key string, modifiers int64) {
+	p.t.Helper()
+	text := map[string]string{"Enter": "\r", " ": " "}[key]
+	for _, kind := range []input.DispatchKeyEventType{"keyDown", "keyUp"} {
+		params := input.DispatchKeyEventParams{Type: kind, Key: key, Code: key, WindowsVirtualKeyCode: codes[key], Modifiers: modifiers}
+		if kind == "keyDown" {
+			params.Text = text
+		}
+		if kind == "keyDown" && key == "a" {
+			params.Commands = []string{"selectAll"}
+		}
+		call(p, input.DispatchKeyEvent, params)
+	}
+}
+
+// unseen says what is wrong with the focus: it is on nothing, cannot be seen, is under a bar, or
+// has no outline.
+const unseen = `(() => {
+	const at = document.activeElement;
+	if (!at || at === document.body || at === document.documentElement) return "it is on nothing";
+	const box = at.getBoundingClientRect(), name = at.outerHTML.slice(0, 120);
+	if (!box.width || !box.height) return "it cannot be seen: " + name;
+	const style = getComputedStyle(at);
+	if (at.matches(":focus-visible") && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2)) return "it has no outline: " + name;
+	const seen = [[.5, .5], [.1, .5], [.9, .5], [.5, .1], [.5, .9]].some(([x, y]) => {
+		const top = document.elementFromPoint(box.x + box.width * x, box.y + box.height * y);
+		return top && (at.contains(top) || top.contains(at));
+	});
+	return seen ? "" : "it is covered: " + name;
+})()`
+
+// focused waits until the focus is where somebody sees it.
+func (p *page) focused(after string) {
+	p.t.Helper()
+	var wrong string
+	defer func() {
+		if wrong != "" {
+			p.t.Logf("after %s the focus: %s", after, wrong)
+		}
+	}()
+	eventually(p.t, "a focus that is seen after "+after, func() bool {
+		wrong = js[string](p, unseen)
+		return wrong == ""
+	})
+}
+
+// tab goes by Tab to a thing found by role and name, from where the focus is.
+func (p *page) tab(roleName ...string) {
+	p.t.Helper()
+	p.on(p.node(roleName...), "function() { window.wanted = this; }")
+	for range 90 {
+		if js[bool](p, "document.activeElement === window.wanted") {
+			return
+		}
+		p.press("Tab", 0)
+		if wrong := js[string](p, unseen); wrong != "" && wrong != "it is on nothing" { // the browser's own bar
+			p.focused("Tab")
+		}
+	}
+	p.t.Fatalf("ninety times Tab do not lead to %q", roleName)
+}
+
+// types replaces what a field has, reached by Tab.
+func (p *page) types(text string, roleName ...string) {
+	p.t.Helper()
+	p.tab(roleName...)
+	p.press("a", ctrl)
+	call(p, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// strike goes to a thing and presses a key on it.
+func (p *page) strike(key string, roleName ...string) {
+	p.t.Helper()
+	p.tab(roleName...)
+	p.press(key, 0)
+	p.focused(fmt.Sprintf("%s on %q", key, roleName))
+}
+
+// T18 (console.md §7): without a pointer from signing in to a restored version; the focus is
+// always somewhere, and seen.
+func TestKeyboard_WholeJourney(t *testing.T) {
+	s := serve(t)
+	p := s.stranger(t)
+	p.visit("sign-in")
+	p.node("button", "Sign in with key")
+	js[bool](p, "['pointerdown', 'mousedown'].forEach(k => addEventListener(k, () => console.error('a pointer'), true)), true")
+	for range 10 {
+		if js[bool](p, "document.activeElement.type === 'password'") {
+			break
+		}
+		p.press("Tab", 0)
+	}
+	call(p, input.InsertText, input.InsertTextParams{Text: s.key})
+	p.press("Enter", 0)
+	p.node("heading", "Home")
+	p.focused("signing in")
+	p.strike("Enter", "navigation", "Main", "link", "Flags")
+	p.node("heading", "No flags yet")
+	p.focused("opening Flags")
+	p.strike("Enter", "button", "New flag")
+	p.node("heading", "New flag")
+	p.focused("New flag")
+	if got := js[string](p, "document.activeElement.labels?.[0]?.innerText ?? ''"); got != "Key" {
+		t.Errorf("the focus is on %q, want Key", got)
+	}
+	p.types("new-checkout", "textbox", "Key")
+	p.strike("Enter", "button", "Save")
+	p.says("Saved")
+	p.node("heading", "new-checkout")
+	p.focused("a new flag is saved")
+
+	p.strike(" ", "group", "Condition 1", "button", "Add filter")
+	p.types("plan", "group", "Filter 1", "combobox", "Property")
+	p.press("Enter", 0)
+	p.types("pro", "group", "Filter 1", "combobox", "Value")
+	p.press("Enter", 0)
+	p.node("group", "Filter 1", "button", "Remove pro")
+	p.focused("a value")
+	p.types("50", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.strike("Enter", "button", "Add condition")
+	p.node("group", "Condition 2")
+	p.focused("Add condition")
+	p.strike("Enter", "group", "Condition 2", "button", "Move up")
+	p.focused("Move up")
+	p.strike("Enter", "group", "Condition 1", "button", "Remove condition")
+	p.gone("group", "Condition 2")
+	p.focused("Remove condition")
+	p.press("s", ctrl)
+	p.node("dialog", "Review changes", "table", "Changes", "cell", "50 %")
+	p.focused("Ctrl S")
+	p.press("Escape", 0)
+	p.gone("dialog", "Review changes")
+	p.focused("Escape")
+	p.strike("Enter", "button", "Save")
+	p.node("dialog", "Review changes")
+	p.press("Enter", ctrl)
+	p.says("Saved version 2")
+	p.focused("Ctrl Enter")
+	if got := s.flag("new-checkout", "nobody"); got != false {
+		t.Errorf("somebody without a plan gets %v, want false", got)
+	}
+
+	p.strike("Enter", "navigation", "Flag", "link", "History")
+	p.node("table", "Versions")
+	p.focused("History")
+	p.strike("Enter", "button", "Compare version 2")
+	p.node("region", "Changes in version 2")
+	p.strike(" ", "button", "Restore version 1")
+	p.node("dialog", "Restore version 1?")
+	p.focused("Restore version 1")
+	p.strike("Enter", "dialog", "Restore version 1?", "button", "Restore")
+	p.says("Restored version 1")
+	p.focused("restoring")
+	if got := s.flag("new-checkout", "nobody"); got != true {
+		t.Errorf("somebody gets %v, want true as in version 1", got)
+	}
+
+	p.press("k", ctrl)
+	p.node("dialog", "Search", "combobox", "Search")
+	call(p, input.InsertText, input.InsertTextParams{Text: "cohorts"})
+	p.press("Enter", 0)
+	p.node("heading", "Cohorts")
+	p.focused("a search")
+	p.tab("button", "Account menu")
+	p.press("Enter", 0)
+	p.node("menuitem", "Shortcuts")
+	p.press("Escape", 0)
+	p.focused("a menu that is closed")
+}

@@ -1,0 +1,146 @@
+package browsertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+)
+
+// network sets the milliseconds that each request of the page waits, and its bytes a second.
+func (p *page) network(c network.Conditions) {
+	p.t.Helper()
+	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&c}})
+}
+
+var (
+	slow = network.Conditions{Latency: 400, DownloadThroughput: 50_000, UploadThroughput: 50_000}
+	lost = network.Conditions{Offline: true}
+	fast = network.Conditions{DownloadThroughput: -1, UploadThroughput: -1}
+)
+
+// watch begins to write down what the page shows, frame by frame: its heading, "busy" and
+// "bars" while it waits, and "rows" of a table.
+const watch = `(() => {
+	window.seen = [];
+	const look = () => {
+		const main = document.querySelector("main");
+		const now = [main.querySelector("h1")?.innerText ?? "", main.ariaBusy === "true" && "busy", main.querySelector(".bars") && "bars", main.querySelector("tbody tr a") && "rows"].filter(Boolean).join(" ");
+		if (window.seen.at(-1) !== now) window.seen.push(now);
+		requestAnimationFrame(look);
+	};
+	look();
+	return true;
+})()`
+
+// T21 (console.md §7): on a slow network the states of §2.1 come in their order, what was
+// shown stays until there is something newer, and what is pressed twice is done once.
+func TestNetwork_Slow(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
+	s.person("ana", map[string]any{"email": "ana@example.com"})
+	p := s.open(t, "p/1")
+	p.settled()
+	p.network(slow)
+	js[bool](p, watch)
+	p.click("navigation", "Main", "link", "People")
+	p.node("table", "People", "link", "ana@example.com")
+	p.settled()
+	seen := js[[]string](p, "window.seen")
+	at := -1
+	for _, state := range []string{"People busy", "People busy bars", "People rows"} {
+		next := slices.Index(seen, state)
+		if next <= at {
+			t.Errorf("%q is not in its place of %q", state, seen)
+		}
+		at = next
+	}
+	p.fill("nobody like it", "searchbox", "Search people")
+	p.gone("link", "ana@example.com")
+	seen = js[[]string](p, "window.seen")
+	if again := seen[at+1:]; slices.ContainsFunc(again, func(state string) bool { return strings.Contains(state, "bars") }) {
+		t.Errorf("what was shown makes place for bars: %q", again)
+	}
+	p.network(fast)
+	p.visit("p/1/flags/new")
+	p.fill("twice", "textbox", "Key")
+	p.network(slow)
+	p.on(p.node("button", "Save"), `function() {
+		this.click();
+		this.click();
+		this.dispatchEvent(new KeyboardEvent("keydown", {key: "s", ctrlKey: true, bubbles: true}));
+	}`)
+	p.node("heading", "twice")
+	if alerts := p.all(0, "alert", ""); len(alerts) > 0 {
+		t.Error("what is saved twice is refused, and that is shown")
+	}
+	if n := p.writes("POST", "/feature_flags/"); n != 1 {
+		t.Errorf("it was sent %d times, want once", n)
+	}
+}
+
+// T21: without a network what is there stays, also what was typed; it is said once, nothing is
+// written by itself when the network is back, and what could not be read is read then.
+func TestNetwork_Lost(t *testing.T) {
+	s := serve(t)
+	s.banner()
+	p := s.open(t, "p/1/cohorts")
+	p.node("heading", "No cohorts yet")
+	p.click("navigation", "Main", "link", "Flags")
+	p.click("link", "banner")
+	p.fill("Typed", "textbox", "Description")
+	p.settled()
+	p.network(lost)
+	p.click("button", "Save")
+	p.node("StaticText", "No connection. Trying again in 5 s.")
+	p.node("StaticText", "No connection to the server.")
+	if got := p.value("Description"); got != "Typed" {
+		t.Errorf("there is %q of what was typed", got)
+	}
+	p.back("dispatchEvent(new Event('online')), !document.querySelector('.strip')")
+	if got := s.described(); got != "Banner, version 1" {
+		t.Errorf("the flag is %q: nobody has saved yet", got)
+	}
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 2")
+	if got := s.described(); got != "Typed, version 2" {
+		t.Errorf("the flag is %q, want what was typed, saved once", got)
+	}
+
+	p.network(lost)
+	p.click("navigation", "Main", "link", "Cohorts") // a page that is here already, from what is kept
+	p.node("heading", "No cohorts yet")
+	p.click("navigation", "Main", "link", "Groups") // one that is not
+	p.node("heading", "Groups")
+	p.node("StaticText", "No connection to the server.")
+	p.back("document.querySelector('main h2')?.innerText === 'No groups yet'")
+	p.settled()
+	p.accessible()
+}
+
+// back gives the page its network again, and waits for what comes by itself then: the server
+// is looked for every five seconds.
+func (p *page) back(is string) {
+	p.t.Helper()
+	p.network(fast)
+	for end := time.Now().Add(20 * time.Second); !js[bool](p, is); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("the network is back, and not: %s", is)
+		}
+	}
+}
+
+// writes counts the requests of the page with a method and an end of the address.
+func (p *page) writes(method, end string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.sent {
+		if strings.HasPrefix(r, method+" ") && strings.HasSuffix(r, end) {
+			n++
+		}
+	}
+	return n
+}
