@@ -116,3 +116,78 @@ func (c *rolloutCase) rows() [][]any {
 	}
 	return out
 }
+
+// idIn is an id that falls into an arm: the n-th one with a name.
+func idIn(key string, percent float64, treatment bool, n int) string {
+	for i := 0; ; i++ {
+		id := fmt.Sprintf("p%d", i)
+		if (flags.Hash("").Variant(key, id) < percent/100) == treatment {
+			if n == 0 {
+				return id
+			}
+			n--
+		}
+	}
+}
+
+// experiments.md §4.4: who is in the population, in which arm, and whose window has closed.
+// The step began at 12:00 and settles until 12:05; it is judged at 14:00 with a window of
+// an hour.
+func TestRollouts_Population(t *testing.T) {
+	at := func(clock string) string { return "2025-03-01T" + clock + ":00Z" }
+	called := func(id, clock, response string) []any {
+		return []any{"$feature_flag_called", id, at(clock), map[string]any{"$feature_flag": "f", "$feature_flag_response": response}}
+	}
+	did := func(id, event, clock string) []any { return []any{event, id, at(clock), map[string]any{}} }
+	tr, tr2, co, co2 := idIn("f", 30, true, 0), idIn("f", 30, true, 1), idIn("f", 30, false, 0), idIn("f", 30, false, 1)
+	for name, c := range map[string]struct {
+		events    [][]any
+		exposed   experiments.Exposed
+		matured   experiments.Arms
+		integrity experiments.Integrity
+		sums      [2]float64 // of the errors, treatment and control
+	}{
+		"by the hash, whatever the client says": {
+			events:  [][]any{called(tr, "12:30", "control"), called(co, "12:30", "control"), did(tr, "error", "12:40"), did(co, "error", "12:40"), did(co, "error", "12:41")},
+			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 1, Control: 1}}, matured: experiments.Arms{Treatment: 1, Control: 1},
+			integrity: experiments.Integrity{Checked: 2, Disagree: 1}, sums: [2]float64{1, 2},
+		},
+		"old exposures count from the step on": {
+			events:  [][]any{called(tr, "09:00", "control"), did(tr, "error", "11:00"), did(tr, "error", "12:04"), did(tr, "error", "12:05"), did(tr, "error", "13:04"), did(tr, "error", "13:05")},
+			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 1}}, matured: experiments.Arms{Treatment: 1}, sums: [2]float64{2, 0},
+		},
+		"a window that is open": {
+			events:  [][]any{called(tr, "13:00", "treatment"), called(tr2, "13:01", "treatment"), did(tr, "error", "13:59"), did(tr2, "error", "13:30")},
+			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 2}}, matured: experiments.Arms{Treatment: 1}, integrity: experiments.Integrity{Checked: 2}, sums: [2]float64{1, 0},
+		},
+		"other responses and too early": {
+			events: [][]any{called(tr, "12:30", "other"), called(tr, "08:59", "treatment"), called(co, "14:01", "control"), did(tr, "error", "12:40")},
+		},
+		"one person with ids on both sides": {
+			events: [][]any{
+				called(tr, "12:30", "treatment"), called(co, "12:30", "control"), called(co2, "12:30", "control"), did(tr, "error", "12:40"),
+				{"$identify", co, at("12:50"), map[string]any{"$anon_distinct_id": tr}},
+			},
+			exposed: experiments.Exposed{Arms: experiments.Arms{Control: 1}, Multiple: 1}, matured: experiments.Arms{Control: 1}, integrity: experiments.Integrity{Checked: 3},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, err := Parse(wire.MustEncode(map[string]any{
+				"kind": "GuardedRolloutQuery", "flag_key": "f", "arms": []string{"treatment", "control"}, "border": 0.3, "since": at("09:00"), "settled_at": at("12:05"), "as_of": at("14:00"),
+				"metrics": []any{map[string]any{"kind": "ExperimentMetric", "metric_type": "mean", "source": map[string]any{"kind": "EventsNode", "event": "error", "math": "total"}, "conversion_window": 1, "conversion_window_unit": "hour"}},
+			}), &Project{ID: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(c.events)), Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := got.Extra["evidence"].(*experiments.Evidence)
+			sums := [2]float64{e.Metrics[0].Treatment.Sum, e.Metrics[0].Control.Sum}
+			if e.Exposed != c.exposed || e.Matured != c.matured || e.Integrity != c.integrity || sums != c.sums {
+				t.Errorf("%+v %+v %+v %v, want %+v %+v %+v %v", e.Exposed, e.Matured, e.Integrity, sums, c.exposed, c.matured, c.integrity, c.sums)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// drawer draws the value of an entity.
+type drawer func(rng *rand.Rand) float64
+
+func rate(p float64) drawer {
+	return func(rng *rand.Rand) float64 {
+		if rng.Float64() < p {
+			return 1
+		}
+		return 0
+	}
+}
+
+// poissonOf is a count whose mean is exponential with mean 0.5: geometric, by Gamma–Poisson.
+func poissonOf(rng *rand.Rand) float64 {
+	n := 0.0
+	for rng.Float64() < 1.0/3 { // 0.5 / (1 + 0.5)
+		n++
+	}
+	return n
+}
+
+// sales: one in ten buys, for a log-normal sum with σ 1.5.
+func sales(rng *rand.Rand) float64 {
+	if rng.Float64() >= 0.1 {
+		return 0
+	}
+	return math.Exp(1.5 * rng.NormFloat64())
+}
+
+// ascent is a simulated step: entities come one by one, and are judged whenever there are
+// 0.2 % more.
+type ascent struct {
+	rollout   *Rollout
+	step      int
+	control   []drawer // by guardrail
+	treatment []drawer
+	growth    float64
+}
+
+// seen is what became of a step.
+type seen struct {
+	at       int64 // entities at the rollback, 0: there was none
+	harmed   []bool
+	mismatch bool
+}
+
+func (s *ascent) run(rng *rand.Rand, entities int64, on func(e *Evaluation) bool) (out seen) {
+	p := s.rollout.Steps[s.step].Percent / 100
+	e := Evidence{Metrics: make([]Measured, len(s.control))}
+	out.harmed = make([]bool, len(s.control))
+	next := int64(1)
+	for n := int64(1); n <= entities; n++ {
+		treated := rng.Float64() < p
+		if treated {
+			e.Exposed.Treatment++
+		} else {
+			e.Exposed.Control++
+		}
+		for i := range e.Metrics {
+			sample, draw := &e.Metrics[i].Control, s.control[i]
+			if treated {
+				sample, draw = &e.Metrics[i].Treatment, s.treatment[i]
+			}
+			v := draw(rng)
+			sample.N, sample.Sum, sample.Squares = sample.N+1, sample.Sum+v, sample.Squares+v*v
+		}
+		if n < next || min(e.Exposed.Treatment, e.Exposed.Control) < s.rollout.MinimumExposures {
+			continue
+		}
+		next = max(n+1, int64(float64(n)*(1+s.growth)))
+		e.Matured = e.Exposed.Arms
+		found := s.rollout.Evaluate(s.step, &e)
+		s.rollout.Decide(found, &Situation{Settled: true})
+		out.mismatch = out.mismatch || found.SRM.Mismatch
+		for i := range found.Guardrails {
+			out.harmed[i] = out.harmed[i] || found.Guardrails[i].Regression
+		}
+		if on(found) {
+			out.at = n
+			return out
+		}
+	}
+	return out
+}
+
+func rolledBack(e *Evaluation) bool { return e.Decision == Rollback }
+
+func ladder(percents ...float64) (out []Step) {
+	for _, p := range percents {
+		out = append(out, Step{Percent: p, Dwell: 3600})
+	}
+	return out
+}
+
+// experiments.md §4.14 (a) and (c): of rollouts that do no harm at most alpha are turned
+// back (1 to 2 % are expected), and at most 0.5 % held for their sample ratio, however
+// often they are looked at.
+func TestSimulated_HarmlessRollouts(t *testing.T) {
+	const runs = 1000
+	r := &Rollout{
+		Steps: ladder(1, 5, 25, 50, 100), Alpha: 0.05, MinimumExposures: 100,
+		Guardrails: []Guard{{Name: "errors", Decrease: true}, {Name: "conversion"}},
+	}
+	entities := []int64{20_000, 20_000, 10_000, 10_000}
+	rng, back, held := rand.New(rand.NewPCG(17, 4)), 0, 0
+	for range runs {
+		mismatch := false
+		for step, n := range entities {
+			s := ascent{rollout: r, step: step, control: []drawer{rate(0.02), rate(0.2)}, treatment: []drawer{rate(0.02), rate(0.2)}, growth: 0.002}
+			found := s.run(rng, n, rolledBack)
+			mismatch = mismatch || found.mismatch
+			if found.at > 0 {
+				back++
+				break
+			}
+		}
+		if mismatch {
+			held++
+		}
+	}
+	if back == 0 || back > runs*5/100 {
+		t.Errorf("%d of %d harmless rollouts were turned back: want about 13, at most 50", back, runs)
+	}
+	if held > runs*5/1000 {
+		t.Errorf("%d of %d were held for their sample ratio, want at most 5", held, runs)
+	}
+}
+
+// experiments.md §4.14 (b): whatever the values look like, in both directions, also with
+// a small treatment, where Welch's variance gives up to 80 % false alarms.
+func TestSimulated_FalseAlarms(t *testing.T) {
+	const runs = 300
+	limit := 0.0125 + 3*math.Sqrt(0.0125*(1-0.0125)/runs)
+	for name, draw := range map[string]drawer{
+		"rate 0.2": rate(0.2), "rate 0.02": rate(0.02), "rate 0.002": rate(0.002), "sales": sales, "counts": poissonOf,
+		"normal": (*rand.Rand).NormFloat64,
+	} {
+		for _, percent := range []float64{5, 50} {
+			t.Run(fmt.Sprintf("%s at %v %%", name, percent), func(t *testing.T) {
+				t.Parallel()
+				r := &Rollout{ // of four steps and two guardrails 0.0125 is left for each
+					Steps: append(ladder(percent), ladder(60, 70, 80)...), Alpha: 0.1, MinimumExposures: 100,
+					Guardrails: []Guard{{Decrease: true}, {}},
+				}
+				rng := rand.New(rand.NewPCG(17, uint64(percent)))
+				var harmed [2]int
+				for range runs {
+					// The same value counts in both directions.
+					last := 0.0
+					first := func(rng *rand.Rand) float64 { last = draw(rng); return last }
+					again := func(*rand.Rand) float64 { return last }
+					s := ascent{rollout: r, control: []drawer{first, again}, treatment: []drawer{first, again}, growth: 0.01}
+					for i, is := range s.run(rng, 20_000, func(*Evaluation) bool { return false }).harmed {
+						if is {
+							harmed[i]++
+						}
+					}
+				}
+				for i, n := range harmed {
+					if share := float64(n) / runs; share > limit {
+						t.Errorf("direction %d: %.4f of %d, want at most %.4f", i, share, runs, limit)
+					}
+				}
+			})
+		}
+	}
+}
+
+// experiments.md §4.14 (d): harm is found at least as soon as the table says, less three
+// points.
+func TestSimulated_HarmIsFound(t *testing.T) {
+	const runs = 400
+	for _, c := range []struct {
+		was, is  float64
+		decrease bool
+		percent  float64
+		by       int64
+		found    float64
+	}{
+		{0.01, 0.02, true, 50, 5000, 0.296}, {0.01, 0.02, true, 25, 20_000, 0.887}, {0.01, 0.03, true, 25, 5000, 0.718},
+		{0.01, 0.03, true, 50, 5000, 0.958}, {0.01, 0.05, true, 5, 20_000, 0.999}, {0.2, 0.16, false, 50, 5000, 0.677},
+		{0.2, 0.16, false, 5, 20_000, 0.417}, {0.2, 0.18, false, 50, 20_000, 0.587},
+	} {
+		t.Run(fmt.Sprintf("%v to %v at %v %% by %d", c.was, c.is, c.percent, c.by), func(t *testing.T) {
+			t.Parallel()
+			r := &Rollout{Steps: append(ladder(c.percent), ladder(60, 70, 80)...), Alpha: 0.025, MinimumExposures: 100, Guardrails: []Guard{{Decrease: c.decrease}}}
+			s := ascent{rollout: r, control: []drawer{rate(c.was)}, treatment: []drawer{rate(c.is)}, growth: 0.005}
+			rng, n := rand.New(rand.NewPCG(17, uint64(c.by))), 0
+			for range runs {
+				if s.run(rng, c.by, rolledBack).at > 0 {
+					n++
+				}
+			}
+			band := 3 * math.Sqrt(c.found*(1-c.found)/runs) // of the simulation
+			if share := float64(n) / runs; share < c.found-0.03-band {
+				t.Errorf("%.3f of %d, want at least %.3f", share, runs, c.found-0.03)
+			}
+		})
+	}
+}
