@@ -105,3 +105,66 @@ func TestFlag_Tabs(t *testing.T) {
 	p.node("table", "Scheduled changes", "cell", "Done")
 	p.node("table", "Scheduled changes", "cell", "Switch off")
 }
+
+// Region "Guarded rollout" of console.md §3.7: from nothing to a rollout that is turned back.
+func TestFlag_GuardedRollout(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "checkout", "active": true, "filters": map[string]any{
+		"groups":       []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}},
+		"multivariate": map[string]any{"variants": []any{map[string]any{"key": "control", "rollout_percentage": 100}, map[string]any{"key": "wide", "rollout_percentage": 0}}},
+	}}, nil)
+	p := s.open(t, "p/1/flags/1/schedule")
+	p.node("region", "Guarded rollout", "StaticText", "This flag has no guarded rollout.")
+	p.click("button", "New guarded rollout")
+	p.accessible()
+	p.fill("lots", "dialog", "New guarded rollout", "textbox", "Steps")
+	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
+	p.node("dialog", "New guarded rollout", "StaticText", "Give percentages such as 5, 25, 50, 100.")
+	p.fill("10, 5", "dialog", "New guarded rollout", "textbox", "Steps")
+	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
+	p.node("dialog", "New guarded rollout", "StaticText", "Each step is above the one before.")
+	p.fill("10, 50, 100", "dialog", "New guarded rollout", "textbox", "Steps")
+	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
+	p.says("Rollout made")
+	p.node("table", "Steps", "cell", "10 %")
+	p.node("table", "Guardrails", "cell", "$exception")
+	p.accessible()
+
+	p.click("button", "Start")
+	p.click("alertdialog", "Start the rollout?", "button", "Start")
+	p.says("Started")
+	p.node("table", "Steps", "cell", "In force")
+	p.click("button", "Advance")
+	p.click("alertdialog", "Advance the rollout?", "button", "Advance")
+	p.says("Advanced")
+	p.click("button", "Pause")
+	p.click("alertdialog", "Pause the rollout?", "button", "Pause")
+	p.says("Paused")
+	p.click("button", "Resume")
+	p.click("alertdialog", "Resume the rollout?", "button", "Resume")
+	p.says("Resumed")
+	share := func() float64 {
+		var f struct {
+			Filters struct {
+				Multivariate struct {
+					Variants []struct {
+						Share float64 `json:"rollout_percentage"`
+					}
+				}
+			}
+		}
+		s.api("GET", "/api/projects/1/feature_flags/1/", nil, &f)
+		return f.Filters.Multivariate.Variants[1].Share
+	}
+	if got := share(); got != 50 {
+		t.Errorf("wide has %v %%, want 50", got)
+	}
+	p.click("button", "Roll back")
+	p.click("alertdialog", "Roll back?", "button", "Roll back")
+	p.says("Rolled back")
+	p.node("region", "Guarded rollout", "button", "New guarded rollout")
+	if got := share(); got != 0 {
+		t.Errorf("wide has %v %%, want 0", got)
+	}
+	p.accessible()
+}

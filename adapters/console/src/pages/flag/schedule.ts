@@ -15,6 +15,7 @@ import { percent, w } from "../../words";
 import { wt } from "../../words/flagtabs";
 import { refused } from "../flags/actions";
 import { flagPage } from "./frame";
+import { rollout } from "./rollout";
 import { newChange } from "./schedulenew";
 
 interface Scheduled {
@@ -83,5 +84,6 @@ function schedule(flag: Signal<Flag>): Child {
         ),
       ),
     ]),
+    rollout(flag),
   ];
 }

@@ -1,0 +1,130 @@
+// The guarded rollout of a flag (experiments.md §4).
+import { h, onEnd, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { button, shown } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { fullTime } from "../../ui/time";
+import { answer, stale } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Flag } from "../../api/flags";
+import { inProject } from "../../session";
+import { number, percent, w } from "../../words";
+import { wr } from "../../words/rollouts";
+import { refused } from "../flags/actions";
+import { newRollout } from "./rolloutnew";
+
+interface Step {
+  percent: number;
+  dwell_seconds: number;
+}
+
+interface Harm {
+  name: string;
+  treatment_mean: number | null;
+  control_mean: number | null;
+  bound: number | null;
+  regression: boolean;
+  error: string | null;
+}
+
+interface Rollout {
+  id: number;
+  status: string;
+  step: number | null;
+  steps: Step[];
+  step_started_at: string | null;
+  ended_at: string | null;
+  reasons: string[];
+  state_version: number;
+  guardrails: { name: string; goal: string }[];
+  last_evaluation: { guardrails: Harm[]; matured: { treatment: number; control: number } } | null;
+}
+
+/** What may be done in each status. */
+const allowed: Record<string, string[]> = {
+  draft: ["start"],
+  running: ["pause", "advance", "rollback"],
+  holding: ["pause", "advance", "rollback"],
+  paused: ["resume", "rollback"],
+};
+
+const open = (r: Rollout | undefined) => r !== undefined && r.status in allowed;
+
+const lookAgain = 30_000; // milliseconds: it is judged each minute
+
+/** The region below what is scheduled. */
+export function rollout(flag: Signal<Flag>): HTMLElement {
+  const list = answer<{ results: Rollout[] }>(() => ({ path: inProject("guarded_rollouts/"), query: { feature_flag: flag().id, limit: 1 } }));
+  const again = () => (stale("guarded_rollouts"), list.reload());
+  const timer = setInterval(() => open(list.data()?.results[0]) && again(), lookAgain);
+  onEnd(() => clearInterval(timer));
+  const make = async () => {
+    if (!(await newRollout(flag.peek()))) return;
+    again();
+    announce(wr.made);
+  };
+  const act = async (r: Rollout, name: string) => {
+    if (!(await confirm(wr.asks[name]!, wr.texts[name]!, wr.actions[name]!, name === "rollback" ? "danger" : "primary"))) return;
+    try {
+      await send("POST", inProject(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
+      announce(wr.did[name]!);
+    } finally {
+      again();
+    }
+  };
+  return h(
+    "section",
+    { "aria-label": wr.title, class: "gap-above" },
+    h("div", { class: "between gap" }, h("h2", null, wr.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(wr.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(refused) }))),
+    h("p", { class: "meta" }, wr.text),
+    shown(list, (data) => [
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wr.none)),
+      when(() => data().results.length > 0, () => one(() => data().results[0]!, () => flag().can_edit, (r, name) => act(r, name).catch(refused))),
+    ]),
+  );
+}
+
+const reasonsOf = (r: Rollout) => r.reasons.map((x) => wr.reasons[x] ?? x).join("; ");
+
+function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: string) => unknown): Child {
+  const shape: Record<string, string> = { running: "ok", completed: "ok", holding: "warn", rolled_back: "bad", failed: "bad" };
+  const stepState = (i: number) => (r().step === null || i > r().step! ? (open(r()) ? "next" : "off") : i < r().step! || r().status === "completed" ? "done" : "now");
+  return [
+    h(
+      "div",
+      { class: "between gap" },
+      h("p", null, h("span", { class: () => `state ${shape[r().status] ?? ""}` }, () => wr.statuses[r().status] ?? r().status), () => (r().reasons.length ? `: ${reasonsOf(r())}` : "")),
+      h("div", { class: "actions" }, Object.keys(wr.actions).map((name) =>
+        when(() => allowed[r().status]?.includes(name), () => button(wr.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", scope: "feature_flag:write", disabled: () => !may(), run: () => act(r(), name) })),
+      )),
+    ),
+    records<Step & { i: number }>(
+      wr.steps,
+      [
+        { label: wr.share, cell: (s) => () => percent(s().percent), class: "number" },
+        { label: wr.since, cell: (s) => () => (s().i === r().step && r().step_started_at ? h("time", { datetime: r().step_started_at }, fullTime(r().step_started_at!)) : w.dash) },
+        { label: wr.state, cell: (s) => () => wr.stepStates[stepState(s().i)] },
+        { label: wr.reason, cell: (s) => () => (s().i === r().step ? reasonsOf(r()) || w.dash : w.dash), class: "long" },
+      ],
+      () => r().steps.map((s, i) => ({ ...s, i })),
+      (s) => s.i,
+    ),
+    records<{ name: string; harm: Harm | undefined }>(
+      wr.guardrails,
+      [
+        { label: wr.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },
+        { label: wr.treatment, cell: (g) => () => figure(g().harm?.treatment_mean), class: "number" },
+        { label: wr.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
+        { label: wr.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
+        { label: wr.people, cell: () => () => (r().last_evaluation ? wr.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : w.dash), class: "number" },
+        { label: wr.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? wr.harmed : typeof g().harm?.bound === "number" ? wr.fine : wr.noData), class: "long" },
+      ],
+      () => r().guardrails.map((g, i) => ({ name: g.name, harm: r().last_evaluation?.guardrails[i] })),
+      (g) => g.name,
+    ),
+    when(() => open(r()) && r().guardrails.every((g) => g.goal === "decrease"), () => h("p", { class: "meta" }, wr.blind)),
+  ];
+}
+
+const figure = (v: number | null | undefined) => (typeof v === "number" ? String(Number(v.toPrecision(3))) : w.dash);
