@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +121,33 @@ func TestFlags_Why(t *testing.T) {
 	call(t, "", env, "flags", "why", "beta").Want(t, cli.ExitUsage, "", "for whom?")
 	call(t, "", env, "flags", "why", "beta", "--distinct-id", "a", "--person", "b").Want(t, cli.ExitUsage, "", "for whom?")
 	call(t, "", env, "flags", "why", "none", "--distinct-id", "ana").Want(t, cli.ExitError, "", `There is no feature flag "none".`)
+}
+
+// A rollout from its file to its end (experiments.md §4.9).
+func TestRollout(t *testing.T) {
+	_, env, _ := started(t)
+	call(t, "", env, "flags", "set", "new", "--rollout", "0").Want(t, cli.ExitOK, "0%", "in project 1")
+	file := filepath.Join(t.TempDir(), "rollout.json")
+	const definition = `{"feature_flag": "new", "steps": [{"percent": 10, "dwell_seconds": 3900}, {"percent": 50, "dwell_seconds": 3900}],
+		"guardrails": [{"goal": "decrease", "metric": {"kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "error", "math": "total"}}}]}`
+	if err := os.WriteFile(file, []byte(definition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call(t, "", env, "rollout", "dry-run", file).Want(t, cli.ExitUsage, "", "give --from TIME")
+	call(t, "", env, "rollout", "dry-run", file, "--from", "2026-01-01T00:00:00Z").Want(t, cli.ExitOK, "hold: too_few_exposures, at 10% with 0 and 0 exposures", "")
+	call(t, definition, env, "rollout", "create", "-").Want(t, cli.ExitOK, "draft", "in project 1")
+	call(t, "", env, "rollout", "create", file).Want(t, cli.ExitError, "", "has a rollout that has not ended")
+	call(t, "[]", env, "rollout", "create", "-").Want(t, cli.ExitError, "", "want a JSON object")
+	call(t, "", env, "rollout", "start", "1").Want(t, cli.ExitOK, "1 of 2  10%", "in project 1")
+	call(t, "", env, "rollout", "advance", "1", "--reason", "sure").Want(t, cli.ExitOK, "2 of 2  50%", "in project 1")
+	call(t, "", env, "flags", "get", "new").Want(t, cli.ExitOK, `"rollout_percentage": 50`, "")
+	call(t, "", env, "rollout", "pause", "1").Want(t, cli.ExitOK, "paused", "in project 1")
+	call(t, "", env, "rollout", "resume", "1").Want(t, cli.ExitOK, "running", "in project 1")
+	call(t, "", env, "rollout", "list", "--flag", "new").Want(t, cli.ExitOK, "running", "")
+	call(t, "", env, "rollout", "rollback", "1").Want(t, cli.ExitUsage, "", "--yes")
+	call(t, "", env, "rollout", "rollback", "1", "--yes").Want(t, cli.ExitOK, "rolled_back", "in project 1")
+	call(t, "", env, "flags", "get", "new").Want(t, cli.ExitOK, `"rollout_percentage": 0`, "")
+	call(t, "", env, "rollout", "status", "7").Want(t, cli.ExitError, "", "Not found")
 }
 
 // A value that is pinned is what its person gets, whatever the flag says (console.md N11).

@@ -30,6 +30,7 @@ var commands = []cli.Command{
 	client.Flags,
 	client.Events,
 	client.Query,
+	client.Rollout,
 	client.Persons,
 	client.Keys(local.RecoverKey),
 	client.Projects,

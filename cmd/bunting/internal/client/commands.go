@@ -11,6 +11,7 @@ import (
 // The commands.
 var (
 	Flags    = managed("flags", "list, make, change, export and apply the flags of a server", flagActions, flagsHelp)
+	Rollout  = managed("rollout", "raise a flag in steps, and back when it does harm", rolloutActions, rolloutHelp)
 	Events   = managed("events", "print the newest events of a server", eventActions, eventsHelp)
 	Persons  = managed("persons", "show or erase a person of a server", personActions, personsHelp)
 	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)

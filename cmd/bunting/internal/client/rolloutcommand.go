@@ -1,0 +1,260 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+const rolloutHelp = `Usage: bunting rollout ACTION [OPTIONS]
+
+Guarded rollouts raise a flag's share in steps, and turn back by themselves when
+a guardrail metric is harmed.
+
+  bunting rollout list [--flag KEY]
+  bunting rollout create FILE       a draft out of JSON; - is the standard input
+  bunting rollout status ID         where it stands, and its guardrails
+  bunting rollout dry-run FILE --from TIME [--until TIME] [--step N]
+                                    judges a step over the events that are
+                                    there, and changes nothing
+  bunting rollout start ID
+  bunting rollout pause ID          keeps the share; nothing is watched
+  bunting rollout resume ID [--accept-flag]
+  bunting rollout advance ID        makes the next step now
+  bunting rollout rollback ID [--yes]
+  bunting rollout abort ID [--keep] [--yes]
+
+  --flag KEY        only those of one flag
+  --reason TEXT     why, for the flag's log
+  --from TIME       when the step is taken to have begun, such as
+                    2026-01-31T09:00:00Z
+  --until TIME      when it is judged; now
+  --step N          which step, from 0 (default)
+  --accept-flag     go on with the share that somebody else has given the flag
+  --keep            the flag keeps its share
+` + projectOption + yesHelp + managerOptions + `  --json            for programs
+`
+
+var rolloutActions = []action{
+	{name: "list", project: reads, options: listRollouts},
+	{name: "create", project: writes, args: []string{"FILE"}, run: createRollout},
+	{name: "status", project: reads, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+		return m.rollout(ctx, "GET", args[0], "", nil)
+	}},
+	{name: "dry-run", project: reads, args: []string{"FILE"}, options: dryRunRollout},
+	{name: "start", project: writes, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+		return m.rollout(ctx, "POST", args[0], "start/", map[string]any{})
+	}},
+	{name: "pause", project: writes, args: []string{"ID"}, options: rolloutStep("pause/", "", "")},
+	{name: "resume", project: writes, args: []string{"ID"}, options: func(m *manager) runner {
+		accept := m.fs.Bool("accept-flag", false, "")
+		return func(ctx context.Context, m *manager, args []string) error {
+			return m.rollout(ctx, "POST", args[0], "resume/", map[string]any{"accept_flag": *accept})
+		}
+	}},
+	{name: "advance", project: writes, args: []string{"ID"}, options: rolloutStep("advance/", "", "")},
+	{name: "rollback", project: writes, args: []string{"ID"}, asks: true, options: rolloutStep("rollback/", "Turn the rollout %s back?", "")},
+	{name: "abort", project: writes, args: []string{"ID"}, asks: true, options: rolloutStep("abort/", "Abort the rollout %s?", "keep")},
+}
+
+// rolloutStep is an action that people take; question is asked first, where there is one.
+func rolloutStep(path, question, keep string) func(*manager) runner {
+	return func(m *manager) runner {
+		reason, kept := m.fs.String("reason", "", ""), new(bool)
+		if keep != "" {
+			kept = m.fs.Bool(keep, false, "")
+		}
+		return func(ctx context.Context, m *manager, args []string) error {
+			if question != "" {
+				if err := m.confirm(ctx, fmt.Sprintf(question, args[0])); err != nil {
+					return err
+				}
+			}
+			body := map[string]any{"reason": *reason}
+			if *kept {
+				body["restore"] = false
+			}
+			return m.rollout(ctx, "POST", args[0], path, body)
+		}
+	}
+}
+
+// rolloutShown is what is read of a rollout.
+type rolloutShown struct {
+	ID    int64  `json:"id"`
+	Flag  int64  `json:"feature_flag"`
+	Name  string `json:"name"`
+	Steps []struct {
+		Percent float64 `json:"percent"`
+	} `json:"steps"`
+	Status  string          `json:"status"`
+	Step    *int            `json:"step"`
+	Next    *string         `json:"next_at"`
+	Reasons []string        `json:"reasons"`
+	Last    *judgementShown `json:"last_evaluation"`
+}
+
+// judgementShown is what is read of an evaluation.
+type judgementShown struct {
+	Decision string   `json:"decision"`
+	Reasons  []string `json:"reasons"`
+	Percent  float64  `json:"percent"`
+	Matured  struct {
+		Treatment int64 `json:"treatment"`
+		Control   int64 `json:"control"`
+	} `json:"matured"`
+	Guardrails []harmShown `json:"guardrails"`
+	Signals    []harmShown `json:"signals"`
+}
+
+type harmShown struct {
+	Name       string   `json:"name"`
+	Treatment  *float64 `json:"treatment_mean"`
+	Control    *float64 `json:"control_mean"`
+	Bound      *float64 `json:"bound"`
+	Regression bool     `json:"regression"`
+	Error      *string  `json:"error"`
+}
+
+func figure(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
+
+// showRollouts shows rollouts, the newest first.
+func (m *manager) showRollouts(list ...rolloutShown) error {
+	rows := [][]string{{"ROLLOUT", "FLAG", "STATUS", "STEP", "SHARE", "NEXT", "REASONS"}}
+	for i := range list {
+		r, step, share, next := &list[i], "-", "-", "-"
+		if r.Step != nil && *r.Step < len(r.Steps) {
+			step, share = fmt.Sprintf("%d of %d", *r.Step+1, len(r.Steps)), strconv.FormatFloat(r.Steps[*r.Step].Percent, 'f', -1, 64)+"%"
+		}
+		if r.Next != nil {
+			next = *r.Next
+		}
+		rows = append(rows, []string{strconv.FormatInt(r.ID, 10), strconv.FormatInt(r.Flag, 10), r.Status, step, share, next, cmp.Or(strings.Join(r.Reasons, ", "), "-")})
+	}
+	return m.printTable(rows)
+}
+
+// showJudgement shows what an evaluation found.
+func (m *manager) showJudgement(e *judgementShown) error {
+	rows := [][]string{{"METRIC", "TREATMENT", "CONTROL", "AT LEAST WORSE", "HARMED"}}
+	for _, h := range append(e.Guardrails, e.Signals...) {
+		harmed := "no"
+		switch {
+		case h.Error != nil:
+			harmed = *h.Error
+		case h.Regression:
+			harmed = "yes"
+		}
+		rows = append(rows, []string{cli.Cell(h.Name), figure(h.Treatment), figure(h.Control), figure(h.Bound), cli.Cell(harmed)})
+	}
+	why := ""
+	if len(e.Reasons) > 0 {
+		why = ": " + strings.Join(e.Reasons, ", ")
+	}
+	if err := m.Print(fmt.Sprintf("%s%s, at %v%% with %d and %d exposures\n", e.Decision, why, e.Percent, e.Matured.Treatment, e.Matured.Control)); err != nil {
+		return err
+	}
+	return m.printTable(rows)
+}
+
+func (m *manager) rolloutPath(rest string) string { return m.inProject("/guarded_rollouts/" + rest) }
+
+// rollout asks for one rollout, and shows what comes back.
+func (m *manager) rollout(ctx context.Context, method, id, rest string, body any) error {
+	return m.oneRollout(ctx, method, pathPart(id)+"/"+rest, body)
+}
+
+func (m *manager) oneRollout(ctx context.Context, method, path string, body any) error {
+	var r rolloutShown
+	if printed, err := m.fetch(ctx, method, m.rolloutPath(path), body, &r); printed || err != nil {
+		return err
+	}
+	if err := m.showRollouts(r); err != nil || r.Last == nil {
+		return err
+	}
+	return m.showJudgement(r.Last)
+}
+
+func listRollouts(m *manager) runner {
+	flag := m.fs.String("flag", "", "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		query := ""
+		if *flag != "" {
+			f, err := m.namedFlag(ctx, *flag)
+			if err != nil {
+				return err
+			}
+			query = fmt.Sprintf("?feature_flag=%d", f.ID)
+		}
+		return printAll(ctx, m, m.rolloutPath(query), m.showRollouts)
+	}
+}
+
+// maxDefinition is the most that is read of a rollout's definition, in bytes.
+const maxDefinition = 1 << 20
+
+// definitionIn reads a rollout's definition: flag may be a key.
+func (m *manager) definitionIn(ctx context.Context, file string) (map[string]any, error) {
+	in, _, err := m.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() //nolint:errcheck // it was read only
+	text, err := io.ReadAll(io.LimitReader(in, maxDefinition))
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if json.Unmarshal(text, &out) != nil || out == nil {
+		return nil, fmt.Errorf("%s: want a JSON object with feature_flag, steps and guardrails", file)
+	}
+	if key, ok := out["feature_flag"].(string); ok {
+		f, err := m.namedFlag(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		out["feature_flag"] = f.ID
+	}
+	return out, nil
+}
+
+func createRollout(ctx context.Context, m *manager, args []string) error {
+	definition, err := m.definitionIn(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return m.oneRollout(ctx, "POST", "", definition)
+}
+
+func dryRunRollout(m *manager) runner {
+	from, until, step := m.fs.String("from", "", ""), m.fs.String("until", "", ""), m.fs.Int("step", 0, "")
+	return func(ctx context.Context, m *manager, args []string) error {
+		if *from == "" {
+			return cli.BadUsage("rollout", "dry-run: when did the step begin? give --from TIME")
+		}
+		definition, err := m.definitionIn(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		definition["started_at"], definition["step"] = *from, *step
+		if *until != "" {
+			definition["as_of"] = *until
+		}
+		var e judgementShown
+		if printed, err := m.fetch(ctx, "POST", m.rolloutPath("dry_run/"), definition, &e); printed || err != nil {
+			return err
+		}
+		return m.showJudgement(&e)
+	}
+}
