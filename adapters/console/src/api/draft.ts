@@ -43,7 +43,7 @@ let ids = Date.now(); // drafts of an earlier page have lower ones
 const next = () => ++ids;
 
 export const newFilter = (): FilterDraft => ({ id: next(), filter: { key: "", type: "person", operator: "exact", value: [] } });
-export const newCondition = (): ConditionDraft => ({ id: next(), open: true, filters: [], rollout: "100", variant: "", rest: { properties: [] } });
+export const newCondition = (): ConditionDraft => ({ id: next(), open: true, filters: [], rollout: "100", variant: "", rest: { properties: [], rollout_percentage: 100 } });
 export const newVariant = (key: string, share: string): VariantDraft => ({ id: next(), was: null, key, share, payload: "" });
 export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id: next(), open: true, filters: c.filters.map((f) => ({ ...f, id: next() })) });
 
@@ -85,7 +85,7 @@ function condition(c: ConditionDraft, kind: Kind): Condition {
   if (c.filters.length || c.rest.properties) out.properties = c.filters.map((f) => f.filter);
   const given = c.rest.rollout_percentage;
   const share = c.rollout.trim() === "" ? 100 : Number(c.rollout);
-  if (!(share === 100 && (given === undefined || given === null) && "rollout_percentage" in c.rest)) out.rollout_percentage = share;
+  if (share !== 100 || (given !== undefined && given !== null)) out.rollout_percentage = share;
   const variant = kind === "variants" ? c.variant : "";
   if (variant) out.variant = variant;
   else if (c.rest.variant) out.variant = null;
