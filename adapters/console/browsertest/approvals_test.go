@@ -142,6 +142,45 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// J6 and J12 (console.md §1.2): where others have to approve, the dialog of the tab Schedule asks
+// them for the change, with its time as a note; what needs nobody is scheduled as ever.
+func TestApprovals_OfTheSchedule(t *testing.T) {
+	s := serve(t)
+	s.banner()
+	s.api("PATCH", "/api/projects/1/", map[string]any{"flag_approvals": map[string]any{"needed": 1, "switch_off_free": true}}, nil)
+	p := s.open(t, "p/1/flags/1/schedule")
+	p.click("button", "New scheduled change")
+	p.click("dialog", "New scheduled change", "radio", "Set rollout")
+	p.fill("25", "dialog", "New scheduled change", "spinbutton", "Rollout percentage")
+	p.fill("2099-01-02 03:04", "dialog", "New scheduled change", "textbox", "When")
+	p.node("dialog", "New scheduled change", "button", "Request approval")
+	p.accessible()
+	p.click("dialog", "New scheduled change", "button", "Request approval")
+	p.says("Approval requested")
+	p.node("heading", "Nothing is scheduled")
+	var asked struct {
+		Results []struct {
+			Note, State string
+			Patch       struct {
+				Filters struct {
+					Groups []struct {
+						Share float64 `json:"rollout_percentage"`
+					}
+				}
+			}
+		}
+	}
+	s.api("GET", "/api/projects/1/change_requests/", nil, &asked)
+	if len(asked.Results) != 1 || len(asked.Results[0].Patch.Filters.Groups) != 1 || asked.Results[0].Patch.Filters.Groups[0].Share != 25 || asked.Results[0].Note != "Wanted at 2099-01-02 03:04, UTC" {
+		t.Errorf("asked for is %+v, want condition 1 at 25 %% and when", asked)
+	}
+	p.click("button", "New scheduled change")
+	p.click("dialog", "New scheduled change", "radio", "Switch off")
+	p.fill("2099-01-02 03:04", "dialog", "New scheduled change", "textbox", "When")
+	p.click("dialog", "New scheduled change", "button", "Schedule")
+	p.node("table", "Scheduled changes", "cell", "Switch off")
+}
+
 // disabled reports whether the button of a name is.
 func disabled(p *page, name string) bool {
 	return js[bool](p, fmt.Sprintf(`[...document.querySelectorAll("button")].findLast(b => b.innerText === %q).disabled`, name))

@@ -43,6 +43,8 @@ export const wt = {
   repeat: "Repeat",
   every: "Every",
   steps: { daily: "Day", weekly: "Week", monthly: "Month", yearly: "Year" } as Record<string, string>,
+  othersApprove: "Others have to approve this change, and it is made when it is applied; the time goes along as a note.",
+  wantedAt: (time: string, zone: string) => `Wanted at ${time}, ${zone}`,
   scheduleButton: "Schedule",
   condition: "Condition",
   share: "Rollout percentage",

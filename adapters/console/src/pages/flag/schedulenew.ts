@@ -1,13 +1,16 @@
 // The dialog that schedules a change of a flag.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
+import { changes } from "../../ui/diff";
 import { button, field, select } from "../../ui/parts";
 import { instantOf } from "../../ui/zone";
+import { mustAsk, request } from "../../api/approvals";
 import { ApiError, get, send } from "../../api/client";
 import { newFilter, type FilterDraft } from "../../api/draft";
-import type { Flag } from "../../api/flags";
+import type { Condition, Filters, Flag, Variant } from "../../api/flags";
 import { inProject } from "../../session";
 import { w } from "../../words";
+import { wa } from "../../words/approvals";
 import { wt } from "../../words/flagtabs";
 import { filterRow } from "./filter";
 
@@ -22,11 +25,16 @@ interface Choice {
   shares: Signal<string[]>;
 }
 
-function payloadOf(flag: Flag, c: Choice): object {
+interface Payload {
+  operation: string;
+  value: unknown;
+}
+
+function payloadOf(flag: Flag, c: Choice): Payload {
   const share = Number(c.share.peek()) || 0;
   const variants = flag.filters.multivariate?.variants ?? [];
   const filter = c.filter.peek().filter;
-  const of: Record<string, () => object> = {
+  const of: Record<string, () => Payload> = {
     on: () => ({ operation: "update_status", value: true }),
     off: () => ({ operation: "update_status", value: false }),
     rollout: () => ({ operation: "update_rollout", value: { condition: Number(c.condition.peek()), rollout_percentage: share } }),
@@ -34,6 +42,26 @@ function payloadOf(flag: Flag, c: Choice): object {
     variants: () => ({ operation: "update_variants", value: { variants: variants.map((v, i) => ({ ...v, rollout_percentage: Number(c.shares.peek()[i]) || 0 })) } }),
   };
   return of[c.kind.peek()]!();
+}
+
+/** The same as a change of the flag at once, which others can be asked to approve. */
+function patchOf(flag: Flag, c: Choice): Partial<Flag> {
+  const { operation, value } = payloadOf(flag, c);
+  if (operation === "update_status") return { active: value as boolean };
+  const v = value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
+  const { filters } = flag;
+  const of: Record<string, () => Partial<Filters>> = {
+    update_rollout: () => ({ groups: filters.groups.map((g, i) => (i === v.condition ? { ...g, rollout_percentage: v.rollout_percentage } : g)) }),
+    add_release_condition: () => ({ groups: [...filters.groups, ...v.groups] }),
+    update_variants: () => ({ multivariate: { ...filters.multivariate, variants: v.variants } }),
+  };
+  return { filters: { ...filters, ...of[operation]!() } };
+}
+
+/** Asks others for the change; when it is wanted goes along as a note. */
+async function askFor(flag: Flag, c: Choice, note: string): Promise<void> {
+  const patch = patchOf(flag, c);
+  await request(flag, patch, changes(flag, { ...flag, ...patch }).map((x) => x.what).join(", "), note);
 }
 
 /** Asks for a change and schedules it; gives whether one was. */
@@ -55,12 +83,18 @@ export async function newChange(flag: Flag): Promise<boolean> {
   const every = signal("daily");
   const kinds = Object.keys(wt.kinds).filter((k) => (k !== "variants" || variants.length > 0) && (k !== "rollout" || flag.filters.groups.length > 0));
   const one = (k: Kind) => h("label", { class: "check" }, h("input", { type: "radio", name: "change", checked: () => c.kind() === k, onchange: () => c.kind.set(k) }), wt.kinds[k]);
+  const asked = signal(false);
   const made = await dialog<boolean>({ title: wt.newChange, wide: true }, (d) => {
+    effect(() => (c.kind(), untracked(() => void mustAsk(flag, patchOf(flag, c)).then(asked.set, () => undefined))));
     const run = async () => {
       const when = instantOf(at.value, zone);
       fault.set(when ? undefined : wt.whenWanted);
       if (!when) return at.focus();
       try {
+        if (asked.peek()) {
+          await askFor(flag, c, wt.wantedAt(at.value.trim(), zone));
+          return d.close(false);
+        }
         await send("POST", inProject("scheduled_changes/"), {
           record_id: flag.id, model_name: "FeatureFlag", scheduled_at: when, payload: payloadOf(flag, c),
           ...(repeats.peek() ? { is_recurring: true, recurrence_interval: every.peek() } : {}),
@@ -68,6 +102,7 @@ export async function newChange(flag: Flag): Promise<boolean> {
         d.close(true);
       } catch (e) {
         const refused = e instanceof ApiError;
+        if (refused && e.code === "approval_required") asked.set(true); // what a project asks for is not told to everybody
         if (refused && e.attr === "scheduled_at") fault.set(e.detail);
         else other.set(refused ? e.detail : String(e));
       }
@@ -78,9 +113,10 @@ export async function newChange(flag: Flag): Promise<boolean> {
         h("div", { role: "radiogroup", "aria-label": wt.change, class: "choices" }, kinds.map(one)),
         details(flag, c),
         field(at, { label: wt.when, hint: wt.whenHint(zone), fault }),
-        h("div", { class: "pair" }, h("label", { class: "check" }, repeat, wt.repeat), when(repeats, () => field(select(every, () => Object.entries(wt.steps), (v) => every.set(v)), { label: wt.every }))),
+        when(asked, () => h("p", { class: "meta" }, wt.othersApprove)),
+        when(() => !asked(), () => h("div", { class: "pair" }, h("label", { class: "check" }, repeat, wt.repeat), when(repeats, () => field(select(every, () => Object.entries(wt.steps), (v) => every.set(v)), { label: wt.every })))),
       ],
-      buttons: button(wt.scheduleButton, { kind: "primary", run }),
+      buttons: () => button(asked() ? wa.request : wt.scheduleButton, { kind: "primary", run }),
     };
   });
   return made === true;
