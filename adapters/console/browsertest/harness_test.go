@@ -81,10 +81,10 @@ var (
 	link    = regexp.MustCompile(`Open the console: (\S+)`)
 )
 
-func serve(t *testing.T) *server {
+func serve(t *testing.T, options ...string) *server {
 	t.Helper()
 	s := &server{t: t, data: t.TempDir()}
-	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", s.data, "--rate-limit", "off")
+	cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", s.data, "--rate-limit", "off"}, options...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

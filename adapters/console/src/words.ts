@@ -317,6 +317,7 @@ export const w = {
   restore: "Restore",
   restored: (n: number) => `Restored version ${n}`,
   changesIn: (n: number) => `Changes in version ${n}`,
+  nothingBefore: "There is no version before it here.",
   firstVersion: "made",
   present: "present",
 

@@ -57,7 +57,7 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
         "td",
         { class: "tight" },
         h("div", { class: "choices" }, [
-          button(w.compareShort, { kind: "small", "aria-label": w.compare(v.version), disabled: () => !before(v), run: () => setParams({ version: String(v.version) }) }),
+          button(w.compareShort, { kind: "small", "aria-label": w.compare(v.version), barred: () => (before(v) ? null : w.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
           v.version === flag().version ? null : button(w.restore, { kind: "small", "aria-label": w.restoreN(v.version), scope: "feature_flag:write", run: () => back(v).catch(refused) }),
         ]),
       ),
