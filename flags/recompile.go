@@ -205,14 +205,14 @@ func (c *compiler) drop(f *Flag, out *compiledFlag) {
 // dropped if it asks for a flag that is gone; all are if a key or an id is there twice,
 // which may mean another flag than before.
 func (c *compiler) follow() {
-	clear, room := c.set.named(), compiledRoom{}
+	alone, room := c.set.named(), compiledRoom{}
 	for i := range c.set.flags {
 		out := &c.set.flags[i]
 		if !c.reused[i] || !out.is(bitDepends) {
 			continue
 		}
 		c.flag = i
-		if moved, known := c.moved(out); !known || !clear {
+		if moved, known := c.moved(out); !known || !alone {
 			c.drop(&c.d.Flags[i], out)
 		} else if moved {
 			c.copyMoved(out, &room)
