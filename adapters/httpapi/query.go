@@ -48,6 +48,7 @@ func askerOf(s *server) *asker {
 // queryEndpoints run queries (spec/insights.md §1.1).
 var queryEndpoints = func() []endpoint {
 	rows := []row[*asker]{
+		eventValueRow,
 		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields).giving(queryAnswer{}).orLater(queryState{}),
 		by(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).taking(queryFields),
 		by(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),

@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// eventValueRow offers values of properties, for boxes of filters (insights.md §1.1).
+var eventValueRow = by(http.MethodGet, "/events/values", "List values of a property of the last seven days' events, most frequent first", eventValues).
+	asking(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"},
+		parameterDoc{"event_name", "string", "only of events with this name"}).giving([]eventValue{})
+
+// eventValue is a value of a property, as a text.
+type eventValue struct {
+	Name string `json:"name"`
+}
+
+// maxOffered is how many values are offered, maxValueText how long a key and a part of a
+// value may be, in bytes.
+const (
+	maxOffered   = 50
+	maxValueText = 400
+)
+
+// What stands between quotes of HogQL.
+var (
+	quotedName = strings.NewReplacer("`", "``")
+	quotedText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+)
+
+func eventValues(of *asker, c *call) (any, error) {
+	params := c.query()
+	key := params.Get("key")
+	if key == "" {
+		return nil, management.Coded(management.CodeRequired, "key", "This field is required.")
+	}
+	for _, name := range []string{"key", "value", "event_name"} {
+		if len(params.Get(name)) > maxValueText {
+			return nil, management.Coded(management.CodeMaxLength, name, "Ensure this field has no more than %d characters.", maxValueText)
+		}
+	}
+	value := "toString(properties.`" + quotedName.Replace(key) + "`)"
+	query := "SELECT " + value + " AS found FROM events WHERE timestamp >= now() - INTERVAL 7 DAY AND notEmpty(" + value + ")"
+	if part := params.Get("value"); part != "" {
+		query += " AND positionCaseInsensitive(" + value + ", '" + quotedText.Replace(part) + "') > 0"
+	}
+	if name := params.Get("event_name"); name != "" {
+		query += " AND event = '" + quotedText.Replace(name) + "'"
+	}
+	query += fmt.Sprintf(" GROUP BY found ORDER BY count() DESC, found ASC LIMIT %d", maxOffered)
+	request, err := of.request(c, wire.MustEncode(map[string]any{"kind": "HogQLQuery", "query": query}), queries.Overrides{})
+	if err != nil {
+		return nil, err
+	}
+	request.Mode, request.Name = queries.Blocking, "values"
+	found, err := of.desk.Ask(c.ctx, request)
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	var rows [][]string
+	raw, _ := found.Result["results"].(json.RawMessage)
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return nil, err
+	}
+	out := make([]eventValue, 0, maxOffered)
+	for _, row := range rows {
+		out = append(out, eventValue{row[0]})
+	}
+	return out, nil
+}
