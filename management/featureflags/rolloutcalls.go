@@ -278,8 +278,8 @@ func (s Rollouts) back(v *view, x *storedRollout, status rolloutStatus, action, 
 
 // say notes on the flag what becomes of its rollout without a change of the flag.
 func (s Rollouts) say(v *view, x *storedRollout, activity, why string) error {
-	f, err := s.flagOf(v, x)
-	if err != nil {
+	f, err := flagOf(v.Tx, v.Standing, s.flags, x.Flag)
+	if err != nil || f == nil { // it is deleted, and has its last line
 		return err
 	}
 	return s.Desk.NoteAs(v.Tx, v.Caller, v.Parent(), activity, flagScope, f.itemID(), management.ActivityDetail{

@@ -1,0 +1,217 @@
+package featureflags_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// ladder is a world with a rollout of 10, 50 and 100 %, an hour each, and what the events
+// say of it.
+type ladder struct {
+	*ruletest.World
+	t        *testing.T
+	evidence experiments.Evidence
+	asked    func() // while the events are asked
+	failure  error
+	subjects []string // of the mails
+}
+
+func (l *ladder) Send(_ context.Context, m organizations.Mail) error {
+	l.subjects = append(l.subjects, m.Subject)
+	return nil
+}
+
+func newLadder(t *testing.T, more string) *ladder {
+	l := &ladder{t: t}
+	l.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) {
+		c.Mailer, c.SiteURL = l, "https://flags.example.com"
+		c.Measure = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
+			if l.asked != nil {
+				l.asked()
+			}
+			text, err := json.Marshal(l.evidence)
+			return text, errors.Join(err, l.failure)
+		}
+	})
+	bob := l.Standing(t, "bob")
+	if _, err := l.FeatureFlags.Create(t.Context(), bob, ruletest.Body(t, `{"key": "f", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.FeatureFlags.Rollouts.Create(t.Context(), bob, ruletest.Body(t, fmt.Sprintf(`{"feature_flag": 1, "start": true, "minimum_exposures": 100,
+		"steps": [{"percent": 10, "dwell_seconds": 3900}, {"percent": 50, "dwell_seconds": 3900}, {"percent": 100, "dwell_seconds": 3900}],
+		"guardrails": [{"goal": "decrease", "metric": {"kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "error"}}}]%s}`, more)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.evidence.Metrics = make([]experiments.Measured, 1)
+	return l
+}
+
+// saw makes the events tell of errors among so many of each arm.
+func (l *ladder) saw(treatment, control, badTreatment, badControl int64) {
+	sample := func(n, bad int64) experiments.Sample {
+		return experiments.Sample{N: n, Sum: float64(bad), Squares: float64(bad)}
+	}
+	l.evidence = experiments.Evidence{
+		Exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: treatment, Control: control}}, Matured: experiments.Arms{Treatment: treatment, Control: control},
+		Metrics: []experiments.Measured{{Treatment: sample(treatment, badTreatment), Control: sample(control, badControl)}},
+	}
+}
+
+// after lets time go by, and the server judge what is due.
+func (l *ladder) after(d time.Duration) *featureflags.Rollout {
+	l.t.Helper()
+	l.Clock = l.Clock.Add(d)
+	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.rollout()
+}
+
+func (l *ladder) rollout() *featureflags.Rollout {
+	l.t.Helper()
+	r, err := l.FeatureFlags.Rollouts.Get(l.t.Context(), l.Standing(l.t, "bob"), "1")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// version is that of the flag.
+func (l *ladder) version() int64 {
+	l.t.Helper()
+	f, err := l.FeatureFlags.Get(l.t.Context(), l.Standing(l.t, "bob"), 1)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return f.Version
+}
+
+func (l *ladder) call(name, body string) {
+	l.t.Helper()
+	if _, err := l.FeatureFlags.Rollouts.Call(l.t.Context(), l.Standing(l.t, "bob"), "1", name, ruletest.Body(l.t, body)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// mails are the subjects since the last call.
+func (l *ladder) mails() []string {
+	l.t.Helper()
+	if _, err := l.Organizations.DeliverMail(l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+	out := l.subjects
+	l.subjects = nil
+	return out
+}
+
+// experiments.md §4.11: who has started a rollout is told of its start, of a hold once an
+// hour, of its end, of steps and of the rollback.
+func TestRollouts_Mails(t *testing.T) {
+	l := newLadder(t, "")
+	want := func(subjects ...string) {
+		t.Helper()
+		if got := l.mails(); !slices.Equal(got, subjects) {
+			t.Errorf("mails %q, want %q", got, subjects)
+		}
+	}
+	want("The rollout of f has started")
+	if r := l.after(70 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
+		t.Error(r.Status, r.Reasons)
+	}
+	want("The rollout of f is held")
+	l.after(2 * time.Minute)
+	want()
+	l.saw(1000, 9000, 50, 450)
+	if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+		t.Error(r.Status, *r.Step)
+	}
+	want("The rollout of f went on")
+	l.saw(1000, 1000, 200, 50)
+	if r := l.after(10 * time.Minute); r.Status != "rolled_back" {
+		t.Error(r.Status)
+	}
+	want("The rollout of f was turned back")
+}
+
+// experiments.md §4.12: whoever changes the rollout or its flag while the events are asked
+// wins; what was found is forgotten.
+func TestRollouts_OthersWereFirst(t *testing.T) {
+	for name, meanwhile := range map[string]func(l *ladder){
+		"paused":   func(l *ladder) { l.call("pause", `{}`) },
+		"advanced": func(l *ladder) { l.call("advance", `{}`) },
+		"ended":    func(l *ladder) { l.call("rollback", `{}`) },
+		"the flag": func(l *ladder) {
+			if _, err := l.FeatureFlags.Update(l.t.Context(), l.Standing(l.t, "bob"), 1, ruletest.Body(l.t, `{"filters": {"groups": [{"properties": [], "rollout_percentage": 77}]}}`), false); err != nil {
+				l.t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLadder(t, "")
+			l.saw(1000, 9000, 500, 450) // it would be turned back
+			var then *featureflags.Rollout
+			var version int64
+			l.asked = func() {
+				l.asked = nil
+				meanwhile(l)
+				then, version = l.rollout(), l.version()
+			}
+			if r := l.after(10 * time.Minute); r.Status != then.Status || r.StateVersion != then.StateVersion || l.version() != version {
+				t.Errorf("%s, state %d, flag %d; want %s, %d, %d", r.Status, r.StateVersion, l.version(), then.Status, then.StateVersion, version)
+			}
+		})
+	}
+}
+
+// experiments.md §4.12: while the events cannot be asked nothing is decided; a mistake of a
+// query holds; afterwards at most one step is made, however long it took.
+func TestRollouts_Blind(t *testing.T) {
+	l := newLadder(t, "")
+	l.saw(1000, 9000, 50, 450)
+	l.failure = errors.New("the database is away")
+	l.Clock = l.Clock.Add(5 * time.Hour)
+	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err == nil {
+		t.Error("nobody is told")
+	}
+	if r := l.rollout(); *r.Step != 0 || r.Status != "running" {
+		t.Error(r.Status, *r.Step)
+	}
+	l.failure = management.Fault("", "No such function.")
+	if r := l.after(5 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"metric_error", "too_few_exposures"}) {
+		t.Error(r.Status, r.Reasons)
+	}
+	l.failure = nil
+	for range 3 {
+		if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+			t.Error(r.Status, *r.Step)
+		}
+	}
+}
+
+// A hold that lasts too long is turned back where that is wanted (experiments.md §4.2).
+func TestRollouts_HoldLimit(t *testing.T) {
+	l := newLadder(t, `, "hold_limit_seconds": 7200, "on_hold_limit": "rollback"`)
+	if r := l.after(70 * time.Minute); r.Status != "holding" {
+		t.Error(r.Status)
+	}
+	if r := l.after(119 * time.Minute); r.Status != "holding" {
+		t.Error(r.Status)
+	}
+	if r := l.after(2 * time.Minute); r.Status != "rolled_back" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
+		t.Error(r.Status, r.Reasons)
+	}
+}
