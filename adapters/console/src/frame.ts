@@ -78,7 +78,7 @@ function account(): HTMLElement {
     { ...look("light", w.light), line: true },
     look("dark", w.dark),
     look("system", w.system),
-    { label: w.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut() : undefined)) },
+    { label: w.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
   ]);
 }
 
