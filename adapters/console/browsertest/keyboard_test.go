@@ -63,11 +63,16 @@ func (p *page) focused(after string) {
 	})
 }
 
-// tab goes by Tab to a thing found by role and name, from where the focus is.
+// tab goes by Tab to a thing found by role and name, from where the focus is. A page that draws
+// itself anew meanwhile has the thing again, as another element.
 func (p *page) tab(roleName ...string) {
 	p.t.Helper()
-	p.on(p.node(roleName...), "function() { window.wanted = this; }")
+	want := func() { p.on(p.node(roleName...), "function() { window.wanted = this; }") }
+	want()
 	for range 90 {
+		if !js[bool](p, "window.wanted.isConnected") {
+			want()
+		}
 		if js[bool](p, "document.activeElement === window.wanted") {
 			return
 		}
