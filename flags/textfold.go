@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -153,7 +154,16 @@ func containsFold(s, lowered string) bool {
 		return true
 	}
 	first, rest := lowered[0], lowered[1:]
-	for i, last := 0, len(s)-len(lowered); i <= last; i++ {
+	i, last := 0, len(s)-len(lowered)
+	if first < 'a' || first > 'z' { // it has one form: most texts are left at once
+		if last < 0 {
+			return false
+		}
+		if i = strings.IndexByte(s[:last+1], first); i < 0 {
+			return false
+		}
+	}
+	for ; i <= last; i++ {
 		if asciiFold[s[i]] == first && equalFold(s[i+1:i+len(lowered)], rest) {
 			return true
 		}
