@@ -87,7 +87,7 @@ func readBack(by *rooms.Rooms) []endpoint {
 	if by.Organizations == nil {
 		return out
 	}
-	return slices.Concat(out, groupTypeEndpoints)
+	return slices.Concat(out, groupTypeEndpoints, definitionEndpoints)
 }
 
 // history makes endpoints of rows, which read bodies themselves.

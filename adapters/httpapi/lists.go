@@ -189,8 +189,8 @@ var lists = map[string][]listParameter{
 		{name: "names", kind: ofCommas, help: "exactly these names"},
 		{name: "tags", kind: ofJSON, help: "JSON list of tags, one of which it has"},
 		{name: "ordering", kind: ofChoice, help: "name or last_seen_at, with - in front descending", choices: []string{"name", "-name", "last_seen_at", "-last_seen_at"}},
-		{name: "verified", kind: ofBool, help: "whether it is verified: none is"},
-		{name: "exclude_hidden", kind: idle}, // none is hidden
+		{name: "verified", kind: ofBool, help: "whether somebody has verified it"},
+		{name: "exclude_hidden", kind: ofBool, help: "leave out those that somebody has hidden"},
 		{name: "exclude_stale", kind: ofBool, help: "only those seen in the last 30 days"},
 	},
 	"/property_definitions": {
@@ -204,8 +204,8 @@ var lists = map[string][]listParameter{
 		{name: "filter_by_event_names", kind: ofBool, help: "only those that one of event_names has"},
 		{name: "excluded_properties", kind: ofJSON, help: "JSON list of names to leave out"},
 		{name: "exclude_core_properties", kind: ofBool, help: "leave out those that SDKs set by themselves"},
-		{name: "verified", kind: ofBool, help: "whether it is verified: none is"},
-		{name: "exclude_hidden", kind: idle}, // none is hidden
+		{name: "verified", kind: ofBool, help: "whether somebody has verified it"},
+		{name: "exclude_hidden", kind: ofBool, help: "leave out those that somebody has hidden"},
 	},
 	"/ingestion_warnings": {
 		{name: "q", kind: undone},

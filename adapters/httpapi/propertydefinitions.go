@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // propertyDefinition is a property that events have used.
@@ -16,7 +17,8 @@ type propertyDefinition struct {
 	// ID is the same for ever.
 	ID   capture.UUID `json:"id"`
 	Name string       `json:"name"`
-	// PropertyType is String, Numeric, Boolean or DateTime, null for other values.
+	// PropertyType is String, Numeric, Boolean or DateTime, as somebody has said or as it
+	// was seen; null for other values.
 	PropertyType *string `json:"property_type"`
 	IsNumerical  bool    `json:"is_numerical"`
 	// Type is whose property it is: event, person or group.
@@ -27,19 +29,29 @@ type propertyDefinition struct {
 	// SeenOnEvents says whether one of the events that were asked about has it, null
 	// when none was.
 	SeenOnEvents *bool `json:"is_seen_on_filtered_events"`
-	// Nobody can tag, verify or hide a definition here.
-	Tags     []string `json:"tags"`
-	Verified bool     `json:"verified"`
-	Hidden   bool     `json:"hidden"`
+	organizations.Remark
 }
 
+// eventDefinition is a name that events have had. Nobody can set the members from
+// Owner on.
 type eventDefinition struct {
 	ID         capture.UUID     `json:"id"`
 	Name       string           `json:"name"`
 	LastSeenAt management.Stamp `json:"last_seen_at"`
-	Tags       []string         `json:"tags"`
-	Verified   bool             `json:"verified"`
-	Hidden     bool             `json:"hidden"`
+	organizations.Remark
+	LastUpdatedAt *management.Stamp `json:"last_updated_at"` // as updated_at
+
+	Owner            *string              `json:"owner"`
+	CreatedAt        *management.Stamp    `json:"created_at"`
+	CreatedBy        *management.UserView `json:"created_by"`
+	IsAction         bool                 `json:"is_action"`
+	ActionID         *int64               `json:"action_id"`
+	IsCalculating    bool                 `json:"is_calculating"`
+	LastCalculatedAt *management.Stamp    `json:"last_calculated_at"`
+	PostToSlack      bool                 `json:"post_to_slack"`
+	DefaultColumns   []string             `json:"default_columns"`
+	EnforcementMode  string               `json:"enforcement_mode"`
+	PrimaryProperty  *string              `json:"primary_property"`
 }
 
 // propertyOwner is what has properties.
@@ -111,13 +123,14 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if len(events) > 0 && owner.kind != capture.SeenEventProperty {
 		return nil, invalid("", "`event_names` can only be set for `event` type")
 	}
+	var said map[string]organizations.Remark
 	var seen []capture.Seen
-	if !owner.none && !v.Bool("verified") {
-		if seen, err = rd.seenNames(c.ctx, c.project(), owner.kind); err != nil {
+	if !owner.none {
+		if seen, said, err = rd.defined(c.ctx, c.project(), owner.kind); err != nil {
 			return nil, err
 		}
 	}
-	seen = q.Choose(seen)
+	seen = remarked(v, said, q.Choose(seen))
 	used, err := rd.propertiesOf(c, events)
 	if err != nil {
 		return nil, err
@@ -125,31 +138,35 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if len(events) > 0 && v.Bool("filter_by_event_names") {
 		seen = slices.DeleteFunc(seen, func(s capture.Seen) bool { return !used[s.Name] })
 	}
-	return countedPage(c, showProperties(seen, owner.name, owner.kind == capture.SeenGroupProperty, used)), nil
+	return countedPage(c, showProperties(seen, said, &owner, used)), nil
 }
 
 // showProperties shows properties; used are those that some events have, nil where
 // nobody asks.
-func showProperties(seen []capture.Seen, owner string, ofGroup bool, used map[string]bool) []propertyDefinition {
+func showProperties(seen []capture.Seen, said map[string]organizations.Remark, of *propertyOwner, used map[string]bool) []propertyDefinition {
 	list := make([]propertyDefinition, len(seen))
 	for i := range seen {
-		s := &seen[i]
-		d := propertyDefinition{
-			ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner, LastSeenAt: management.Stamp{Time: s.At}, Tags: []string{},
-		}
-		if s.Type != "" {
-			d.PropertyType = &s.Type
-		}
-		if ofGroup {
-			d.GroupTypeIndex = &s.Group
-		}
+		list[i] = showProperty(&seen[i], said, of)
 		if used != nil {
-			on := used[s.Name]
-			d.SeenOnEvents = &on
+			on := used[seen[i].Name]
+			list[i].SeenOnEvents = &on
 		}
-		list[i] = d
 	}
 	return list
+}
+
+func showProperty(s *capture.Seen, said map[string]organizations.Remark, of *propertyOwner) propertyDefinition {
+	d := propertyDefinition{
+		ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: of.name, LastSeenAt: management.Stamp{Time: s.At},
+	}
+	d.Remark = remarkOf(said, d.ID)
+	if s.Type != "" {
+		d.PropertyType = &s.Type
+	}
+	if of.kind == capture.SeenGroupProperty {
+		d.GroupTypeIndex = &s.Group
+	}
+	return d
 }
 
 // propertyGroup is the group type that properties are asked of, which groups need
@@ -222,17 +239,23 @@ func (rd *reader) listEventDefinitions(c *call) (any, error) {
 	if v.Bool("exclude_stale") {
 		q.Since = capture.Fresh(rd.now())
 	}
-	var seen []capture.Seen
-	if !v.Bool("verified") && !v.Has("tags") { // no definition is verified, and none has a tag
-		var err error
-		if seen, err = rd.seenNames(c.ctx, c.project(), capture.SeenEvent); err != nil {
-			return nil, err
-		}
+	seen, said, err := rd.defined(c.ctx, c.project(), capture.SeenEvent)
+	if err != nil {
+		return nil, err
 	}
-	seen = q.Choose(seen)
+	seen = remarked(v, said, q.Choose(seen))
 	list := make([]eventDefinition, len(seen))
 	for i := range seen {
-		list[i] = eventDefinition{ID: seen[i].DefinitionID(), Name: seen[i].Name, LastSeenAt: management.Stamp{Time: seen[i].At}, Tags: []string{}}
+		list[i] = showEventName(&seen[i], said)
 	}
 	return countedPage(c, list), nil
+}
+
+func showEventName(s *capture.Seen, said map[string]organizations.Remark) eventDefinition {
+	id := s.DefinitionID()
+	r := remarkOf(said, id)
+	return eventDefinition{
+		ID: id, Name: s.Name, LastSeenAt: management.Stamp{Time: s.At}, Remark: r, LastUpdatedAt: r.Updated,
+		DefaultColumns: []string{}, EnforcementMode: "allow",
+	}
 }
