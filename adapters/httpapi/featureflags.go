@@ -49,6 +49,8 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	turn("/feature_flags/{id}/unarchive", "Take a feature flag out of the archive", flagDesk.Archive, false),
 	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(featureflags.RestoreFields),
 	staticCohort,
+	onUsage("/feature_flags/{id}/dashboard", "Make the dashboard about the use of a feature flag", flagDesk.MakeUsageDashboard),
+	onUsage("/feature_flags/{id}/enrich_usage_dashboard", "Add to the dashboard about the use of a feature flag who saw and used the feature", flagDesk.EnrichUsageDashboard),
 	pagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for single people and groups", flagDesk.Pins),
 	add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
 	removeOf("/feature_flags/{id}/pins/{pin}", "Take a pinned value of a feature flag away", unpin),
@@ -225,13 +227,24 @@ func flagVersion(of flagDesk, c *call) (*featureflags.FlagVersion, error) {
 // (spec/clients.md §7.2).
 func turn(path, summary string, do func(flagDesk, ctx, standing, int64, bool) (*featureflags.Flag, error), to bool) row[flagDesk] {
 	return by(http.MethodPost, path, summary, func(of flagDesk, c *call) (any, error) {
-		f, err := do(of, c.ctx, c.standing, flagID(c.part("id")), to)
-		var plain featureflags.PlainError
-		if errors.As(err, &plain) {
-			return answer{status: http.StatusBadRequest, body: object{"success": false, "error": plain.Error()}}, nil
-		}
-		return f, err
+		return plainly(do(of, c.ctx, c.standing, flagID(c.part("id")), to))
 	}).giving(featureflags.Flag{})
+}
+
+// plainly answers refusals that say no more than why.
+func plainly(out any, err error) (any, error) {
+	var plain featureflags.PlainError
+	if errors.As(err, &plain) {
+		return answer{status: http.StatusBadRequest, body: object{"success": false, "error": plain.Error()}}, nil
+	}
+	return out, err
+}
+
+// onUsage changes the dashboard about the use of a flag (spec/clients.md §7.2).
+func onUsage[T any](path, summary string, do func(flagDesk, ctx, standing, int64) (T, error)) row[flagDesk] {
+	return by(http.MethodPost, path, summary, func(of flagDesk, c *call) (any, error) {
+		return plainly(do(of, c.ctx, c.standing, flagID(c.part("id"))))
+	}).giving(success{})
 }
 
 // staticCohort makes a cohort too, so that it needs the scope of that as well.

@@ -13,7 +13,7 @@ import (
 var withoutBody = []string{
 	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
-	"feature_flags/{}/enable", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
+	"feature_flags/{}/enable", "feature_flags/{}/dashboard", "feature_flags/{}/enrich_usage_dashboard", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
 	"persons/{}/delete_events", "cohorts/{}/duplicate_as_static_cohort",
 	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
 	"query/check_auth_for_async", "change_requests/{}/apply", "change_requests/{}/withdraw", "instance/backup", "passkeys/options", "surveys/{}/launch", "surveys/{}/stop", "session/passkey", "domains/{}/verify", "personal_api_keys/{}/roll",

@@ -12,6 +12,7 @@ import (
 // plannedTile is a tile of a template: a text, or an insight that is to be made.
 type plannedTile struct {
 	insight           bool
+	unnoted           bool // the log says nothing of it
 	name, description string
 	query, filters    json.RawMessage // nil: none
 	body              string
@@ -97,6 +98,9 @@ func (s Insights) planned(v *view, p *plannedTile) (id string, err error) {
 	}
 	if p.filters != nil {
 		i.Filters = p.filters
+	}
+	if p.unnoted {
+		return i.id(), s.insights.Put(v, i)
 	}
 	_, err = s.insights.Add(v, i)
 	return i.id(), err

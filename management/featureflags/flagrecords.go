@@ -53,6 +53,8 @@ type storedFlag struct {
 	// what is done to it, empty for the usual ones. note is why it is done, if it was said.
 	was            *storedFlag
 	activity, note string
+	// watched: it gets a dashboard about its use.
+	watched bool
 	// approved is why it may be another one now that nobody may change alone, nil for
 	// nothing; free: it was switched off without an approval.
 	approved *approval
@@ -81,9 +83,11 @@ type flagMeta struct {
 	Rollback          json.RawMessage `json:"rollback_conditions,omitempty"`
 	PerformedRollback *bool           `json:"performed_rollback,omitempty"`
 	UsageDashboard    *int64          `json:"usage_dashboard,omitempty"`
-	Dashboards        []int64         `json:"analytics_dashboards,omitempty"`
-	Enriched          bool            `json:"has_enriched_analytics,omitempty"`
-	Pins              []storedPin     `json:"pins,omitempty"` // the newest first
+	// UsageEnriched: it has charts of who saw and used the feature.
+	UsageEnriched bool        `json:"usage_enriched,omitempty"`
+	Dashboards    []int64     `json:"analytics_dashboards,omitempty"`
+	Enriched      bool        `json:"has_enriched_analytics,omitempty"`
+	Pins          []storedPin `json:"pins,omitempty"` // the newest first
 }
 
 // decodeFlag reads a flag as it is stored. Records of files may be of any shape:

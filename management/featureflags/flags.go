@@ -52,7 +52,7 @@ var FlagFields = management.Fields{
 	{Name: "original_flag", Type: management.Any, Ruled: true, Help: "the flag as it was before it was edited, for finding conflicts"},
 	changeNote,
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true},
-	{Name: "_should_create_usage_dashboard", Type: management.Bool, Ruled: true},
+	{Name: "_should_create_usage_dashboard", Type: management.Bool, Ruled: true, Help: "only when it is made: false, it gets no dashboard about its use"},
 }
 
 func (s Flags) resource() *management.Resource[Tx, storedFlag, Flag] {
@@ -70,10 +70,14 @@ func (s Flags) resource() *management.Resource[Tx, storedFlag, Flag] {
 					return err
 				}
 			}
+			e.Now.watched = e.Fresh && e.Body != nil && watched(e.Values)
 			return s.apply(e.Tx, e.Standing, e.Now, e.Values)
 		},
 		Put: func(v *view, f *storedFlag) error {
 			if f.was == nil {
+				if err := s.giveUsage(v, f); err != nil {
+					return err
+				}
 				return s.addFlag(v.Tx, v.Standing, f)
 			}
 			return s.saveFlag(v.Tx, v.Standing, f)

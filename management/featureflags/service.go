@@ -18,6 +18,10 @@ type Config struct {
 	SurveysChanged func(tx management.Tx, project int64) error
 	// HasDashboard reports whether a project has a dashboard of a number. Nil: none has.
 	HasDashboard func(tx management.Tx, project, id int64) (bool, error)
+	// MakeUsage makes the dashboard about the use of a flag, 0 where the caller may make
+	// none, and EnrichUsage adds to it who saw and used the feature. Nil: there are none.
+	MakeUsage   func(tx management.Tx, st *management.Standing, key string) (dashboard int64, err error)
+	EnrichUsage func(tx management.Tx, st *management.Standing, dashboard int64, key string) error
 	// JobDone is told what became of scheduled changes. It may be called by several
 	// goroutines. Nil: nobody is told.
 	JobDone func(management.JobDone)

@@ -94,16 +94,17 @@ func Open(c Config) (*Rooms, error) {
 	if c.Mailer != nil {
 		shown.Tell, shown.Told = home.QueueNotice, c.MailQueued
 	}
+	shows := dashboards.New(shown)
 	decided := featureflags.Config{
 		Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged,
-		HasDashboard: dashboards.Exists, Measure: c.Measure,
+		HasDashboard: dashboards.Exists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure,
 	}
 	if c.Mailer != nil {
 		decided.Tell = home.QueueNotice
 	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
-		Dashboards:    dashboards.New(shown),
+		Dashboards:    shows,
 		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
 		FeatureFlags:  featureflags.New(decided),
 		Organizations: home,

@@ -206,16 +206,27 @@ func (p *page) on(id cdp.BackendNodeID, function string) {
 	call(p, runtime.CallFunctionOn, runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: object})
 }
 
+// place is where a thing is on the screen, nil where a page that draws itself anew has
+// taken it away since it was found.
+func (p *page) place(id cdp.BackendNodeID) dom.Quad {
+	if _, err := chromedp.Call(p.ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id}); err != nil {
+		return nil
+	}
+	got, err := chromedp.Call(p.ctx, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id})
+	if err != nil || len(got.Quads) == 0 {
+		return nil
+	}
+	return got.Quads[0]
+}
+
 // click presses the mouse where a thing is.
 func (p *page) click(roleName ...string) {
 	p.t.Helper()
-	id := p.node(roleName...)
-	call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
-	quads := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads
-	if len(quads) == 0 {
-		p.t.Fatalf("%q cannot be seen", roleName)
-	}
-	q := quads[0]
+	var q dom.Quad
+	eventually(p.t, fmt.Sprintf("%q to be seen", roleName), func() bool {
+		q = p.place(p.node(roleName...))
+		return q != nil
+	})
 	for _, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseReleased"} {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2, Button: "left", ClickCount: 1})
 	}
