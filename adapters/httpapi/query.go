@@ -28,6 +28,7 @@ type asker struct {
 	dashboards *dashboards.Service // nil: there are none
 	// experiments are those that queries may be about, nil for none.
 	experiments *featureflags.Experiments
+	surveys     *featureflags.Surveys // as experiments
 	log         *slog.Logger
 }
 
@@ -39,7 +40,7 @@ func askerOf(s *server) *asker {
 	if s.Management != nil {
 		a.dashboards = s.Management.Dashboards
 		if s.Management.FeatureFlags != nil {
-			a.experiments = &s.Management.FeatureFlags.Experiments
+			a.experiments, a.surveys = &s.Management.FeatureFlags.Experiments, &s.Management.FeatureFlags.Surveys
 		}
 	}
 	return a

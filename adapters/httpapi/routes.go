@@ -52,7 +52,7 @@ func (s *server) tables() []endpoint {
 	if s.Queries != nil && s.Management != nil {
 		out = append(out, queryEndpoints...)
 		if s.Management.FeatureFlags != nil {
-			out = append(out, slices.Concat(experimentResultEndpoints, experimentSeriesEndpoints)...)
+			out = append(out, slices.Concat(experimentResultEndpoints, experimentSeriesEndpoints, surveyStatEndpoints)...)
 		}
 	}
 	if s.Management != nil {

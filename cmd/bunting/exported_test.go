@@ -45,9 +45,9 @@ var mostExported = map[string]int{
 	"adapters/passkeys":        6,
 	"management":               265,
 	"management/batchexports":  60,
-	"management/dashboards":    72,
+	"management/dashboards":    74,
 	"management/errortracking": 20,
-	"management/featureflags":  198,
+	"management/featureflags":  203,
 	"management/organizations": 159,
 	"management/rooms":         5,
 }

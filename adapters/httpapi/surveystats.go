@@ -1,0 +1,53 @@
+package httpapi
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// surveyStatEndpoints say what became of surveys (clients.md §8.2). The path without an
+// id stands before the one with it.
+var surveyStatEndpoints = func() []endpoint {
+	asks := []parameterDoc{
+		{"date_from", "string", "ISO 8601 with a zone; absent: since the survey began"},
+		{"date_to", "string", "ISO 8601 with a zone; absent: until the survey ended"},
+	}
+	return resource(inProject, "survey", askerOf, []row[*asker]{
+		by(http.MethodGet, "/surveys/stats", "Count what became of all surveys that are not archived", surveyStats).asking(asks...).giving(surveyStatistics{}).unbounded(),
+		by(http.MethodGet, "/surveys/{id}/stats", "Count what became of a survey", surveyStats).asking(asks...).giving(surveyStatistics{}).unbounded(),
+	})
+}()
+
+// surveyStatistics is the answer, of which the query has the rest (capture/insights).
+type surveyStatistics struct {
+	ID    string            `json:"survey_id,omitempty"`
+	Start management.Stamp  `json:"start_date"`
+	End   management.Stamp  `json:"end_date"`
+	Stats map[string]object `json:"stats"`
+	Rates map[string]any    `json:"rates"`
+}
+
+func surveyStats(of *asker, c *call) (any, error) {
+	params := c.query()
+	asked, err := of.surveys.Statistics(c.ctx, c.standing, c.part("id"), params.Get("date_from"), params.Get("date_to"))
+	if err != nil {
+		return nil, err
+	}
+	request, err := of.request(c, asked.Query, queries.Overrides{})
+	if err != nil {
+		return nil, err
+	}
+	request.Mode, request.Name = queries.Blocking, "surveys"
+	found, err := of.desk.Ask(c.ctx, request)
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	out := maps.Clone(found.Result)
+	if s := asked.Survey; s != nil {
+		out["survey_id"], out["start_date"], out["end_date"] = s.ID, s.Start, s.End
+	}
+	return out, nil
+}

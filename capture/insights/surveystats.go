@@ -1,0 +1,196 @@
+package insights
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+func init() { kinds = append(kinds, kind{"SurveyStatsQuery", parseSurveyStats}) }
+
+// The events of surveys, in the order in which they are shown.
+var surveyEvents = []string{"survey shown", "survey dismissed", "survey sent"}
+
+const (
+	surveyShown = iota
+	surveyDismissed
+	surveySent
+)
+
+// maxSurveys is of how many surveys one query asks.
+const maxSurveys = 10_000
+
+// surveyStats is a query of ours: how often and to how many people surveys were shown,
+// and what became of it (clients.md §8.2).
+type surveyStats struct {
+	// windows are when events of a survey count, by its id, in microseconds since 1970.
+	windows map[string][2]int64
+}
+
+func parseSurveyStats(n node, _ *Project) plan {
+	q := &surveyStats{windows: map[string][2]int64{}}
+	for _, s := range n.get("surveys").list(maxSurveys) {
+		q.windows[s.get("id").text("")] = [2]int64{s.get("from").instant().UnixMicro(), s.get("to").instant().UnixMicro()}
+	}
+	return q
+}
+
+// surveyCount is what is said of events of one name.
+type surveyCount struct {
+	Total          int     `json:"total_count"`
+	OnlySeen       int     `json:"total_count_only_seen"`
+	People         int     `json:"unique_persons"`
+	PeopleOnlySeen int     `json:"unique_persons_only_seen"`
+	First          *string `json:"first_seen"`
+	Last           *string `json:"last_seen"`
+}
+
+// surveyRates are per cent of what was shown, with two decimals.
+type surveyRates struct {
+	Response        number `json:"response_rate"`
+	Dismissal       number `json:"dismissal_rate"`
+	PeopleResponse  number `json:"unique_users_response_rate"`
+	PeopleDismissal number `json:"unique_users_dismissal_rate"`
+}
+
+// surveyTally counts events of one name.
+type surveyTally struct {
+	total       int
+	people      map[uint32]struct{}
+	first, last int64
+}
+
+// submission is the latest event of an answer that was sent in parts.
+type submission struct {
+	at, id int64
+	person uint32
+}
+
+// surveyRun is a query that is being answered.
+type surveyRun struct {
+	*run
+	tallies [3]surveyTally
+	sent    map[string]submission
+}
+
+// What is reserved for a person and for a submission, in bytes.
+const (
+	surveyPerson = 32
+	surveyAnswer = 160
+)
+
+func (q *surveyStats) run(r *run) (*Result, error) {
+	f := &surveyRun{run: r, sent: map[string]submission{}}
+	for i := range f.tallies {
+		f.tallies[i].people = map[uint32]struct{}{}
+	}
+	if err := q.read(f); err != nil {
+		return nil, err
+	}
+	for _, s := range f.sent {
+		if err := f.count(surveySent, s.at, s.person); err != nil {
+			return nil, err
+		}
+	}
+	stats, rates := map[string]surveyCount{}, surveyRates{}
+	if len(q.windows) > 0 {
+		stats, rates = f.answer()
+	}
+	return &Result{Extra: map[string]any{"stats": stats, "rates": rates}}, nil
+}
+
+// read counts all but what was sent in parts, of which it keeps the latest.
+func (q *surveyStats) read(f *surveyRun) error {
+	if len(q.windows) == 0 {
+		return nil
+	}
+	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, w := range q.windows {
+		from, to = min(from, w[0]), max(to, w[1])
+	}
+	b := &binder{run: f.run}
+	person := b.people()
+	survey, partial, answer := b.eventProperty("$survey_id"), b.eventProperty("$survey_partially_completed"), b.eventProperty("$survey_submission_id")
+	return b.scanBound(Scan{From: from, To: to, Names: surveyEvents, Columns: Names | IDs}, func(r *row) error {
+		id, _ := textOf(survey(r))
+		at := r.b.Time[r.i]
+		if w, asked := q.windows[id]; !asked || at < w[0] || at > w[1] {
+			return nil
+		}
+		kind := slices.Index(surveyEvents, r.b.Name[r.i])
+		switch kind {
+		case surveyDismissed:
+			if text, _ := textOf(partial(r)); text == "true" {
+				return nil
+			}
+		case surveySent:
+			if text, there := textOf(answer(r)); there && text != "" {
+				return f.keep(id+"/"+text, submission{at, r.b.ID[r.i], person(r)})
+			}
+		}
+		return f.count(kind, at, person(r))
+	})
+}
+
+func (f *surveyRun) keep(key string, s submission) error {
+	was, there := f.sent[key]
+	if there && (was.at > s.at || was.at == s.at && was.id > s.id) {
+		return nil
+	}
+	f.sent[key] = s
+	if there {
+		return nil
+	}
+	return f.reserve(surveyAnswer + int64(len(key)))
+}
+
+func (f *surveyRun) count(kind int, at int64, person uint32) error {
+	t := &f.tallies[kind]
+	if t.total == 0 {
+		t.first, t.last = at, at
+	}
+	t.total++
+	t.first, t.last = min(t.first, at), max(t.last, at)
+	if _, known := t.people[person]; known {
+		return nil
+	}
+	t.people[person] = struct{}{}
+	return f.reserve(surveyPerson)
+}
+
+// answer adds up. Who has sent an answer has not dismissed the survey.
+func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
+	for person := range f.tallies[surveySent].people {
+		delete(f.tallies[surveyDismissed].people, person)
+	}
+	counts := map[string]surveyCount{}
+	for kind, name := range surveyEvents {
+		t := &f.tallies[kind]
+		c := surveyCount{Total: t.total, People: len(t.people)}
+		if t.total > 0 {
+			first, last := surveyTime(t.first), surveyTime(t.last)
+			c.First, c.Last = &first, &last
+		}
+		counts[name] = c
+	}
+	shown, dismissed, sent := counts[surveyEvents[surveyShown]], counts[surveyEvents[surveyDismissed]], counts[surveyEvents[surveySent]]
+	shown.OnlySeen = max(0, shown.Total-dismissed.Total-sent.Total)
+	shown.PeopleOnlySeen = max(0, shown.People-dismissed.People-sent.People)
+	counts[surveyEvents[surveyShown]] = shown
+	return counts, surveyRates{
+		Response: rateOf(sent.Total, shown.Total), Dismissal: rateOf(dismissed.Total, shown.Total),
+		PeopleResponse: rateOf(sent.People, shown.People), PeopleDismissal: rateOf(dismissed.People, shown.People),
+	}
+}
+
+func surveyTime(at int64) string {
+	return time.UnixMicro(at).UTC().Format("2006-01-02T15:04:05.999999Z")
+}
+
+// rateOf is per cent with two decimals, 0 of nothing.
+func rateOf(part, of int) number {
+	if of == 0 {
+		return 0
+	}
+	return number(math.Round(float64(part)/float64(of)*10_000) / 100)
+}

@@ -1,0 +1,99 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// SurveyStatistics is a question to the events about one survey, or about all.
+type SurveyStatistics struct {
+	Survey *Survey // nil: all
+	// Query is a SurveyStatsQuery of capture/insights.
+	Query json.RawMessage
+}
+
+// lastTime is after all events.
+var lastTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// surveyWindow is when events of a survey count.
+type surveyWindow struct {
+	ID   string    `json:"id"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Statistics is the question about the survey of an id, and about all that are not
+// archived without one. from and to are ISO 8601 with a zone, empty for no bound
+// (clients.md §8.2).
+func (s Surveys) Statistics(ctx context.Context, st *management.Standing, id, from, to string) (*SurveyStatistics, error) {
+	asked, err := windowOf(from, to)
+	if err != nil {
+		return nil, err
+	}
+	out := &SurveyStatistics{}
+	var surveys []Survey
+	if id != "" {
+		if out.Survey, err = s.Get(ctx, st, id); err != nil {
+			return nil, err
+		}
+		surveys = []Survey{*out.Survey}
+	} else {
+		archived := false
+		list, err := s.List(ctx, st, SurveyQuery{Archived: &archived})
+		if err != nil {
+			return nil, err
+		}
+		surveys = list.Results
+	}
+	windows := []surveyWindow{}
+	for i := range surveys {
+		w := surveys[i].within(asked)
+		if w.From.After(w.To) { // nothing is asked of it
+			w.To, w.From = w.From, w.From.Add(time.Microsecond)
+		}
+		windows = append(windows, w)
+	}
+	out.Query = management.Encode(map[string]any{"kind": "SurveyStatsQuery", "surveys": windows})
+	return out, nil
+}
+
+// window is what the request asks for.
+func windowOf(from, to string) (w surveyWindow, err error) {
+	w = surveyWindow{From: time.Unix(0, 0).UTC(), To: lastTime}
+	for _, bound := range []struct {
+		name, text string
+		at         *time.Time
+	}{{"date_from", from, &w.From}, {"date_to", to, &w.To}} {
+		if bound.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, bound.text)
+		if err != nil || at.Year() < 1970 || at.After(lastTime) {
+			return w, management.Fault(bound.name, "Invalid date format. Please use ISO 8601 format with timezone info (e.g. 2026-01-31T00:00:00Z).")
+		}
+		*bound.at = at.UTC()
+	}
+	if from != "" && to != "" && !w.From.Before(w.To) {
+		return w, management.Fault("", "date_from must be before date_to")
+	}
+	return w, nil
+}
+
+// within is the part of a window in which the survey ran.
+func (x *Survey) within(w surveyWindow) surveyWindow {
+	start := x.Start.Time
+	if start.IsZero() {
+		start = x.CreatedAt.Time
+	}
+	w.ID = x.ID
+	if w.From.Before(start) {
+		w.From = start
+	}
+	if end := x.End.Time; !end.IsZero() && w.To.After(end) {
+		w.To = end
+	}
+	return w
+}
