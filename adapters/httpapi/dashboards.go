@@ -3,6 +3,7 @@ package httpapi
 import (
 	"mime"
 	"net/http"
+	"slices"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -25,14 +26,22 @@ var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[da
 	removeOf("/dashboards/{id}/collaborators/{user}", "Remove a collaborator", dashboards.Dashboards.RemoveCollaborator),
 })
 
-// sharingEndpoints are those of links to dashboards (§4.1.8).
-var sharingEndpoints = resource(inProject, "sharing_configuration", dashboardsOf, []row[dashboards.Dashboards]{
-	get("/dashboards/{id}/sharing", "Read how a dashboard is shared", dashboards.Dashboards.Sharing),
-	change(http.MethodPatch, "/dashboards/{id}/sharing", "Share a dashboard, or no longer", dashboards.SharingFields, dashboards.Dashboards.UpdateSharing),
-	act(http.MethodPost, "/dashboards/{id}/sharing/refresh", "Replace the token of a link", dashboards.Dashboards.RefreshSharing),
-	add("/dashboards/{id}/sharing/passwords", "Add a password to a link", dashboards.SharePasswordFields, dashboards.Dashboards.AddSharePassword),
-	removeOf("/dashboards/{id}/sharing/passwords/{password}", "Remove a password of a link", dashboards.Dashboards.DeleteSharePassword),
-})
+// sharingEndpoints are those of links to dashboards (§4.1.8) and to insights (clients.md
+// §3.2).
+var sharingEndpoints = slices.Concat(
+	sharingOf("/dashboards/{id}", "a dashboard", func(s *server) dashboards.Links { return s.Management.Dashboards.Links() }),
+	sharingOf("/insights/{id}", "an insight", func(s *server) dashboards.Links { return s.Management.Dashboards.Insights.Links() }),
+)
+
+func sharingOf(path, what string, of func(*server) dashboards.Links) []endpoint {
+	return resource(inProject, "sharing_configuration", of, []row[dashboards.Links]{
+		get(path+"/sharing", "Read how "+what+" is shared", dashboards.Links.Sharing),
+		change(http.MethodPatch, path+"/sharing", "Share "+what+", or no longer", dashboards.SharingFields, dashboards.Links.UpdateSharing),
+		act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing),
+		add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.SharePasswordFields, dashboards.Links.AddSharePassword),
+		removeOf(path+"/sharing/passwords/{password}", "Remove a password of the link to "+what, dashboards.Links.DeleteSharePassword),
+	})
+}
 
 func listDashboards(of dashboards.Dashboards, c *call) (management.List[dashboards.Dashboard], error) {
 	v := c.listed

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// sharedEndpoints are the links to dashboards (§4.1.8): JSON, or a page where the
+// sharedEndpoints are the links to dashboards and insights (§4.1.8): JSON, or a page where the
 // caller prefers one (decision 18). Where a password is required it is posted, so
 // that it stands in no log of addresses.
 var sharedEndpoints = func() (out []endpoint) {
@@ -62,6 +62,12 @@ func (of linkDesk) place(ctx context.Context) (leave func(), err error) {
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
 
+// sharedInsight is what a link to an insight answers.
+type sharedInsight struct {
+	Insight  *dashboards.Insight `json:"insight"`
+	Settings map[string]bool     `json:"settings"`
+}
+
 // openShared answers a link.
 func openShared(of linkDesk, c *call) (any, error) {
 	h := c.w.Header()
@@ -80,6 +86,9 @@ func openShared(of linkDesk, c *call) (any, error) {
 		}
 	}
 	if asJSON || !prefersPage(c.r) {
+		if err == nil && shared.Insight() != nil {
+			return sharedInsight{shared.Insight(), shared.Settings}, nil
+		}
 		return shared, err
 	}
 	return c.sharedPage(shared, ran, err)

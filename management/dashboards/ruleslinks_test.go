@@ -24,7 +24,7 @@ func TestDashboards_Links(t *testing.T) {
 	}
 	_, err := d.Create(ctx, bob, ruletest.Body(t, `{"name":"one"}`))
 	must(err)
-	first, err := d.Sharing(ctx, bob, "1")
+	first, err := d.Links().Sharing(ctx, bob, "1")
 	must(err)
 	if len(first.AccessToken) != 30 {
 		t.Errorf("a token of %d characters", len(first.AccessToken))
@@ -45,11 +45,11 @@ func TestDashboards_Links(t *testing.T) {
 		}
 	}
 	opens("while it is off", first.AccessToken, management.NotFound, "not_found")
-	_, err = d.UpdateSharing(ctx, bob, "1", ruletest.Body(t, `{"enabled":true}`))
+	_, err = d.Links().UpdateSharing(ctx, bob, "1", ruletest.Body(t, `{"enabled":true}`))
 	must(err)
 	opens("while it is on", first.AccessToken, 0, "")
 	opens("an unknown one", "x", management.NotFound, "not_found")
-	second, err := d.RefreshSharing(ctx, bob, "1")
+	second, err := d.Links().RefreshSharing(ctx, bob, "1")
 	must(err)
 	opens("just replaced", first.AccessToken, 0, "")
 	opens("the new one", second.AccessToken, 0, "")
@@ -67,7 +67,7 @@ func TestDashboards_Links(t *testing.T) {
 	}))
 	opens("the organization shares nothing", second.AccessToken, management.NotFound, "not_found")
 	var told *management.Error
-	if _, err = d.UpdateSharing(ctx, w.Standing(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &told) || told.Message != "Public sharing is disabled for this organization." {
+	if _, err = d.Links().UpdateSharing(ctx, w.Standing(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &told) || told.Message != "Public sharing is disabled for this organization." {
 		t.Errorf("turning it on: %v", err)
 	}
 }

@@ -355,14 +355,14 @@ func TestDashboards_Passwords(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.Outside{}))
 	w.Ask(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`}})
 	ctx, d, bob := t.Context(), w.Dashboards, w.Standing(t, "bob")
-	made, err := d.AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"note":"press"}`))
+	made, err := d.Links().AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"note":"press"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(made.Password) < 20 || made.Note != "press" || made.CreatedByEmail != "bob@example.com" {
 		t.Errorf("one that is made up: %+v", made)
 	}
-	sharing, err := d.Sharing(ctx, bob, "1")
+	sharing, err := d.Links().Sharing(ctx, bob, "1")
 	if err != nil || len(sharing.Passwords) != 1 || sharing.Passwords[0].Password != "" {
 		t.Fatalf("it is shown again: %+v, %v", sharing, err)
 	}
@@ -388,7 +388,7 @@ func TestDashboards_Passwords(t *testing.T) {
 	guess("a wrong one", made.Password+"x", may, dashboards.CodePasswordWrong, 1)
 	guess("the right one", made.Password, may, "", 2)
 	guess("the right one again", "  "+made.Password+"  ", never, "", 2)
-	if err := d.DeleteSharePassword(ctx, bob, "1", strings.ToUpper(made.ID)); err != nil {
+	if err := d.Links().DeleteSharePassword(ctx, bob, "1", strings.ToUpper(made.ID)); err != nil {
 		t.Fatal(err)
 	}
 	guess("one that is gone", made.Password, never, dashboards.CodePasswordWrong, 2)

@@ -35,9 +35,9 @@ func derive(password string, salt []byte) ([]byte, error) {
 }
 
 // AddSharePassword adds a password to a link that asks for one, and tells it.
-func (s Dashboards) AddSharePassword(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*SharePassword, error) {
+func (s Links) AddSharePassword(ctx context.Context, st *management.Standing, named string, b management.Body) (*SharePassword, error) {
 	c, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		_, c, err := s.ownSharing(tx, st, dashboard)
+		_, c, err := s.ownSharing(&view{Tx: tx, Standing: st}, named)
 		return c, err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *management.Standin
 		return nil, err
 	}
 	p := sharePassword{ID: s.Desk.NewID(), Note: v.Text("note"), Created: management.At(s.Desk.Now()), Email: st.User.Email, Hash: hash}
-	_, err = s.changeSharing(ctx, st, dashboard, func(_ management.Tx, _ *dashboardRecord, c *sharingRecord) error {
+	_, err = s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
 		if len(c.Passwords) >= maxSharePasswords {
 			return management.Fault("", "A link has at most %d passwords.", maxSharePasswords)
 		}
@@ -74,12 +74,13 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *management.Standin
 	return &out, err
 }
 
-// SharedDashboard is a dashboard as it is seen through a link. Nobody who works on
-// it is named.
+// SharedDashboard is a dashboard as it is seen through a link, or an insight by itself as
+// one that has no other tile. Nobody who works on it is named.
 type SharedDashboard struct {
 	Dashboard *Dashboard      `json:"dashboard"`
 	Settings  map[string]bool `json:"settings"`
 
+	alone   bool                      // it is an insight
 	project *management.ProjectRecord // see Of
 }
 
@@ -157,9 +158,9 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 
 // shareLink is what a token is of.
 type shareLink struct {
-	dashboard *dashboardRecord
-	sharing   *sharingRecord
-	project   *management.ProjectRecord
+	*linked
+	sharing *sharingRecord
+	project *management.ProjectRecord
 }
 
 // link finds what a token is of, as far as it may be seen.
@@ -176,16 +177,16 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 		return nil, err
 	}
 	l := &shareLink{}
-	if l.dashboard, err = dashboardOf(tx, t.Project, t.Dashboard); err != nil {
+	if l.linked, err = linkedBy(tx, t); err != nil {
 		return nil, err
 	}
-	if l.sharing, err = sharingOf(tx, t.Dashboard); err != nil {
+	if l.sharing, err = sharingOf(tx, l.linked); err != nil {
 		return nil, err
 	}
 	if l.project, err = tx.Project(t.Project); err != nil {
 		return nil, err
 	}
-	if l.dashboard == nil || l.sharing == nil || !l.sharing.Enabled || l.project == nil {
+	if l.sharing == nil || !l.sharing.Enabled || l.project == nil {
 		return nil, management.ErrNotFound()
 	}
 	organization, err := tx.Organization(l.project.Organization)
@@ -203,11 +204,10 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 // page or not.
 func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, error) {
 	v := &view{Tx: tx}
-	shown, err := l.dashboard.show(v)
+	shown, err := l.board(v)
 	if err != nil {
 		return nil, err
 	}
-	shown.Tiles, err = l.dashboard.showTiles(v, l.project.ID)
 	settings := l.sharing.Settings
 	for i := range shown.Tiles {
 		insight := shown.Tiles[i].Insight
@@ -225,5 +225,5 @@ func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, erro
 	if settings["noHeader"] {
 		shown.Description = ""
 	}
-	return &SharedDashboard{shown, settings, l.project}, err
+	return &SharedDashboard{shown, settings, l.insight != nil, l.project}, nil
 }

@@ -6,18 +6,17 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
 
 const (
-	// kindSharing is how a dashboard is shared: Parent is the dashboard, ID the same
+	// kindSharing is how a dashboard or an insight is shared: Parent is that, ID the same
 	// for all.
 	kindSharing = "dashboard_sharing"
 	sharingID   = "sharing"
-	// kindShareToken is a token of a link: Parent is the dashboard, ID and Unique the
+	// kindShareToken is a token of a link: Parent is what it shows, ID and Unique the
 	// token.
 	kindShareToken = "dashboard_share_token"
 )
@@ -95,20 +94,22 @@ func (c *sharingRecord) show() *sharing {
 type shareToken struct {
 	Project   int64            `json:"project"`
 	Dashboard int64            `json:"dashboard"`
+	Insight   int64            `json:"insight,omitempty"` // it shows this one by itself
 	Until     management.Stamp `json:"until"`
 }
 
-func putSharing(tx management.Tx, dashboard int64, c *sharingRecord) error {
-	return tx.Put(&management.Record{Kind: kindSharing, Parent: dashboardParent(dashboard), ID: sharingID, Data: management.Encode(c)})
+func putSharing(tx management.Tx, x *linked, c *sharingRecord) error {
+	return tx.Put(&management.Record{Kind: kindSharing, Parent: x.parent(), ID: sharingID, Data: management.Encode(c)})
 }
 
-func putShareToken(tx management.Tx, token string, t shareToken) error {
-	return tx.Put(&management.Record{Kind: kindShareToken, Parent: dashboardParent(t.Dashboard), ID: token, Unique: token, Data: management.Encode(t)})
+func putShareToken(tx management.Tx, x *linked, token string, until time.Time) error {
+	t := shareToken{Project: x.project, Dashboard: x.dashboardID(), Insight: x.insightID(), Until: management.At(until)}
+	return tx.Put(&management.Record{Kind: kindShareToken, Parent: x.parent(), ID: token, Unique: token, Data: management.Encode(t)})
 }
 
-// sharingOf returns how a dashboard is shared, nil while nobody has asked yet.
-func sharingOf(tx management.Tx, dashboard int64) (*sharingRecord, error) {
-	r, err := tx.Get(kindSharing, dashboardParent(dashboard), sharingID)
+// sharingOf returns how a thing is shared, nil while nobody has asked yet.
+func sharingOf(tx management.Tx, x *linked) (*sharingRecord, error) {
+	r, err := tx.Get(kindSharing, x.parent(), sharingID)
 	if err != nil {
 		return nil, err
 	}
@@ -127,34 +128,34 @@ func newShareToken() string {
 
 // someSharing is sharingOf, which makes what is not there: the token stays the
 // same from the first look on.
-func (s Dashboards) someSharing(tx management.Tx, st *management.Standing, d *dashboardRecord) (*sharingRecord, error) {
-	c, err := sharingOf(tx, d.ID)
+func (s Links) someSharing(tx management.Tx, x *linked) (*sharingRecord, error) {
+	c, err := sharingOf(tx, x)
 	if err != nil || c != nil {
 		return c, err
 	}
 	c = &sharingRecord{Created: management.At(s.Desk.Now()), Token: newShareToken(), Salt: randomBytes(16)}
-	if err := putShareToken(tx, c.Token, shareToken{Project: st.Project.ID, Dashboard: d.ID}); err != nil {
+	if err := putShareToken(tx, x, c.Token, time.Time{}); err != nil {
 		return nil, err
 	}
-	return c, putSharing(tx, d.ID, c)
+	return c, putSharing(tx, x, c)
 }
 
-// Sharing returns how a dashboard is shared.
-func (s Dashboards) Sharing(ctx context.Context, st *management.Standing, dashboard string) (*sharing, error) {
+// Sharing returns how a thing is shared.
+func (s Links) Sharing(ctx context.Context, st *management.Standing, named string) (*sharing, error) {
 	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		d, err := parentDashboard(tx, st, dashboard)
+		x, err := s.find(&view{Tx: tx, Standing: st}, named)
 		if err != nil {
 			return nil, err
 		}
-		return sharingOf(tx, d.ID)
+		return sharingOf(tx, x)
 	})
 	if err == nil && c == nil {
 		c, err = management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-			d, err := parentDashboard(tx, st, dashboard)
+			x, err := s.find(&view{Tx: tx, Standing: st}, named)
 			if err != nil {
 				return nil, err
 			}
-			return s.someSharing(tx, st, d)
+			return s.someSharing(tx, x)
 		})
 	}
 	if err != nil {
@@ -163,49 +164,50 @@ func (s Dashboards) Sharing(ctx context.Context, st *management.Standing, dashbo
 	return c.show(), nil
 }
 
-// ownSharing finds a dashboard and how it is shared for somebody who wants to
-// change that.
-func (s Dashboards) ownSharing(tx management.Tx, st *management.Standing, dashboard string) (*dashboardRecord, *sharingRecord, error) {
-	d, err := parentDashboard(tx, st, dashboard)
+// ownSharing finds a thing and how it is shared for somebody who wants to change that.
+func (s Links) ownSharing(v *view, named string) (*linked, *sharingRecord, error) {
+	x, err := s.find(v, named)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.mayEdit(tx, st); err != nil {
+	if err := x.mayEdit(v); err != nil {
 		return nil, nil, err
 	}
-	meta, err := management.MetaOfOrganization(st.Organization)
+	meta, err := management.MetaOfOrganization(v.Organization)
 	if err == nil && meta.NoPublicSharing {
 		err = management.Denied("Public sharing is disabled for this organization.")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := s.someSharing(tx, st, d)
-	return d, c, err
+	c, err := s.someSharing(v.Tx, x)
+	return x, c, err
 }
 
-// changeSharing runs change on how a dashboard is shared, saves it and notes what
-// is other now.
-func (s Dashboards) changeSharing(ctx context.Context, st *management.Standing, dashboard string, change func(management.Tx, *dashboardRecord, *sharingRecord) error) (*sharing, error) {
+// changeSharing runs change on how a thing is shared, saves it and notes what is other
+// now.
+func (s Links) changeSharing(ctx context.Context, st *management.Standing, named string, change func(*view, *linked, *sharingRecord) error) (*sharing, error) {
 	c, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		d, c, err := s.ownSharing(tx, st, dashboard)
+		v := &view{Tx: tx, Standing: st}
+		x, c, err := s.ownSharing(v, named)
 		if err != nil {
 			return nil, err
 		}
 		before := c.noted()
-		if err := change(tx, d, c); err != nil {
+		if err := change(v, x, c); err != nil {
 			return nil, err
 		}
-		if err := putSharing(tx, d.ID, c); err != nil {
+		if err := putSharing(tx, x, c); err != nil {
 			return nil, err
 		}
-		if d.Shared != c.Enabled {
+		if d := x.dashboard; d != nil && d.Shared != c.Enabled {
 			d.Shared = c.Enabled
-			if err := s.dashboards.Put(&view{Tx: tx, Standing: st}, d); err != nil {
+			if err := s.dashboards.Put(v, d); err != nil {
 				return nil, err
 			}
 		}
-		return c, s.noteDashboard(tx, st, d, before, c.noted())
+		scope, item, title := x.names()
+		return c, s.Desk.Note(tx, st.Caller, st.Parent(), scope, item, title, before, c.noted())
 	})
 	if err != nil {
 		return nil, err
@@ -230,8 +232,8 @@ func (c *sharingRecord) noted() sharingNote {
 }
 
 // UpdateSharing turns sharing on or off and changes its settings.
-func (s Dashboards) UpdateSharing(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*sharing, error) {
-	return s.changeSharing(ctx, st, dashboard, func(_ management.Tx, _ *dashboardRecord, c *sharingRecord) error {
+func (s Links) UpdateSharing(ctx context.Context, st *management.Standing, named string, b management.Body) (*sharing, error) {
+	return s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
 		v, err := SharingFields.Change(b)
 		if err != nil {
 			return err
@@ -271,29 +273,29 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 	return out, nil
 }
 
-// RefreshSharing gives a dashboard a new token; the old one works for
-// shareTokenGrace, and those before it no longer.
-func (s Dashboards) RefreshSharing(ctx context.Context, st *management.Standing, dashboard string) (*sharing, error) {
-	return s.changeSharing(ctx, st, dashboard, func(tx management.Tx, d *dashboardRecord, c *sharingRecord) error {
-		if err := tx.DeleteUnder(kindShareToken, dashboardParent(d.ID)); err != nil {
+// RefreshSharing gives a link a new token; the old one works for shareTokenGrace, and
+// those before it no longer.
+func (s Links) RefreshSharing(ctx context.Context, st *management.Standing, named string) (*sharing, error) {
+	return s.changeSharing(ctx, st, named, func(v *view, x *linked, c *sharingRecord) error {
+		if err := v.Tx.DeleteUnder(kindShareToken, x.parent()); err != nil {
 			return err
 		}
-		old := shareToken{Project: st.Project.ID, Dashboard: d.ID, Until: management.At(s.Desk.Now().Add(shareTokenGrace))}
-		if err := putShareToken(tx, c.Token, old); err != nil {
+		if err := putShareToken(v.Tx, x, c.Token, s.Desk.Now().Add(shareTokenGrace)); err != nil {
 			return err
 		}
 		c.Token = newShareToken()
-		if err := putShareToken(tx, c.Token, shareToken{Project: st.Project.ID, Dashboard: d.ID}); err != nil {
+		if err := putShareToken(v.Tx, x, c.Token, time.Time{}); err != nil {
 			return err
 		}
-		return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "access_token_refreshed", dashboardScope, strconv.FormatInt(d.ID, 10),
-			management.ActivityDetail{Name: d.title(), Changes: []management.Change{}})
+		scope, item, title := x.names()
+		return s.Desk.NoteAs(v.Tx, st.Caller, st.Parent(), "access_token_refreshed", scope, item,
+			management.ActivityDetail{Name: title, Changes: []management.Change{}})
 	})
 }
 
 // DeleteSharePassword takes a password of a link away.
-func (s Dashboards) DeleteSharePassword(ctx context.Context, st *management.Standing, dashboard, id string) error {
-	_, err := s.changeSharing(ctx, st, dashboard, func(_ management.Tx, _ *dashboardRecord, c *sharingRecord) error {
+func (s Links) DeleteSharePassword(ctx context.Context, st *management.Standing, named, id string) error {
+	_, err := s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
 		id, ok := management.NormalUUID(id)
 		at := slices.IndexFunc(c.Passwords, func(p sharePassword) bool { return p.ID == id })
 		if !ok || at < 0 {

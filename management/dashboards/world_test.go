@@ -59,12 +59,12 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			dashboard, who, _ := strings.Cut(path, " ")
 			return nil, r.RemoveCollaborator(ctx, st, dashboard, who)
 		},
-		"sharing": func(st *management.Standing, path, _ string) (any, error) { return r.Sharing(ctx, st, path) },
+		"sharing": func(st *management.Standing, path, _ string) (any, error) { return r.Links().Sharing(ctx, st, path) },
 		"share": func(st *management.Standing, path, b string) (any, error) {
-			return r.UpdateSharing(ctx, st, path, body(b))
+			return r.Links().UpdateSharing(ctx, st, path, body(b))
 		},
 		"password": func(st *management.Standing, path, b string) (any, error) {
-			return r.AddSharePassword(ctx, st, path, body(b))
+			return r.Links().AddSharePassword(ctx, st, path, body(b))
 		},
 		"insight":    func(st *management.Standing, _, b string) (any, error) { return r.Insights.Create(ctx, st, body(b)) },
 		"getinsight": func(st *management.Standing, path, _ string) (any, error) { return r.Insights.Get(ctx, st, path) },
@@ -96,20 +96,22 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		},
 		"keep": func(st *management.Standing, path, _ string) (any, error) { // the token of a dashboard, under a name
 			name, dashboard, _ := strings.Cut(path, " ")
-			s, err := r.Sharing(ctx, st, dashboard)
+			s, err := r.Links().Sharing(ctx, st, dashboard)
 			if err == nil {
 				tokens[name] = s.AccessToken
 			}
 			return s, err
 		},
-		"refresh": func(st *management.Standing, path, _ string) (any, error) { return r.RefreshSharing(ctx, st, path) },
+		"refresh": func(st *management.Standing, path, _ string) (any, error) {
+			return r.Links().RefreshSharing(ctx, st, path)
+		},
 		"open": func(_ *management.Standing, path, _ string) (any, error) { // with a token and a password
 			name, password, _ := strings.Cut(path, " ")
 			return r.Shared(ctx, tokens[name], password, nil)
 		},
 		"same": func(st *management.Standing, path, _ string) (any, error) { // whether a dashboard's token is one that was kept
 			name, dashboard, _ := strings.Cut(path, " ")
-			s, err := r.Sharing(ctx, st, dashboard)
+			s, err := r.Links().Sharing(ctx, st, dashboard)
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +119,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		},
 		"droppassword": func(st *management.Standing, path, _ string) (any, error) {
 			dashboard, id, _ := strings.Cut(path, " ")
-			return nil, r.DeleteSharePassword(ctx, st, dashboard, id)
+			return nil, r.Links().DeleteSharePassword(ctx, st, dashboard, id)
 		},
 	}
 }
