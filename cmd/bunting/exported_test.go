@@ -45,7 +45,7 @@ var mostExported = map[string]int{
 	"adapters/passkeys":        6,
 	"management":               265,
 	"management/batchexports":  60,
-	"management/dashboards":    74,
+	"management/dashboards":    79,
 	"management/errortracking": 20,
 	"management/featureflags":  203,
 	"management/organizations": 159,

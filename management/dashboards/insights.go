@@ -131,6 +131,12 @@ func insightOf(tx management.Tx, project int64, id string) (*insightRecord, erro
 	return readInsight(r)
 }
 
+// InsightExists reports whether a project has an insight of a number that is not deleted.
+func InsightExists(tx management.Tx, project, id int64) (bool, error) {
+	i, err := insightOf(tx, project, strconv.FormatInt(id, 10))
+	return i != nil && !i.Deleted, err
+}
+
 // insightNamed finds the insight of a path; deleted: also one that is deleted.
 func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
 	find := insightByShortID

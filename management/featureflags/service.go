@@ -16,8 +16,9 @@ type Config struct {
 	// SurveysChanged is told that surveys of a project have changed, in the transaction
 	// that has changed them. Nil: nobody is.
 	SurveysChanged func(tx management.Tx, project int64) error
-	// HasDashboard reports whether a project has a dashboard of a number. Nil: none has.
-	HasDashboard func(tx management.Tx, project, id int64) (bool, error)
+	// HasDashboard and HasInsight report whether a project has a dashboard or an insight
+	// of a number. Nil: none has.
+	HasDashboard, HasInsight func(tx management.Tx, project, id int64) (bool, error)
 	// MakeUsage makes the dashboard about the use of a flag, 0 where the caller may make
 	// none, and EnrichUsage adds to it who saw and used the feature. Nil: there are none.
 	MakeUsage   func(tx management.Tx, st *management.Standing, key string) (dashboard int64, err error)
@@ -75,6 +76,9 @@ func New(c Config) *Service {
 	}
 	if c.HasDashboard == nil {
 		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
+	}
+	if c.HasInsight == nil {
+		c.HasInsight = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
 	s := &core{Config: c}
 	s.flags = Flags{s}.resource()

@@ -51,6 +51,7 @@ type surveySettings struct {
 	Type             string           `json:"type"`
 	Schedule         *string          `json:"schedule"`
 	LinkedFlagID     *int64           `json:"linked_flag_id"`
+	LinkedInsight    *int64           `json:"linked_insight_id"`
 	TargetingID      *int64           `json:"targeting_flag_id"`
 	Questions        json.RawMessage  `json:"questions"`
 	Conditions       json.RawMessage  `json:"conditions"`
@@ -68,6 +69,9 @@ type surveySettings struct {
 	SamplingLimit    *int64           `json:"response_sampling_limit"`
 	SamplingDaily    json.RawMessage  `json:"response_sampling_daily_limits"`
 	PartialResponses *bool            `json:"enable_partial_responses"`
+	Iframe           *bool            `json:"enable_iframe_embedding"`
+	Translations     json.RawMessage  `json:"translations"`
+	FormContent      json.RawMessage  `json:"form_content"`
 }
 
 // storedSurvey is a survey as it is kept.
@@ -111,6 +115,7 @@ var SurveyFields = management.Fields{
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"popover", "widget", "external_survey", "api"}},
 	{Name: "schedule", Type: management.Choice, Null: true, Choices: []string{"once", "recurring", "always"}},
 	{Name: "linked_flag_id", Type: management.Int, Null: true, Help: "a flag that has to be on"},
+	{Name: "linked_insight_id", Type: management.Int, Null: true, Help: "an insight about it"},
 	{Name: "targeting_flag_id", Type: management.Int, Null: true, Ruled: true, Help: "a flag that chooses the persons"},
 	{Name: "targeting_flag_filters", Type: management.Object, Null: true, Ruled: true, Help: "filters of a flag that is made for it"},
 	{Name: "remove_targeting_flag", Type: management.Bool, Null: true, Ruled: true},
@@ -129,6 +134,9 @@ var SurveyFields = management.Fields{
 	{Name: "response_sampling_limit", Type: management.Int, Null: true, Most: 1<<31 - 1},
 	{Name: "response_sampling_daily_limits", Type: management.Any, Null: true},
 	{Name: "enable_partial_responses", Type: management.Bool, Null: true},
+	{Name: "enable_iframe_embedding", Type: management.Bool, Null: true, Help: "kept as given"},
+	{Name: "translations", Type: management.Object, Null: true, Help: "kept as given"},
+	{Name: "form_content", Type: management.Object, Null: true, Help: "kept as given"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
 }
 
@@ -220,6 +228,15 @@ func (s Surveys) List(ctx context.Context, st *management.Standing, q SurveyQuer
 
 // rules check a survey and make and change its flags.
 func (s Surveys) rules(e *management.Edit[Tx, storedSurvey]) (err error) {
+	if id := e.Now.LinkedInsight; id != nil && e.Values.Has("linked_insight_id") {
+		there, err := s.HasInsight(e.Tx, e.Project.ID, *id)
+		if err == nil && !there {
+			err = management.ErrNoObject("linked_insight_id", *id)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if e.Values.Has("questions") {
 		if e.Now.Questions, err = s.questions(e.Values.Objects("questions")); err != nil {
 			return err

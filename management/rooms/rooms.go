@@ -97,7 +97,7 @@ func Open(c Config) (*Rooms, error) {
 	shows := dashboards.New(shown)
 	decided := featureflags.Config{
 		Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged,
-		HasDashboard: dashboards.Exists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure,
+		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure,
 	}
 	if c.Mailer != nil {
 		decided.Tell = home.QueueNotice
