@@ -77,7 +77,9 @@ func newAccessWalk(t *testing.T, level string) *accessWalk {
 		t.Fatal(err)
 	}
 	w.ids["alerts"] = alert.ID
-	do("GET /api/projects/1/dashboards/"+w.ids["dashboards"]+"/sharing/", "") // which makes a token
+	for _, segment := range []string{"dashboards", "insights"} {
+		do("GET /api/projects/1/"+segment+"/"+w.ids[segment]+"/sharing/", "") // which makes a token
+	}
 	w.ask(t, manageStep{As: "member", Request: "GET /api/projects/1/dashboards/"})
 	var err error
 	if w.db, err = sql.Open("sqlite", "file:"+file); err != nil {

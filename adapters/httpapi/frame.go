@@ -60,6 +60,7 @@ var managementTables = []struct {
 		confirmEndpoints,
 		sessionEndpoints,
 		passkeyEndpoints,
+		oidcEndpoints,
 		instanceEndpoints,
 		healthEndpoints,
 	}},

@@ -64,9 +64,12 @@ type methodsOfSignIn struct {
 }
 
 func signInMethods(of signInDesk, c *call) (*methodsOfSignIn, error) {
-	own := of.sessions()
+	own, providers := of.sessions(), []object{}
+	if p := of.Management.Organizations.Provider; own && p != nil {
+		providers = append(providers, object{"id": providerID, "name": p.Name()})
+	}
 	_, secure := of.cookieOf(c.r)
-	return &methodsOfSignIn{Link: own, Key: own, Mail: own && of.Mails(), Passkey: own && of.site(c.r) != organizations.Site{}, OIDC: []object{}, Secure: secure}, nil
+	return &methodsOfSignIn{Link: own, Key: own, Mail: own && of.Mails(), Passkey: own && of.site(c.r) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
 }
 
 func whoami(of signInDesk, c *call) (*organizations.Whoami, error) {

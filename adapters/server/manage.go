@@ -1,9 +1,14 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 
+	"github.com/bunting-flags/bunting/adapters/oidc"
 	"github.com/bunting-flags/bunting/adapters/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
@@ -28,6 +33,9 @@ func (p *parts) openManagement() (err error) {
 	if p.SignIn != nil {
 		c.Authenticators = passkeys.Authenticators{}
 		c.SessionIdle, c.SessionLife = p.SignIn.Idle, p.SignIn.Life
+		if err := openProvider(&c, p.SignIn.OIDC); err != nil {
+			return err
+		}
 	}
 	if !p.Without.has(Exports) {
 		c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: p.store}, p.exportRunner()
@@ -39,5 +47,25 @@ func (p *parts) openManagement() (err error) {
 		return err
 	}
 	p.serveRooms(p.manager)
+	return nil
+}
+
+// openProvider makes what asks a provider of OpenID Connect, if there is one.
+func openProvider(c *rooms.Config, o OIDC) error {
+	if o == (OIDC{}) {
+		return nil
+	}
+	if o.Issuer == "" || o.ClientID == "" || o.ClientSecretFile == "" {
+		return errors.New("Options.SignIn.OIDC.Issuer, Options.SignIn.OIDC.ClientID and Options.SignIn.OIDC.ClientSecretFile are needed together")
+	}
+	secret, err := os.ReadFile(o.ClientSecretFile)
+	if err != nil {
+		return fmt.Errorf("Options.SignIn.OIDC.ClientSecretFile: %w", err)
+	}
+	p, err := oidc.New(oidc.Config{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(bytes.TrimSpace(secret)), Name: o.Name})
+	if err != nil {
+		return fmt.Errorf("Options.SignIn.OIDC.Issuer: %w", err)
+	}
+	c.Provider = p
 	return nil
 }

@@ -125,6 +125,20 @@ type SignIn struct {
 	Idle, Life time.Duration
 	// ReadOnly sessions change nothing.
 	ReadOnly bool
+	// OIDC is a provider of OpenID Connect that people sign in with.
+	OIDC OIDC
+}
+
+// OIDC is a provider of OpenID Connect. It sends browsers back to
+// /api/session/oidc/sso/callback.
+type OIDC struct {
+	// Issuer is its address, such as https://accounts.example.com. Empty: there is none.
+	Issuer string
+	// ClientID is what the provider knows the server by, ClientSecretFile has the secret
+	// that goes with it.
+	ClientID, ClientSecretFile string
+	// Name is what people call it; empty: the host of Issuer.
+	Name string
 }
 
 // OwnerKey is the first personal key of an owner.

@@ -86,6 +86,8 @@ var table = map[string]room{
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/internal/smtpmail":   {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/passkeys":            {ours: []string{"management/organizations"}, others: []string{"github.com/go-webauthn/webauthn"}},
+	"adapters/oidc":                {ours: []string{"management/organizations"}, others: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}},
+	"adapters/oidctest":            {others: []string{"github.com/go-jose/go-jose/v4"}},
 	"adapters/smtptest":            {ours: []string{"management/organizations", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/internal/dnstxt":     {ours: []string{"management/organizations"}, others: []string{"github.com/miekg/dns"}},
 	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
@@ -99,7 +101,7 @@ var table = map[string]room{
 	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
+		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server", "adapters/console", "adapters/remote/lastgood",

@@ -38,6 +38,8 @@ type Config struct {
 	SessionIdle, SessionLife time.Duration
 	// Authenticators checks passkeys. Nil: nobody signs in with one.
 	Authenticators Authenticators
+	// Provider signs people in with OpenID Connect. Nil: nobody does.
+	Provider Provider
 	// SurveysRun reports whether a survey of a project is being shown, which browsers
 	// are told. Nil: none ever is.
 	SurveysRun func(tx management.Tx, project int64) (bool, error)

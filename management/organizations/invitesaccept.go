@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -227,7 +226,7 @@ type enforcedDomain struct{ name, organization string }
 
 // enforcing is the one of an address, nil for none.
 func enforcing(tx Tx, email string) (*enforcedDomain, error) {
-	name := strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
+	name := domainOf(email)
 	r, err := tx.Find(kindDomain, name)
 	if err != nil {
 		return nil, err

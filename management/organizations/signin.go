@@ -83,7 +83,7 @@ func (s Sessions) BeginInvited(ctx context.Context, joined *Accepted, key string
 		if err != nil {
 			return nil, err
 		}
-		return p, mayEnter(tx, p.user)
+		return p, s.mayEnter(tx, p.user)
 	})
 	return token, err
 }
@@ -201,7 +201,7 @@ func (s *core) prove(tx Tx, b management.Body, at Site) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, mayEnter(tx, p.user)
+	return p, s.mayEnter(tx, p.user)
 }
 
 func proofOfKey(tx Tx, key string) (*proof, error) {
@@ -247,18 +247,27 @@ func (s *core) useLink(tx Tx, token string) (*proof, error) {
 	return &proof{user: u, method: l.Method}, tx.Delete(kindLink, l.User, l.ID)
 }
 
-// mayEnter refuses who is switched off or no member of anything, and whose domain has
-// single sign-on enforced, but its owners (console.md §5.2).
-func mayEnter(tx Tx, u *management.User) error {
+// active refuses who is switched off or no member of anything.
+func active(tx Tx, u *management.User) error {
 	c, err := management.CallerFor(tx, u)
-	if err != nil {
+	if err == nil && (u.Inactive || len(c.Memberships) == 0) {
+		err = notAccepted("This user is not active, or a member of nothing.")
+	}
+	return err
+}
+
+// mayEnter refuses who is not active, and whose domain has single sign-on enforced, but
+// its owners where there is none (console.md §5.2).
+func (s *core) mayEnter(tx Tx, u *management.User) error {
+	if err := active(tx, u); err != nil {
 		return err
 	}
-	if u.Inactive || len(c.Memberships) == 0 {
-		return notAccepted("This user is not active, or a member of nothing.")
-	}
 	d, err := enforcing(tx, u.Email)
-	if err != nil || d == nil || c.Level(d.organization) == management.Owner {
+	if err != nil || d == nil {
+		return err
+	}
+	c, err := management.CallerFor(tx, u)
+	if err != nil || s.Provider == nil && c.Level(d.organization) == management.Owner {
 		return err
 	}
 	return &management.Error{Kind: management.Forbidden, Code: codeSSO, Message: "Single sign-on is enforced for " + d.name + ": there is no other way to sign in."}

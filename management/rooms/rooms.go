@@ -48,6 +48,8 @@ type Config struct {
 	// Authenticators checks passkeys: see organizations.Config. Nil: nobody signs in with
 	// one.
 	Authenticators organizations.Authenticators
+	// Provider signs people in with OpenID Connect. Nil: nobody does.
+	Provider organizations.Provider
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People featureflags.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
@@ -85,7 +87,7 @@ func Open(c Config) (*Rooms, error) {
 	home, err := organizations.New(organizations.Config{
 		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
 		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
-		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators,
+		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators, Provider: c.Provider,
 	})
 	if err != nil {
 		return nil, err

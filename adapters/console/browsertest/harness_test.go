@@ -69,6 +69,7 @@ func run(m *testing.M) (int, error) {
 
 // server is the real program on an empty folder.
 type server struct {
+	provider            string // of single sign-on, where pages may lead
 	t                   *testing.T
 	url, key, publicKey string
 	link                string // to the console, of the first start

@@ -106,7 +106,8 @@ func (p *page) fault(ev any) string {
 			return fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" {
+		leaves := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // by a link: to a provider
+		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" && !(leaves && p.server.provider != "" && strings.HasPrefix(e.Request.URL, p.server.provider+"/")) {
 			return "a request to another origin: " + e.Request.URL
 		}
 	}

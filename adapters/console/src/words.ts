@@ -108,6 +108,16 @@ export const w = {
   signInWith: (provider: string) => `Sign in with ${provider}`,
   badKey: "That key is not valid.",
   badLink: "This link was used or is too old.",
+  /** Why the provider of single sign-on has signed nobody in, by code. */
+  notSignedIn: {
+    expired: "That took too long, or began in another browser. Try again.",
+    refused: "The provider did not sign you in.",
+    provider: "The provider does not answer as it should. Try again, or tell who runs this server: its log says more.",
+    sso_unverified: "The provider does not say that your email address is yours.",
+    sso_no_account: "Nobody here has your email address. Ask for an invitation.",
+    sso_taken: "Your email address belongs to somebody who signs in with another account of the provider.",
+    authentication_failed: "Your account is switched off, or a member of nothing.",
+  } as Record<string, string>,
   needHTTPS: "The console needs HTTPS here: put a proxy with a certificate before the server, or give it one, and tell it its address with --site-url.",
 
   // home

@@ -35,6 +35,7 @@ export default function signInPage(): Child {
     h("div", { class: "brand large" }, icon("flag"), w.bunting),
     heading(w.signIn),
     h("p", { class: "meta" }, w.signInText),
+    param("failed") ? h("p", { class: "problem", role: "alert" }, w.notSignedIn[param("failed")] ?? w.notSignedIn.refused) : null,
     token ? byLink(token) : ways({ submit: w.signInWithKey, path: "session/", next: param("next"), in: enter }),
   );
 }

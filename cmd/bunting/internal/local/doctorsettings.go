@@ -79,6 +79,12 @@ var unsafe = []advice{
 		return ""
 	}},
 	{"smtp-password-file", func(r *settings.Resolved) string { return readByAll(r.Config.SMTP.PasswordFile) }},
+	{"oidc-client-secret-file", func(r *settings.Resolved) string {
+		if r.Config.SignIn == nil {
+			return ""
+		}
+		return readByAll(r.Config.SignIn.OIDC.ClientSecretFile)
+	}},
 	{"stream-creds", func(r *settings.Resolved) string { return readByAll(r.Given("stream-creds")) }},
 	{"config", func(r *settings.Resolved) string {
 		for _, name := range []string{"database", "smtp-url", "stream"} {

@@ -23,6 +23,14 @@ var consoleSettings = []setting{
 		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Idle })},
 	{"console-life", text, "DURATION", []string{"720h"}, "how long a browser stays signed in in all, at least 1m",
 		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Life })},
+	{"oidc-issuer", text, "URL", []string{""}, "provider of OpenID Connect that people sign in with, such as https://accounts.example.com",
+		oidcText(func(o *server.OIDC) *string { return &o.Issuer })},
+	{"oidc-client-id", text, "ID", []string{""}, "what the provider knows this server by; it sends browsers back to SITE/api/session/oidc/sso/callback",
+		oidcText(func(o *server.OIDC) *string { return &o.ClientID })},
+	{"oidc-client-secret-file", text, "FILE", []string{""}, "file with the secret that goes with --oidc-client-id",
+		oidcText(func(o *server.OIDC) *string { return &o.ClientSecretFile })},
+	{"oidc-name", text, "NAME", []string{""}, "what people call the provider; the host of --oidc-issuer when empty",
+		oidcText(func(o *server.OIDC) *string { return &o.Name })},
 	{"sign-in-link", Boolean, "", []string{"false"}, "print a link that signs the owner in, once, within 30 minutes, also where the owner has signed in before",
 		func(c *Config, v []string) (err error) { c.SignInLink, err = strconv.ParseBool(v[0]); return err }},
 }
@@ -35,6 +43,15 @@ func sessionTime(field func(*server.SignIn) *time.Duration) func(*Config, []stri
 		}
 		if c.SignIn != nil {
 			*field(c.SignIn) = d
+		}
+		return nil
+	}
+}
+
+func oidcText(field func(*server.OIDC) *string) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		if c.SignIn != nil {
+			*field(&c.SignIn.OIDC) = v[0]
 		}
 		return nil
 	}

@@ -12,6 +12,7 @@ var named = strings.NewReplacer(
 	"Options.Listen", "--listen", "Options.Definitions", "--definitions", "Options.APIKey", "--api-key", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
 	"Options.GeoIP", "--geoip", "Options.PosthogJS", "--posthog-js", "Options.SiteURL", "--site-url",
 	"Options.SMTP.URL", "--smtp-url", "Options.SMTP.PasswordFile", "--smtp-password-file", "Options.SMTP.From", "--mail-from",
+	"Options.SignIn.OIDC.Issuer", "--oidc-issuer", "Options.SignIn.OIDC.ClientID", "--oidc-client-id", "Options.SignIn.OIDC.ClientSecretFile", "--oidc-client-secret-file",
 	"Options.DNSResolver", "--dns-resolver", "Options.Stream.Replicas", "--stream-replicas", "Options.Stream", "--stream",
 	"Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
 )

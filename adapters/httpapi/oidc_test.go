@@ -1,0 +1,292 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/oidc"
+	"github.com/bunting-flags/bunting/adapters/oidctest"
+)
+
+// ssoOffice is an office with a provider of OpenID Connect.
+func ssoOffice(t *testing.T) (*office, *oidctest.Provider) {
+	t.Helper()
+	o, at := newOffice(t, "sqlite::memory:"), oidctest.New(t)
+	p, err := oidc.New(oidc.Config{Issuer: at.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Name: "Example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.service.Organizations.Provider = p
+	return o, at
+}
+
+// surfer is a browser of its own, which follows where it is sent.
+func surfer(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+// surf goes somewhere, and tells where it ends.
+func surf(t *testing.T, c *http.Client, to string) *url.URL {
+	t.Helper()
+	res, err := c.Get(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.Request.URL
+}
+
+// whoIs is the address of who is signed in, empty for nobody, with how.
+func (o *office) whoIs(t *testing.T, c *http.Client) (email, method string) {
+	t.Helper()
+	res, err := c.Get(o.URL + "/api/session/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var who struct {
+		User   struct{ Email string }
+		Method string
+	}
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode == http.StatusOK && json.Unmarshal(body, &who) != nil {
+		t.Fatal(string(body), err)
+	}
+	return who.User.Email, who.Method
+}
+
+func person(sub, email string) map[string]any {
+	return map[string]any{"sub": sub, "email": email, "email_verified": true, "name": "Ada Lovelace"}
+}
+
+func with(claims map[string]any, name string, v any) map[string]any {
+	out := maps.Clone(claims)
+	out[name] = v
+	return out
+}
+
+// console.md §5.2, row OIDC: the first time by a verified address, then by issuer and
+// subject; the page that was asked for is the end of the way.
+func TestOIDC_SignsIn(t *testing.T) {
+	o, at := ssoOffice(t)
+	o.says(t, visit{request: "GET /api/session/methods/"}, http.StatusOK, `"oidc":[{"id":"sso","name":"Example"}]`)
+	browser := surfer(t)
+	at.SignsIn(person("17", "Member@example.com"))
+	if end := surf(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/flags" || end.RawQuery != "" {
+		t.Fatalf("it ends at %s, want /console/flags", end)
+	}
+	if email, method := o.whoIs(t, browser); email != "member@example.com" || method != "oidc" {
+		t.Fatalf("signed in is %q by %q", email, method)
+	}
+	at.SignsIn(with(person("17", "other@example.net"), "email_verified", false)) // the same account
+	again := surfer(t)
+	surf(t, again, o.URL+"/api/session/oidc/sso/")
+	if email, _ := o.whoIs(t, again); email != "member@example.com" {
+		t.Errorf("the account is of %q then", email)
+	}
+	if email, _ := o.whoIs(t, browser); email != "member@example.com" {
+		t.Errorf("the other browser is of %q", email)
+	}
+}
+
+// Who is not let in is sent to "Sign in" with the reason, and has no session.
+func TestOIDC_Refuses(t *testing.T) {
+	member := person("17", "member@example.com")
+	for name, c := range map[string]struct {
+		claims map[string]any
+		want   string
+	}{
+		"the provider refuses":        {nil, "refused"},
+		"an address that is not said": {with(member, "email", ""), "sso_unverified"},
+		"an address not known":        {with(member, "email_verified", false), "sso_unverified"},
+		"verified said as false text": {with(member, "email_verified", "false"), "sso_unverified"},
+		"nobody here":                 {person("18", "nobody@example.com"), "sso_no_account"},
+		"another audience":            {with(member, "aud", "other"), "provider"},
+		"another issuer":              {with(member, "iss", "https://accounts.example.com"), "provider"},
+		"expired":                     {with(member, "exp", time.Now().Add(-time.Hour).Unix()), "provider"},
+		"another nonce":               {with(member, "nonce", "x"), "provider"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, at := ssoOffice(t)
+			at.SignsIn(c.claims)
+			browser := surfer(t)
+			if end := surf(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/sign-in" || end.Query().Get("failed") != c.want {
+				t.Errorf("it ends at %s, want failed=%s", end, c.want)
+			}
+			if email, _ := o.whoIs(t, browser); email != "" {
+				t.Errorf("signed in is %s", email)
+			}
+		})
+	}
+}
+
+// A key that is not the provider's, a second account with an address that is somebody's
+// already, a code that comes twice, a way that another browser began, and bad pages.
+func TestOIDC_Attacks(t *testing.T) {
+	o, at := ssoOffice(t)
+	at.SignsIn(person("17", "member@example.com"))
+	surf(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	at.SignsIn(person("99", "member@example.com")) // somebody got the address later
+	thief := surfer(t)
+	if end := surf(t, thief, o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_taken" {
+		t.Errorf("another account with the address ends at %s", end)
+	}
+
+	at.SignsIn(person("17", "member@example.com"))
+	stopped := surfer(t)
+	stopped.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if strings.Contains(r.URL.Path, "/callback") {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	res, err := stopped.Get(o.URL + "/api/session/oidc/sso/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	back := res.Header.Get("Location")
+	victim := surfer(t)
+	if end := surf(t, victim, back); end.Query().Get("failed") != "expired" {
+		t.Errorf("the way of another browser ends at %s", end)
+	}
+	if email, _ := o.whoIs(t, victim); email != "" {
+		t.Errorf("a link has signed somebody in as %s", email)
+	}
+	stopped.CheckRedirect = nil
+	if end := surf(t, stopped, back); end.Path != "/console/" {
+		t.Errorf("the own way ends at %s", end)
+	}
+	if end := surf(t, stopped, back); end.Query().Get("failed") != "expired" {
+		t.Errorf("the same once more ends at %s", end)
+	}
+
+	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "..%2f..%2fapi", "/other/", "javascript:alert(1)"} {
+		if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
+			t.Errorf("next=%s ends at %s", next, end)
+		}
+		o.wait(time.Minute) // so many a minute are let in
+	}
+	o.says(t, visit{request: "GET /api/session/oidc/other/"}, http.StatusNotFound, "not_found")
+	o.says(t, visit{request: "GET /api/session/oidc/sso/callback?state=&code=x"}, http.StatusNotFound, "") // the console's page, after the redirect
+
+	at.Forge(t)
+	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "provider" {
+		t.Errorf("a forged signature ends at %s", end)
+	}
+}
+
+// The cookie of the way is the browser's alone, and of ten minutes.
+func TestOIDC_Cookie(t *testing.T) {
+	o, _ := ssoOffice(t)
+	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := c.Get(o.URL + "/api/session/oidc/sso/?next=flags")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	to, _ := url.Parse(res.Header.Get("Location"))
+	if q := to.Query(); res.StatusCode != http.StatusFound || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("nonce") == "" ||
+		q.Get("redirect_uri") != o.URL+"/api/session/oidc/sso/callback" || !slices.Contains(strings.Fields(q.Get("scope")), "email") {
+		t.Errorf("it is sent to %s with %d", to, res.StatusCode)
+	}
+	k := res.Cookies()[0]
+	if !k.HttpOnly || k.SameSite != http.SameSiteLaxMode || k.MaxAge != 600 || res.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the cookie is %v, of an answer with %q", k, res.Header.Get("Cache-Control"))
+	}
+}
+
+// Without the provider the server works, and says so to who wants to sign in with it.
+func TestOIDC_ProviderAway(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	p, err := oidc.New(oidc.Config{Issuer: "http://127.0.0.1:1", ClientID: "a", ClientSecret: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.service.Organizations.Provider = p
+	for range 2 {
+		if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Path != "/console/sign-in" || end.Query().Get("failed") != "provider" {
+			t.Errorf("it ends at %s", end)
+		}
+	}
+}
+
+// console.md §5.2, row Domains act: a verified domain makes members of whom the provider
+// knows, as their invitation says; with enforcement there is no other way, not even for
+// an owner.
+func TestOIDC_Domains(t *testing.T) {
+	o, at := ssoOffice(t)
+	domains := "/api/organizations/" + officeOrg + "/domains/"
+	var made struct {
+		ID        string
+		Challenge string `json:"verification_challenge"`
+	}
+	key := []string{"Authorization", "Bearer " + o.key(t, "owner *")}
+	ask := func(request, body string) string {
+		t.Helper()
+		res, got := o.visits(t, o.Server, visit{request: request, body: body, headers: key})
+		if res.StatusCode >= 300 {
+			t.Fatalf("%s: %d %s", request, res.StatusCode, got)
+		}
+		return got
+	}
+	if err := json.Unmarshal([]byte(ask("POST "+domains, `{"domain": "example.com"}`)), &made); err != nil {
+		t.Fatal(err)
+	}
+	o.dns.mu.Lock()
+	o.dns.hosts = map[string][]string{"_posthog-challenge.example.com": {made.Challenge}}
+	o.dns.mu.Unlock()
+	ask("POST "+domains+made.ID+"/verify/", "")
+
+	at.SignsIn(person("40", "ada@example.com"))
+	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+		t.Errorf("a domain that makes nobody a member ends at %s", end)
+	}
+	ask("PATCH "+domains+made.ID+"/", `{"jit_provisioning_enabled": true}`)
+	browser := surfer(t)
+	surf(t, browser, o.URL+"/api/session/oidc/sso/")
+	if email, _ := o.whoIs(t, browser); email != "ada@example.com" {
+		t.Fatalf("signed in is %q", email)
+	}
+	if list := ask("GET /api/organizations/"+officeOrg+"/members/?email=ada@example.com", ""); !strings.Contains(list, `"level":1`) || !strings.Contains(list, `"first_name":"Ada"`) {
+		t.Errorf("the members are %s", list)
+	}
+	ask("POST /api/organizations/"+officeOrg+"/invites/", `{"target_email": "bea@example.com", "level": 8, "send_email": false}`)
+	at.SignsIn(person("41", "bea@example.com"))
+	surf(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	if list := ask("GET /api/organizations/"+officeOrg+"/members/?email=bea@example.com", ""); !strings.Contains(list, `"level":8`) {
+		t.Errorf("who was invited as an administrator: %s", list)
+	}
+	at.SignsIn(person("42", "eve@example.org"))
+	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+		t.Errorf("an address of another domain ends at %s", end)
+	}
+
+	o.wait(2 * time.Minute)
+	ask("PATCH "+domains+made.ID+"/", `{"sso_enforcement": "saml"}`)
+	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusForbidden, "sso_enforced")
+	at.SignsIn(person("43", "owner@example.com"))
+	owner := surfer(t)
+	surf(t, owner, o.URL+"/api/session/oidc/sso/")
+	if email, _ := o.whoIs(t, owner); email != "owner@example.com" {
+		t.Errorf("by single sign-on the owner is %q", email)
+	}
+	o.service.Organizations.Provider = nil
+	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusCreated, "owner@example.com")
+}

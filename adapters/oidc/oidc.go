@@ -1,0 +1,165 @@
+// Package oidc signs people in with a provider of OpenID Connect (console.md §5.2).
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+const (
+	// patience is how long a provider has for one answer.
+	patience = 10 * time.Second
+	// maxAnswer is how long an answer of it may be, in bytes.
+	maxAnswer = 1 << 20
+	// rest is how long a provider that did not answer is left alone.
+	rest = 5 * time.Second
+)
+
+// Config says which provider it is. Issuer, ClientID and ClientSecret are required.
+type Config struct {
+	// Issuer is the provider's address, below which /.well-known/openid-configuration
+	// stands: https, or http of this machine.
+	Issuer string
+	// ClientID and ClientSecret are what the provider knows us by.
+	ClientID, ClientSecret string
+	// Name is what people call the provider; empty: the host of Issuer.
+	Name string
+}
+
+// Provider implements organizations.Provider. The provider is asked for what it is when
+// somebody first wants to sign in: it may be away when the server starts.
+type Provider struct {
+	config Config
+	client *http.Client
+
+	mu     sync.Mutex
+	found  *oidc.Provider
+	failed time.Time
+}
+
+// New looks at a Config, and asks nobody.
+func New(c Config) (*Provider, error) {
+	at, err := url.Parse(c.Issuer)
+	if err != nil || at.Host == "" || at.Scheme != "https" && (at.Scheme != "http" || !here(at.Hostname())) {
+		return nil, fmt.Errorf("oidc: the issuer %q is no https address", c.Issuer)
+	}
+	if c.ClientID == "" || c.ClientSecret == "" {
+		return nil, errors.New("oidc: a client id and a client secret are required: the provider gives them to who registers an application")
+	}
+	if c.Name == "" {
+		c.Name = at.Host
+	}
+	return &Provider{config: c, client: &http.Client{Timeout: patience, Transport: bounded{http.DefaultTransport}}}, nil
+}
+
+// here reports whether a host is this machine.
+func here(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// bounded cuts answers off that are too long.
+type bounded struct{ http.RoundTripper }
+
+type cut struct {
+	io.Reader
+	io.Closer
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = cut{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+	}
+	return answer, err
+}
+
+// Name implements organizations.Provider.
+func (p *Provider) Name() string { return p.config.Name }
+
+// discover asks the provider what it is, once; who comes while it is away is told so.
+func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	if time.Since(p.failed) < rest {
+		return nil, fmt.Errorf("%w: it did not answer just now", organizations.ErrProvider)
+	}
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	if err != nil {
+		p.failed = time.Now()
+		return nil, fmt.Errorf("%w: %w", organizations.ErrProvider, err)
+	}
+	p.found = found
+	return found, nil
+}
+
+func (p *Provider) flow(at *oidc.Provider, redirect string) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: at.Endpoint(), RedirectURL: redirect,
+		Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+	}
+}
+
+// Begin implements organizations.Provider: the code flow with PKCE.
+func (p *Provider) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
+	at, err := p.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	return p.flow(at, redirect).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
+}
+
+// Finish implements organizations.Provider.
+func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier string) (*organizations.Identity, error) {
+	at, err := p.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	wrong := func(err error) (*organizations.Identity, error) {
+		return nil, fmt.Errorf("%w: %w", organizations.ErrProvider, err)
+	}
+	token, err := p.flow(at, redirect).Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		return wrong(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return wrong(errors.New("it gave no id_token"))
+	}
+	id, err := at.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return wrong(err)
+	}
+	if id.Nonce != nonce {
+		return wrong(errors.New("the id_token is not for this sign-in: another nonce"))
+	}
+	var claims struct {
+		Email    string `json:"email"`
+		Verified any    `json:"email_verified"` // some send a text
+		Name     string `json:"name"`
+	}
+	if err := id.Claims(&claims); err != nil {
+		return wrong(err)
+	}
+	return &organizations.Identity{
+		Issuer: id.Issuer, Subject: id.Subject, Email: strings.TrimSpace(claims.Email), Name: claims.Name,
+		Verified: claims.Verified == true || claims.Verified == "true",
+	}, nil
+}

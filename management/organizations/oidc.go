@@ -1,0 +1,199 @@
+package organizations
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindIdentity is an account of a provider of OpenID Connect: Parent is its user's uuid,
+// ID and Unique the hash of issuer and subject.
+const kindIdentity = "oidc_identity"
+
+// maxIdentities is how many accounts a user may have, of several issuers.
+const maxIdentities = 10
+
+// Identity is whom a provider has signed in.
+type Identity struct {
+	Issuer, Subject string
+	// Email is empty where the provider says none; Verified: it is known to be theirs.
+	Email    string
+	Verified bool
+	Name     string
+}
+
+// ErrProvider is that a provider of OpenID Connect does not answer, or not as it should.
+var ErrProvider = errors.New("the provider does not answer as it should")
+
+// Provider is a provider of OpenID Connect (console.md §5.2). Errors are ErrProvider.
+type Provider interface {
+	// Name is what people call it.
+	Name() string
+	// Begin is where a browser is sent, to come back to the address redirect with state.
+	Begin(ctx context.Context, redirect, state, nonce, verifier string) (url string, err error)
+	// Finish takes the code that the browser came back with. Issuer, audience, expiry and
+	// nonce hold of what it returns.
+	Finish(ctx context.Context, redirect, code, nonce, verifier string) (*Identity, error)
+}
+
+// What a provider's account may lack.
+const (
+	codeUnverified = "sso_unverified"
+	codeNoAccount  = "sso_no_account"
+	codeTaken      = "sso_taken"
+)
+
+func refusedIdentity(code, format string, args ...any) error {
+	err := management.Denied(format, args...)
+	var e *management.Error
+	if errors.As(err, &e) {
+		e.Code = code
+	}
+	return err
+}
+
+type storedIdentity struct {
+	User    string           `json:"user"`
+	Issuer  string           `json:"issuer"`
+	Email   string           `json:"email"` // when it was kept
+	Created management.Stamp `json:"created_at"`
+}
+
+func (i *Identity) hash() string { return management.HashKey(i.Issuer + "\x00" + i.Subject) }
+
+// BeginAs signs in whom a provider has signed in: the user who has come with that account
+// before, or else, once, the one of its address, which the provider must know to be
+// theirs. Who has no account here gets one where the address is of a verified domain
+// with jit_provisioning_enabled.
+func (s Sessions) BeginAs(ctx context.Context, who Identity, v Visit) (token string, err error) {
+	token, _, err = s.begin(ctx, v, func(tx Tx) (*proof, error) {
+		u, err := s.identified(tx, &who)
+		if err != nil {
+			return nil, err
+		}
+		return &proof{user: u, method: "oidc"}, active(tx, u)
+	})
+	return token, s.queued(err)
+}
+
+// identified is the user of an account.
+func (s *core) identified(tx Tx, who *Identity) (*management.User, error) {
+	r, err := tx.Find(kindIdentity, who.hash())
+	if err != nil {
+		return nil, err
+	}
+	known, err := management.Decode[storedIdentity](r)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil {
+		u, err := management.UserByUUID(tx, known.User)
+		if err == nil && u == nil {
+			err = refusedIdentity(codeNoAccount, "The account is of somebody who is not here any more.")
+		}
+		return u, err
+	}
+	if who.Email == "" || !who.Verified {
+		return nil, refusedIdentity(codeUnverified, "The provider does not say that it knows the account's email address to be theirs.")
+	}
+	u, err := management.UserByEmail(tx, who.Email)
+	if err == nil && u == nil {
+		u, err = s.provision(tx, who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, s.keepIdentity(tx, who, u)
+}
+
+// keepIdentity binds an account to a user, who has no other one of this issuer: an address
+// that somebody else got since is not enough to be them.
+func (s *core) keepIdentity(tx Tx, who *Identity, u *management.User) error {
+	list, err := management.ListRecords[storedIdentity](tx, management.Query{Kind: kindIdentity, Parent: u.UUID})
+	if err != nil {
+		return err
+	}
+	for i := range list.Results {
+		if list.Results[i].Issuer == who.Issuer {
+			return refusedIdentity(codeTaken, "%s signs in with another account of this provider.", u.Email)
+		}
+	}
+	if list.Count >= maxIdentities {
+		return refusedIdentity(codeTaken, "%s has accounts of %d providers already.", u.Email, maxIdentities)
+	}
+	yes := true
+	if u.EmailVerified == nil || !*u.EmailVerified {
+		u.EmailVerified = &yes
+		if err := management.PutUser(tx, u); err != nil {
+			return err
+		}
+	}
+	kept := storedIdentity{u.UUID, who.Issuer, who.Email, management.At(s.Desk.Now())}
+	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: who.hash(), Unique: who.hash(), Data: management.Encode(kept)})
+}
+
+// provision makes an account for an address of a domain that is open to all of it: as the
+// newest invitation of its organization says that is still good, else as a member.
+func (s *core) provision(tx Tx, who *Identity) (*management.User, error) {
+	r, err := tx.Find(kindDomain, domainOf(who.Email))
+	if err != nil {
+		return nil, err
+	}
+	d, err := management.Decode[Domain](r)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil || !d.Verified || !d.JITProvisioning {
+		return nil, refusedIdentity(codeNoAccount, "Nobody here has the address %s: ask for an invitation.", who.Email)
+	}
+	org, err := tx.Organization(r.Parent)
+	if err != nil {
+		return nil, err
+	}
+	in := &storedInvite{Organization: r.Parent}
+	in.Email, in.Level = who.Email, management.Member
+	list, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(r.Parent, who.Email)})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Results {
+		x := &list.Results[i]
+		by, err := inviterLevel(tx, x)
+		if err != nil {
+			return nil, err
+		}
+		if by >= x.Level && !x.expired(s.Desk.Now()) && x.Number >= in.Number {
+			in = x
+		}
+	}
+	u, err := s.newUser(tx, who.Email, firstName(who))
+	if err != nil {
+		return nil, err
+	}
+	u.Organization = r.Parent
+	if err := management.PutUser(tx, u); err != nil {
+		return nil, err
+	}
+	_, err = Invites{core: s}.admit(tx, in, org, u, s.SiteURL)
+	return u, err
+}
+
+// maxFirstName is that of AcceptFields, in characters.
+const maxFirstName = 30
+
+func firstName(who *Identity) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(who.Name), " ")
+	if runes := []rune(strings.ToValidUTF8(name, "")); len(runes) > maxFirstName {
+		name = string(runes[:maxFirstName])
+	}
+	if name == "" {
+		name, _, _ = strings.Cut(who.Email, "@")
+	}
+	return name
+}
+
+func domainOf(email string) string {
+	return strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
+}
