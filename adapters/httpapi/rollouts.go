@@ -31,6 +31,10 @@ var rolloutEndpoints = func() []endpoint {
 			method: http.MethodPost, path: path + "/dry_run", scope: "feature_flag:read", also: "query:read", long: true,
 			summary: "Judge a step over the events that are there, and write nothing", takes: featureflags.DryRunFields, gives: experiments.Evaluation{},
 		}},
+		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.Simulate(c.ctx, c.body) }, endpoint: endpoint{
+			method: http.MethodPost, path: path + "/simulate", scope: "feature_flag:read", long: true,
+			summary: "Say what a rollout would do to harms of some sizes", takes: featureflags.SimulateFields, gives: experiments.Simulated{},
+		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(featureflags.RolloutCalls)) {
 		step := featureflags.RolloutCalls[name]

@@ -135,6 +135,12 @@ func TestRollout(t *testing.T) {
 	}
 	call(t, "", env, "rollout", "dry-run", file).Want(t, cli.ExitUsage, "", "give --from TIME")
 	call(t, "", env, "rollout", "dry-run", file, "--from", "2026-01-01T00:00:00Z").Want(t, cli.ExitOK, "hold: too_few_exposures, at 10% with 0 and 0 exposures", "")
+	call(t, "", env, "rollout", "simulate", file).Want(t, cli.ExitUsage, "", "give --per-day N and --values LAWS")
+	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate").Want(t, cli.ExitUsage, "", "is not rate:SHARE")
+	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:x").Want(t, cli.ExitUsage, "", `"x" is no number`)
+	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:0.5,rate:1").Want(t, cli.ExitError, "", "one object for each of the 1 guardrails")
+	// Of errors that nobody has, none can be more: nothing is ever turned back.
+	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000000", "--values", "count:0", "--effects", "0", "--runs", "5").Want(t, cli.ExitOK, "+0.00%  0.00%        52.18%   -      -      0.00% 0.00%", "")
 	call(t, definition, env, "rollout", "create", "-").Want(t, cli.ExitOK, "draft", "in project 1")
 	call(t, "", env, "rollout", "create", file).Want(t, cli.ExitError, "", "has a rollout that has not ended")
 	call(t, "[]", env, "rollout", "create", "-").Want(t, cli.ExitError, "", "want a JSON object")

@@ -33,7 +33,7 @@ var mostExported = map[string]int{
 	"adapters/sqlstore":        91,
 	"adapters/storetest":       33,
 	"capture":                  171,
-	"capture/experiments":      49,
+	"capture/experiments":      54,
 	"capture/insights":         32,
 	"capture/queries":          43,
 	"flags":                    282,
@@ -49,7 +49,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  60,
 	"management/dashboards":    79,
 	"management/errortracking": 20,
-	"management/featureflags":  203,
+	"management/featureflags":  204,
 	"management/organizations": 163,
 	"management/rooms":         5,
 }

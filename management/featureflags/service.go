@@ -66,7 +66,8 @@ type view = management.View[Tx]
 // core is what all resources share.
 type core struct {
 	Config
-	flags *management.Resource[Tx, storedFlag, Flag]
+	flags      *management.Resource[Tx, storedFlag, Flag]
+	simulating chan struct{} // as many simulations of rollouts as run
 }
 
 // New makes a Service.
@@ -80,7 +81,7 @@ func New(c Config) *Service {
 	if c.HasInsight == nil {
 		c.HasInsight = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
-	s := &core{Config: c}
+	s := &core{Config: c, simulating: make(chan struct{}, simulationsAtOnce)}
 	s.flags = Flags{s}.resource()
 	experiments := newExperiments(s)
 	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), experiments, newSavedMetrics(s, experiments), newHoldouts(s, experiments), newRollouts(s, experiments), newScheduledChanges(s), newChangeRequests(s), newSurveys(s)}

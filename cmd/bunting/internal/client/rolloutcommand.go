@@ -23,6 +23,8 @@ a guardrail metric is harmed.
   bunting rollout dry-run FILE --from TIME [--until TIME] [--step N]
                                     judges a step over the events that are
                                     there, and changes nothing
+  bunting rollout simulate FILE --per-day N --values LAWS
+                                    what it would do to harms of some sizes
   bunting rollout start ID
   bunting rollout pause ID          keeps the share; nothing is watched
   bunting rollout resume ID [--accept-flag]
@@ -36,6 +38,12 @@ a guardrail metric is harmed.
                     2026-01-31T09:00:00Z
   --until TIME      when it is judged; now
   --step N          which step, from 0 (default)
+  --per-day N       how many people or groups see the flag in a day
+  --values LAWS     how the values of each guardrail are spread, in their
+                    order: rate:0.02 for shares, mean:10:4 for a mean and its
+                    deviation, count:0.5 for counts; with commas between them
+  --effects LIST    relative harms: 0,0.5,1 (default)
+  --runs N          of each harm: 1000 (default)
   --accept-flag     go on with the share that somebody else has given the flag
   --keep            the flag keeps its share
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
@@ -48,6 +56,7 @@ var rolloutActions = []action{
 		return m.rollout(ctx, "GET", args[0], "", nil)
 	}},
 	{name: "dry-run", project: reads, args: []string{"FILE"}, options: dryRunRollout},
+	{name: "simulate", project: reads, args: []string{"FILE"}, options: simulateRollout},
 	{name: "start", project: writes, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
 		return m.rollout(ctx, "POST", args[0], "start/", map[string]any{})
 	}},

@@ -1,0 +1,158 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/management"
+)
+
+const (
+	// simulationTime is how long a simulation may take, simulationsAtOnce how many run.
+	simulationTime    = 20 * time.Second
+	simulationsAtOnce = 2
+
+	maxRuns     = 10_000
+	defaultRuns = 1000
+	maxEffects  = 10
+	maxEffect   = 10.0
+	maxPerDay   = 1_000_000_000
+	maxLaw      = 1e9 // of a mean and of a deviation
+)
+
+// SimulateFields are the members of a simulation's body (experiments.md §4.10).
+var SimulateFields = management.Fields{
+	{Name: "definition", Type: management.Object, Required: true, Help: "of the rollout, as it is made"},
+	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "how the values of each guardrail are spread: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
+	{Name: "entities_per_day", Type: management.Int, Required: true, Least: 1, Most: maxPerDay, Help: "how many come to both arms in a day"},
+	{Name: "effects", Type: management.Any, Help: "relative harms, at most 10: [0, 0.5, 1]"},
+	{Name: "runs", Type: management.Int, Least: 1, Most: maxRuns, Help: "of each effect: 1000"},
+	{Name: "seed", Type: management.Int, Help: "the same one gives the same answer: 1"},
+}
+
+// Simulate tells what a rollout would do to harms of some sizes, by chance alone.
+func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments.Simulated, error) {
+	simulation, err := simulationOf(b)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.simulating <- struct{}{}:
+		defer func() { <-s.simulating }()
+	default:
+		return nil, &management.Error{Kind: management.TooMany, Code: "throttled", Message: fmt.Sprintf("%d simulations run already: try again in a moment.", simulationsAtOnce)}
+	}
+	bounded, cancel := context.WithTimeout(ctx, simulationTime)
+	defer cancel()
+	out, err := simulation.Run(bounded)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, management.Fault("runs", "This takes more than %v: ask for fewer runs, effects or steps.", simulationTime)
+	}
+	return out, err
+}
+
+func simulationOf(b management.Body) (*experiments.Simulation, error) {
+	values, err := SimulateFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	x := &storedRollout{rolloutDefinition: defaultRollout()}
+	said, err := RolloutFields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
+	if err != nil {
+		return nil, inDefinition(err)
+	}
+	RolloutFields.Lay(said, x)
+	plan, err := x.plan()
+	if err != nil {
+		return nil, inDefinition(err)
+	}
+	out := &experiments.Simulation{
+		Rollout: &plan.Rollout, PerDay: float64(values.Int("entities_per_day")), Delay: float64(x.Settle) + plan.longestWindow(),
+		Effects: []float64{0, 0.5, 1}, Runs: defaultRuns, Seed: 1,
+	}
+	out.Rollout.Signals = nil // they turn nothing back
+	if values.Has("runs") {
+		out.Runs = int(values.Int("runs"))
+	}
+	if values.Has("seed") {
+		out.Seed = uint64(values.Int("seed"))
+	}
+	if raw := values.Raw("effects"); !management.EmptyJSON(raw) {
+		if json.Unmarshal(raw, &out.Effects) != nil || len(out.Effects) == 0 || len(out.Effects) > maxEffects ||
+			slices.ContainsFunc(out.Effects, func(e float64) bool { return e < 0 || e > maxEffect }) {
+			return nil, management.Fault("effects", "Give 1 to %d numbers between 0 and %v.", maxEffects, maxEffect)
+		}
+	}
+	out.Laws, err = lawsOf(values.Objects("metrics"), len(plan.Guardrails))
+	return out, err
+}
+
+// inDefinition puts what is wrong with a definition into its place in the body.
+func inDefinition(err error) error {
+	var fault *management.Error
+	if errors.As(err, &fault) && fault.Field != "" {
+		own := *fault
+		own.Field = "definition__" + fault.Field
+		return &own
+	}
+	return err
+}
+
+// longestWindow is how many seconds it takes at most until an entity counts.
+func (p *rolloutPlan) longestWindow() (longest float64) {
+	for _, raw := range p.metrics {
+		m := management.JSONObject(raw)
+		var n float64
+		_ = json.Unmarshal(m["conversion_window"], &n) // it was checked
+		unit := management.JSONText(m["conversion_window_unit"])
+		if unit == "" {
+			unit = "day"
+		}
+		longest = max(longest, n*windowSeconds[unit])
+	}
+	return longest
+}
+
+// lawsOf reads how values are spread, one law for each guardrail.
+func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Law, error) {
+	if len(list) != guardrails || guardrails == 0 {
+		return nil, management.Fault("metrics", "Give one object for each of the %d guardrails, in their order.", guardrails)
+	}
+	laws := make([]experiments.Law, len(list))
+	for i, raw := range list {
+		at := fmt.Sprintf("metrics__%d", i)
+		var said struct {
+			Kind           string
+			Rate, Mean, SD *float64
+		}
+		if json.Unmarshal(raw, &said) != nil {
+			return nil, management.Fault(at, "Give kind as a text, and rate, mean and sd as numbers.")
+		}
+		l := &laws[i]
+		l.Kind = said.Kind
+		switch {
+		case said.Kind == "rate" && said.Rate != nil && *said.Rate >= 0 && *said.Rate <= 1:
+			l.Mean = *said.Rate
+		case said.Kind == "rate":
+			return nil, management.Fault(at+"__rate", "Give a number between 0 and 1.")
+		case said.Kind == "mean" && within(said.Mean, -maxLaw) && within(said.SD, 0):
+			l.Mean, l.SD = *said.Mean, *said.SD
+		case said.Kind == "mean":
+			return nil, management.Fault(at, "Give mean and sd as numbers below a billion; sd is at least 0.")
+		case said.Kind == "count" && within(said.Mean, 0):
+			l.Mean = *said.Mean
+		case said.Kind == "count":
+			return nil, management.Fault(at+"__mean", "Give a number of at least 0.")
+		default:
+			return nil, management.NotAChoice(at+"__kind", management.ShortText(said.Kind), []string{"rate", "mean", "count"})
+		}
+	}
+	return laws, nil
+}
+
+func within(v *float64, least float64) bool { return v != nil && *v >= least && *v <= maxLaw }
