@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/oidc"
 	"github.com/bunting-flags/bunting/adapters/passkeys"
@@ -29,6 +30,10 @@ func (p *parts) openManagement() (err error) {
 		Measure: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return p.handler.Measure(ctx, project, query)
 		},
+	}
+	c.RolloutInterval = p.RolloutInterval
+	if p.stream != nil { // what another server reads of it is not known here
+		c.Lag = func(context.Context) (time.Duration, error) { return p.stream.Stats().Oldest, nil }
 	}
 	if p.SignIn != nil {
 		c.Authenticators = passkeys.Authenticators{}

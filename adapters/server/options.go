@@ -105,6 +105,10 @@ type Options struct {
 	DNSResolver   string
 	ChallengeHost string
 
+	// RolloutInterval is how often guarded rollouts are judged, 10 s to an hour: a minute
+	// when zero.
+	RolloutInterval time.Duration
+
 	Stream Stream
 	Shadow Shadow
 

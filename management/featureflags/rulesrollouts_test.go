@@ -26,6 +26,7 @@ type ladder struct {
 	evidence experiments.Evidence
 	asked    func() // while the events are asked
 	failure  error
+	lag      time.Duration
 	subjects []string // of the mails
 }
 
@@ -35,8 +36,13 @@ func (l *ladder) Send(_ context.Context, m organizations.Mail) error {
 }
 
 func newLadder(t *testing.T, more string) *ladder {
+	return newLadderOn(t, memstore.New(memstore.Outside{}), more)
+}
+
+func newLadderOn(t *testing.T, store rooms.Store, more string) *ladder {
 	l := &ladder{t: t}
-	l.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) {
+	l.World = ruletest.New(t, store, func(c *rooms.Config) {
+		c.Lag = func(context.Context) (time.Duration, error) { return l.lag, nil }
 		c.Mailer, c.SiteURL = l, "https://flags.example.com"
 		c.Measure = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
 			if l.asked != nil {
@@ -199,6 +205,96 @@ func TestRollouts_Blind(t *testing.T) {
 		if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 			t.Error(r.Status, *r.Step)
 		}
+	}
+}
+
+// experiments.md §4.7, row 9: a step waits for events that are on their way; the flag stays.
+func TestRollouts_Lag(t *testing.T) {
+	l := newLadder(t, "")
+	l.saw(1000, 9000, 50, 450)
+	l.lag = 61 * time.Second
+	if r := l.after(2 * time.Hour); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"ingestion_lag"}) || *r.Step != 0 {
+		t.Error(r.Status, r.Reasons, *r.Step)
+	}
+	l.lag = time.Minute
+	if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+		t.Error(r.Status, *r.Step)
+	}
+}
+
+// experiments.md §4.12: whichever write of a step or of a rollback is the last before the
+// server dies, the step has happened wholly or not at all, and afterwards once: the flag has
+// one more version for it, the log one more line.
+func TestRollouts_KilledAnywhere(t *testing.T) {
+	for name, bad := range map[string]int64{"a step": 50, "a rollback": 500} {
+		t.Run(name, func(t *testing.T) {
+			faulty := &memstore.Faulty{Store: memstore.New(memstore.Outside{}), After: -1}
+			l := newLadderOn(t, faulty, "")
+			died, version, lines := 0, l.version(), l.lines()
+			for n := 0; ; n++ {
+				l.saw(1000, 9000, bad, 450)
+				before := l.rollout()
+				l.Clock = l.Clock.Add(70 * time.Minute)
+				faulty.After, faulty.Failed = n, false
+				_, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context())
+				failed := faulty.Failed
+				faulty.After = -1
+				if !failed {
+					if err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+				died++
+				if l.version() == version+1 { // it died while it looked for the next rollout
+					break
+				}
+				if r := l.rollout(); l.version() != version || l.lines() != lines || r.Status != before.Status || *r.Step != *before.Step || r.StateVersion != before.StateVersion {
+					t.Fatalf("after the death at call %d the rollout is %s at step %d, the flag has version %d and %d lines", n, r.Status, *r.Step, l.version(), l.lines())
+				}
+			}
+			if died < 5 {
+				t.Errorf("the server has died %d times only", died)
+			}
+			if l.version() != version+1 || l.lines() != lines+1 {
+				t.Errorf("the flag has version %d and %d lines, want %d and %d", l.version(), l.lines(), version+1, lines+1)
+			}
+			r := l.rollout()
+			if bad > 50 && r.Status != "rolled_back" || bad == 50 && (r.Status != "running" || *r.Step != 1) {
+				t.Errorf("the rollout is %s at step %d", r.Status, *r.Step)
+			}
+		})
+	}
+}
+
+// lines are how many the log has about the flag.
+func (l *ladder) lines() int {
+	l.t.Helper()
+	log, err := l.ActivityLog(l.t.Context(), l.Standing(l.t, "bob"), management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: "1", Page: 1, Limit: 100})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return len(log.Results)
+}
+
+// Two servers that judge at once take one step between them (experiments.md §4.12).
+func TestRollouts_TwoServers(t *testing.T) {
+	l := newLadder(t, "")
+	l.saw(1000, 9000, 50, 450)
+	version := l.version()
+	l.Clock = l.Clock.Add(2 * time.Hour)
+	l.asked = func() { // the other server's turn is while the first one asks, its lease being over
+		l.asked = nil
+		l.Clock = l.Clock.Add(5 * time.Minute)
+		if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := l.rollout(); *r.Step != 1 || l.version() != version+1 {
+		t.Errorf("step %d, version %d; want 1 and %d", *r.Step, l.version(), version+1)
 	}
 }
 

@@ -43,6 +43,9 @@ type Config struct {
 	// Measure asks the events about guarded rollouts: see featureflags.Config. Nil: none is
 	// judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// Lag and RolloutInterval are of rollouts too: see featureflags.Config.
+	Lag             func(ctx context.Context) (time.Duration, error)
+	RolloutInterval time.Duration
 	// SessionIdle and SessionLife bound sessions of browsers: see organizations.Config.
 	SessionIdle, SessionLife time.Duration
 	// Authenticators checks passkeys: see organizations.Config. Nil: nobody signs in with
@@ -99,7 +102,7 @@ func Open(c Config) (*Rooms, error) {
 	shows := dashboards.New(shown)
 	decided := featureflags.Config{
 		Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged,
-		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure,
+		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure, Lag: c.Lag, RolloutInterval: c.RolloutInterval,
 	}
 	if c.Mailer != nil {
 		decided.Tell = home.QueueNotice

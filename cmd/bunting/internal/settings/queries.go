@@ -8,6 +8,15 @@ import (
 
 // querySettings bound questions about events (spec/insights.md §5.4).
 var querySettings = []setting{
+	{"rollout-interval", text, "DURATION", []string{"1m"}, "how often guarded rollouts are judged, 10s to 1h",
+		func(c *Config, v []string) error {
+			d, err := time.ParseDuration(v[0])
+			if err != nil || d < 10*time.Second || d > time.Hour {
+				return fmt.Errorf("want a duration from 10s to 1h such as 1m, not %q", v[0])
+			}
+			c.RolloutInterval = d
+			return nil
+		}},
 	{"query-timeout", text, "DURATION", []string{"30s"}, "how long a query computes for somebody who waits, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.Timeout })},
 	{"query-timeout-async", text, "DURATION", []string{"5m"}, "how long a query computes behind the request that began it, at most 1h",
