@@ -61,6 +61,7 @@ var managementTables = []struct {
 		sessionEndpoints,
 		passkeyEndpoints,
 		oidcEndpoints,
+		programEndpoints,
 		instanceEndpoints,
 		healthEndpoints,
 	}},

@@ -210,7 +210,7 @@ func tagOf(path string) string {
 
 // operationID is an identifier in the languages of generated clients.
 func operationID(method, path string) string {
-	name := strings.NewReplacer("/", "_", "{", "", "}", "", "@", "", ".", "_").Replace(strings.Trim(path, "/"))
+	name := strings.NewReplacer("/", "_", "{", "", "}", "", "@", "", ".", "_", "-", "_").Replace(strings.Trim(path, "/"))
 	return strings.ToLower(method) + "_" + name
 }
 

@@ -50,7 +50,7 @@ var mostExported = map[string]int{
 	"management/dashboards":    79,
 	"management/errortracking": 20,
 	"management/featureflags":  204,
-	"management/organizations": 163,
+	"management/organizations": 182,
 	"management/rooms":         5,
 }
 

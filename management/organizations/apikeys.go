@@ -177,7 +177,16 @@ func keyRules(e *management.Edit[Tx, ownKey]) error {
 	if err := changeKey(e.Tx, &e.Now.KeyRecord, e.Standing, e.Values); err != nil || !e.Fresh {
 		return err
 	}
-	keys, err := e.Tx.Keys(e.User.ID)
+	if err := roomForKey(e.Tx, e.User.ID); err != nil {
+		return err
+	}
+	e.Now.renew()
+	return nil
+}
+
+// roomForKey refuses more keys than a user may have.
+func roomForKey(tx Tx, user int64) error {
+	keys, err := tx.Keys(user)
 	if err != nil {
 		return err
 	}
@@ -185,7 +194,6 @@ func keyRules(e *management.Edit[Tx, ownKey]) error {
 	if len(own) >= maxKeys {
 		return management.Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
 	}
-	e.Now.renew()
 	return nil
 }
 

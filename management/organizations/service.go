@@ -14,6 +14,7 @@ type Service struct {
 	Invites  Invites
 	Members  Members
 	Passkeys Passkeys
+	Programs Programs
 	Projects Projects
 	Sessions Sessions
 }
@@ -27,7 +28,7 @@ func New(c Config) (*Service, error) {
 	c.SessionIdle, c.SessionLife = cmp.Or(c.SessionIdle, DefaultSessionIdle), cmp.Or(c.SessionLife, DefaultSessionLife)
 	s := &core{Config: c}
 	s.roles, s.keys = s.roleResource(), s.keyResource()
-	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Passkeys: Passkeys{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
+	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Passkeys: Passkeys{s}, Programs: Programs{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
 }
 
 // TakesPasskeys reports whether anybody can sign in with one.

@@ -2,6 +2,7 @@
 import type { Child } from "./ui/dom";
 import type { Icon } from "./ui/icons";
 import { w } from "./words";
+import { wc } from "./words/connect";
 import { wh } from "./words/health";
 import { wo } from "./words/organization";
 
@@ -39,6 +40,7 @@ export const routes: Route[] = [
   { path: "p/:project/flags/:id/history", title: w.tabs.history, page: () => import("./pages/flag/history"), within: w.flags },
   { path: "p/:project/flags/:id/code", title: w.code, page: () => import("./pages/flag/code"), within: w.flags },
   { path: "p/:project/why", title: w.why, page: () => import("./pages/why/why"), nav: w.why, icon: "why", scope: "feature_flag:read" },
+  { path: "connect", title: wc.title, page: () => import("./pages/connect") },
   { path: "account", title: w.account, page: () => import("./pages/account") },
   { path: "p/:project/experiments", title: w.experiments, page: () => import("./pages/experiments/list"), nav: w.experiments, icon: "flask", scope: "experiment:read" },
   { path: "p/:project/experiments/new", title: w.experiments, page: () => import("./pages/experiments/new"), within: w.experiments },

@@ -1,0 +1,71 @@
+// Connect a program: somebody lets in what shows a code.
+import { h, signal, type Child } from "../ui/dom";
+import { button, field, heading, select } from "../ui/parts";
+import { ApiError, send } from "../api/client";
+import { param } from "../router";
+import { homeProject, session } from "../session";
+import { wc } from "../words/connect";
+
+interface Program {
+  client: string;
+  scopes: string[];
+}
+
+/** A scope in words. */
+function inWords(scope: string): string {
+  const [object = "", action] = scope.split(":");
+  if (scope === "*") return wc.all;
+  return (action === "write" ? wc.write : wc.read)(object.replaceAll("_", " "));
+}
+
+export default function connect(): Child {
+  const code = h("input", { type: "text", class: "code", maxlength: 40, autocomplete: "off", value: param("code") });
+  const asked = signal<Program | undefined>(undefined);
+  const told = signal<string[]>([]);
+  const fault = signal<string | undefined>(undefined);
+  const chosen = signal(String(homeProject()));
+  const attempt = async (work: () => Promise<void>) => {
+    fault.set(undefined);
+    try {
+      await work();
+    } catch (e) {
+      fault.set(e instanceof ApiError ? e.detail : String(e));
+    }
+  };
+  const look = () =>
+    attempt(async () => {
+      if (!code.value.trim()) return fault.set(wc.codeWanted);
+      asked.set(await send<Program>("POST", "cli-auth/look/", { user_code: code.value }));
+    });
+  const allow = () =>
+    attempt(async () => {
+      const made = await send<{ label: string }>("POST", "cli-auth/authorize/", { user_code: code.value, project_id: Number(chosen.peek()) });
+      told.set([wc.allowed, wc.allowedText(made.label)]);
+    });
+  const refuse = () =>
+    attempt(async () => {
+      await send("POST", "cli-auth/refuse/", { user_code: code.value });
+      told.set([wc.refused]);
+    });
+  const projects = () => (session()?.projects ?? []).map((p) => [String(p.id), p.name] as const);
+  const request = (p: Program) =>
+    h(
+      "section",
+      { class: "card", "aria-label": wc.request },
+      h("p", { class: "code gap" }, code.value),
+      h("p", null, h("bdi", null, wc.asks(p.client))),
+      h("ul", null, p.scopes.map((s) => h("li", null, inWords(s)))),
+      field(select(chosen, projects, (v) => chosen.set(v)), { label: wc.project }),
+      () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+      h("div", { class: "actions" }, button(wc.allow, { kind: "primary", run: allow }), button(wc.refuse, { run: refuse }), button(wc.other, { run: () => (fault.set(undefined), asked.set(undefined)) })),
+    );
+  const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void look()) }, field(code, { label: wc.code, hint: wc.codeHint, fault }), button(wc.next, { kind: "primary", submit: true }));
+  return [
+    heading(wc.title),
+    () => {
+      if (told().length) return h("section", { class: "card", role: "status" }, told().map((t) => h("p", null, t)));
+      const p = asked();
+      return [h("p", { class: "meta gap" }, wc.text), p ? request(p) : form()];
+    },
+  ];
+}

@@ -1,0 +1,21 @@
+// Words of letting a program in.
+export const wc = {
+  title: "Connect a program",
+  text: "A program that signs in shows a code. Let it in only if you have started it yourself, and the code is the one that it shows.",
+  code: "Code",
+  codeHint: "Such as BCDF-GHJK",
+  next: "Continue",
+  codeWanted: "Type the code that the program shows.",
+  request: "What it asks for",
+  asks: (client: string) => `${client || "A program that does not say its name"} wants a key of yours that opens this:`,
+  read: (what: string) => `Read: ${what}`,
+  write: (what: string) => `Read and change: ${what}`,
+  all: "Everything that you may do",
+  project: "Project",
+  allow: "Allow",
+  refuse: "Refuse",
+  other: "Another code",
+  allowed: "The program is let in. You can close this page.",
+  allowedText: (label: string) => `Its key is called “${label}”, and can be revoked in Account.`,
+  refused: "The program is refused. You can close this page.",
+};

@@ -1,0 +1,408 @@
+package organizations
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha512"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindProgram is a program that waits for somebody to let it in: ID is the hash of its
+// device code, Other the address it came from, Sort when it is too late, Unique the hash
+// of its user code. No code is kept in clear.
+const kindProgram = "program_sign_in"
+
+const (
+	// ProgramLife is how long a program waits for its person, ProgramInterval how often
+	// it may ask meanwhile (clients.md §14.2).
+	ProgramLife     = 10 * time.Minute
+	ProgramInterval = 5 * time.Second
+	// pollSlack is how much sooner a poll may come, as requests travel at different speeds.
+	pollSlack = time.Second
+
+	// maxPrograms is how many wait at once, maxProgramsFrom those of one address: more
+	// are refused, so that nobody drives out those of others.
+	maxPrograms     = 10_000
+	maxProgramsFrom = 30
+
+	// userCodeLetters have no vowels, and none that look alike or like a digit.
+	userCodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
+	userCodeLength  = 8
+	maxProgramName  = 40
+)
+
+// States of a program that waits.
+const (
+	programWaits   = ""
+	programLetIn   = "authorized"
+	programRefused = "denied"
+)
+
+// programScopes are what a program asks for that does not say.
+var programScopes = []string{"event_definition:read", "property_definition:read", "error_tracking:write"}
+
+// Programs lets programs in by a code that their person confirms (clients.md §14.2).
+type Programs struct{ *core }
+
+var (
+	// ProgramFields are those of a program that wants to be let in.
+	ProgramFields = management.Fields{
+		{Name: "client", Type: management.Text, Max: maxProgramName, Help: "what the program is called"},
+		{Name: "scopes", Type: management.TextList, Max: 100, Ruled: true, Help: "what the key is to open; none: " + strings.Join(programScopes, ", ")},
+	}
+	// PollFields are those of a program that asks whether it is let in.
+	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, Max: 100}}
+	// UserCodeFields name a program by the code that its person reads.
+	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, Max: 40, Help: "such as BCDF-GHJK; small letters will do"}}
+	// AuthorizeFields let it in.
+	AuthorizeFields = append(UserCodeFields[:1:1],
+		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "the only project that the key opens"},
+		management.Field{Name: "scopes", Type: management.TextList, Max: 100, Ruled: true, Help: "what the key opens; none: what the program asks for"},
+	)
+)
+
+// storedProgram has of the key what is known before it is made: its text follows from the
+// device code, which the program alone has.
+type storedProgram struct {
+	ID      string           `json:"id"`
+	Client  string           `json:"client"`
+	Scopes  []string         `json:"scopes"`
+	Hash    string           `json:"hash"`
+	Mask    string           `json:"mask"`
+	State   string           `json:"state,omitempty"`
+	Key     string           `json:"key,omitempty"` // the id of the key, once it is made
+	Label   string           `json:"label,omitempty"`
+	Project int64            `json:"project,omitempty"`
+	Polled  management.Stamp `json:"polled"`
+	Expires management.Stamp `json:"expires"`
+
+	record management.Record
+}
+
+// Program is what a person sees before letting a program in.
+type Program struct {
+	Client    string           `json:"client"`
+	Scopes    []string         `json:"scopes"`
+	ExpiresAt management.Stamp `json:"expires_at"`
+}
+
+// Poll is what a program is told: State is waits, authorized, denied, slow or expired;
+// Key, Label, Project and Scopes are of authorized.
+type Poll struct {
+	State, Key, Label string
+	Project           int64
+	Scopes            []string
+}
+
+// What Poll.State may be.
+const (
+	PollWaits   = "pending"
+	PollLetIn   = programLetIn
+	PollRefused = programRefused
+	PollSlow    = "slow_down"
+	PollExpired = "expired"
+)
+
+func errNoCode() error {
+	return management.Coded("invalid_code", "user_code", "This code is not known, or not any more: ask the program for a new one.")
+}
+
+func errNoAccess(text string) error {
+	return &management.Error{Kind: management.Forbidden, Code: "access_denied", Message: text}
+}
+
+// Begin makes the codes of a program. from is its address.
+func (s Programs) Begin(ctx context.Context, b management.Body, from string) (device, user string, err error) {
+	v, err := ProgramFields.Create(b)
+	if err != nil {
+		return "", "", err
+	}
+	scopes, err := askedScopes(v, programScopes)
+	if err != nil {
+		return "", "", err
+	}
+	device = newToken()
+	key := keyOfDevice(device)
+	until := s.Desk.Now().Add(ProgramLife)
+	p := &storedProgram{ID: deviceID(device), Expires: management.At(until), Client: strings.TrimSpace(v.Text("client")), Scopes: scopes, Hash: management.HashKey(key), Mask: management.MaskKey(key)}
+	return device, user, s.Desk.Store.Write(ctx, func(tx Tx) error {
+		if err := s.dropPrograms(tx); err != nil {
+			return err
+		}
+		if err := roomForProgram(tx, from); err != nil {
+			return err
+		}
+		if user, err = freeUserCode(tx); err != nil {
+			return err
+		}
+		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: management.SortTime(until), Unique: management.HashKey(user)}
+		return p.put(tx)
+	})
+}
+
+// askedScopes are those of a body, each once, usual ones where it has none.
+func askedScopes(v management.Values, usual []string) ([]string, error) {
+	scopes := slices.Clone(v.Texts("scopes"))
+	for _, scope := range scopes {
+		if !isScope(scope) {
+			return nil, management.Coded("invalid_scope", "scopes", "Invalid scope: %s.", management.ShortText(scope))
+		}
+	}
+	if len(scopes) == 0 {
+		return usual, nil
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes), nil
+}
+
+func roomForProgram(tx Tx, from string) error {
+	for _, bound := range []struct {
+		q   management.Query
+		max int
+	}{{management.Query{Kind: kindProgram, Limit: 1}, maxPrograms}, {management.Query{Kind: kindProgram, Other: from, Limit: 1}, maxProgramsFrom}} {
+		_, n, err := tx.List(bound.q)
+		if err != nil {
+			return err
+		}
+		if n >= bound.max {
+			return &management.Error{Kind: management.TooMany, Code: "throttled", Message: "Too many programs wait to be let in: try again in a few minutes."}
+		}
+	}
+	return nil
+}
+
+// freeUserCode makes a code that no other program has.
+func freeUserCode(tx Tx) (string, error) {
+	for range 10 {
+		code := newUserCode()
+		if r, err := tx.Find(kindProgram, management.HashKey(code)); err != nil || r == nil {
+			return code, err
+		}
+	}
+	return "", errors.New("no user code is free")
+}
+
+func newUserCode() string {
+	code := make([]byte, 0, userCodeLength+1)
+	for b := make([]byte, 1); len(code) < userCodeLength+1; {
+		if len(code) == userCodeLength/2 {
+			code = append(code, '-')
+		}
+		_, _ = rand.Read(b) // never fails
+		if n := len(userCodeLetters); int(b[0]) < 256/n*n {
+			code = append(code, userCodeLetters[int(b[0])%n])
+		}
+	}
+	return string(code)
+}
+
+// writtenCode is a user code as it is kept, of what a person has typed.
+func writtenCode(typed string) string {
+	code := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" -\t", r) {
+			return -1
+		}
+		return r
+	}, strings.ToUpper(typed))
+	if len(code) != userCodeLength {
+		return ""
+	}
+	return code[:userCodeLength/2] + "-" + code[userCodeLength/2:]
+}
+
+func deviceID(device string) string { return strings.TrimPrefix(management.HashKey(device), "sha256$") }
+
+// keyOfDevice is the key that a program gets: a function of the device code, so that the
+// store never has it, and every server can hand it out.
+func keyOfDevice(device string) string {
+	const letters, length = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 47
+	mac := hmac.New(sha512.New, []byte(device))
+	_, _ = mac.Write([]byte("personal key")) // never fails
+	key := mac.Sum(nil)[:length]
+	for i, b := range key {
+		key[i] = letters[int(b)%len(letters)]
+	}
+	return "phx_" + string(key)
+}
+
+func (p *storedProgram) put(tx Tx) error {
+	p.record.Data = management.Encode(p)
+	return tx.Put(&p.record)
+}
+
+func (p *storedProgram) drop(tx Tx) error { return tx.Delete(kindProgram, "", p.ID) }
+
+// programIn is what a record says of a program that still waits, nil for none.
+func (s *core) programIn(r *management.Record, err error) (*storedProgram, error) {
+	if err != nil || r == nil || r.Sort <= management.SortTime(s.Desk.Now()) {
+		return nil, err
+	}
+	p, err := management.Decode[storedProgram](r)
+	if p != nil {
+		p.record = *r
+	}
+	return p, err
+}
+
+// dropPrograms drops some of those that are too late, with the keys that they have not
+// fetched.
+func (s *core) dropPrograms(tx Tx) error {
+	list, _, err := tx.List(management.Query{Kind: kindProgram, To: management.SortTime(s.Desk.Now()), Limit: 100})
+	for i := range list {
+		if err != nil {
+			return err
+		}
+		var p *storedProgram
+		if p, err = management.Decode[storedProgram](&list[i]); err == nil && p.Key != "" {
+			err = tx.DeleteKey(p.Key)
+		}
+		if err == nil {
+			err = p.drop(tx)
+		}
+	}
+	return err
+}
+
+// Poll tells a program what has become of its code. A key is told once.
+func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
+	v, err := PollFields.Create(b)
+	if err != nil {
+		return Poll{}, err
+	}
+	device := v.Text("device_code")
+	return management.Write(ctx, &s.Desk, func(tx Tx) (Poll, error) {
+		if err := s.dropPrograms(tx); err != nil {
+			return Poll{}, err
+		}
+		p, err := s.programIn(tx.Get(kindProgram, "", deviceID(device)))
+		switch {
+		case err != nil:
+			return Poll{}, err
+		case p == nil:
+			return Poll{State: PollExpired}, nil
+		case s.Desk.Now().Before(p.Polled.Add(ProgramInterval - pollSlack)):
+			return Poll{State: PollSlow}, nil
+		case p.State == programRefused:
+			return Poll{State: PollRefused}, p.drop(tx)
+		case p.State == programLetIn:
+			return Poll{State: PollLetIn, Key: keyOfDevice(device), Label: p.Label, Project: p.Project, Scopes: p.Scopes}, p.drop(tx)
+		}
+		p.Polled = management.At(s.Desk.Now())
+		return Poll{State: PollWaits}, p.put(tx)
+	})
+}
+
+// waiting is the program of a user code that nobody has answered yet.
+func (s *core) waiting(tx Tx, st *management.Standing, v management.Values) (*storedProgram, error) {
+	if st.Session == nil {
+		return nil, errNoAccess("A person lets programs in, who is signed in to the console: a key cannot.")
+	}
+	p, err := s.programIn(tx.Find(kindProgram, management.HashKey(writtenCode(v.Text("user_code")))))
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil || p.State == programRefused:
+		return nil, errNoCode()
+	case p.State == programLetIn:
+		return nil, management.Coded("already_authorized", "user_code", "This code was used.")
+	}
+	return p, nil
+}
+
+// Look says what a program asks for, and lets nobody in.
+func (s Programs) Look(ctx context.Context, st *management.Standing, b management.Body) (*Program, error) {
+	v, err := UserCodeFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Program, error) {
+		p, err := s.waiting(tx, st, v)
+		if err != nil {
+			return nil, err
+		}
+		return &Program{Client: p.Client, Scopes: p.Scopes, ExpiresAt: p.Expires}, nil
+	})
+}
+
+// Refuse lets a program not in.
+func (s Programs) Refuse(ctx context.Context, st *management.Standing, b management.Body) error {
+	v, err := UserCodeFields.Create(b)
+	if err != nil {
+		return err
+	}
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+		p, err := s.waiting(tx, st, v)
+		if err != nil {
+			return err
+		}
+		p.State = programRefused
+		return p.put(tx)
+	})
+}
+
+// Authorize makes the key of a program, for one project.
+func (s Programs) Authorize(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
+	v, err := AuthorizeFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
+		p, err := s.waiting(tx, st, v)
+		if err != nil {
+			return nil, err
+		}
+		if p.Scopes, err = askedScopes(v, p.Scopes); err != nil {
+			return nil, err
+		}
+		in, err := projectForProgram(tx, st, v.Int("project_id"))
+		if err != nil {
+			return nil, err
+		}
+		if err := roomForKey(tx, st.User.ID); err != nil {
+			return nil, err
+		}
+		now := s.Desk.Now()
+		name := []rune(in.Project.Name)
+		k := &ownKey{KeyRecord: management.KeyRecord{
+			ID: management.RandomText(24), User: st.User.ID, CreatedAt: now, Hash: p.Hash, Mask: p.Mask, Scopes: p.Scopes, Projects: []int64{in.Project.ID},
+			Label: "CLI - " + string(name[:min(len(name), maxKeyLabel-len("CLI -  - 2006-01-02 15:04"))]) + " - " + now.UTC().Format("2006-01-02 15:04"),
+		}}
+		if err := holds(st.Caller, &k.KeyRecord); err != nil {
+			return nil, errNoAccess(err.Error())
+		}
+		p.State, p.Key, p.Label, p.Project = programLetIn, k.ID, k.Label, in.Project.ID
+		if err := p.put(tx); err != nil {
+			return nil, err
+		}
+		return s.keys.Add(&view{Tx: tx, Standing: st}, k)
+	})
+}
+
+// projectForProgram is where the key will open, for somebody who may be there with a key.
+func projectForProgram(tx Tx, st *management.Standing, id int64) (*management.Standing, error) {
+	p, err := tx.Project(id)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, management.Coded("invalid_project", "project_id", "There is no such project.")
+	}
+	in, err := management.StandIn(tx, st.Caller, p)
+	if err != nil {
+		return nil, err
+	}
+	if in.Organization == nil || !in.Reaches(p) || !in.OpensOrganization(p.Organization) {
+		return nil, errNoAccess("You don't have access to the project.")
+	}
+	meta, err := management.MetaOfOrganization(in.Organization)
+	if err == nil && meta.NoMemberKeys && !in.Admin() {
+		err = errNoAccess("The organization does not allow its members personal API keys.")
+	}
+	return in, err
+}
