@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
@@ -63,6 +64,7 @@ func (s *Simulation) Run(ctx context.Context) (*Simulated, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
+			runtime.Gosched() // others come first
 			r := s.ascend(rng, effect)
 			if r.mismatch {
 				held++

@@ -15,8 +15,11 @@ type SurveyStatistics struct {
 	Query json.RawMessage
 }
 
-// lastTime is after all events.
-var lastTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+// firstTime is before all events, lastTime after them.
+var (
+	firstTime = time.Unix(0, 0).UTC()
+	lastTime  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 // surveyWindow is when events of a survey count.
 type surveyWindow struct {
@@ -62,7 +65,7 @@ func (s Surveys) Statistics(ctx context.Context, st *management.Standing, id, fr
 
 // window is what the request asks for.
 func windowOf(from, to string) (w surveyWindow, err error) {
-	w = surveyWindow{From: time.Unix(0, 0).UTC(), To: lastTime}
+	w = surveyWindow{From: firstTime, To: lastTime}
 	for _, bound := range []struct {
 		name, text string
 		at         *time.Time
@@ -71,10 +74,16 @@ func windowOf(from, to string) (w surveyWindow, err error) {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339Nano, bound.text)
-		if err != nil || at.Year() < 1970 || at.After(lastTime) {
+		if err != nil {
 			return w, management.Fault(bound.name, "Invalid date format. Please use ISO 8601 format with timezone info (e.g. 2026-01-31T00:00:00Z).")
 		}
-		*bound.at = at.UTC()
+		switch at = at.UTC(); { // there are no events before and after
+		case at.Before(firstTime):
+			at = firstTime
+		case at.After(lastTime):
+			at = lastTime
+		}
+		*bound.at = at
 	}
 	if from != "" && to != "" && !w.From.Before(w.To) {
 		return w, management.Fault("", "date_from must be before date_to")

@@ -34,13 +34,15 @@ var (
 
 const (
 	maxDescription = 4096
+	maxTag         = 255 // characters
+	maxTags        = 100
 	// maxRemarks is of how many names of a kind a project keeps something.
 	maxRemarks = 20_000
 )
 
 var remarkFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: maxDescription},
-	{Name: "tags", Type: management.TextList},
+	{Name: "tags", Type: management.TextList, Max: maxTag},
 	{Name: "verified", Type: management.Bool, Help: "true shows a hidden one again"},
 	{Name: "hidden", Type: management.Bool, Help: "true: it is no longer verified"},
 }
@@ -136,7 +138,9 @@ func (s Service) Describe(ctx context.Context, st *management.Standing, of *Voca
 		management.SetNull(values, "description", &now.Description)
 		management.SetNull(values, "property_type", &now.PropertyType)
 		if tags, there := management.Value[[]string](values, "tags"); there {
-			now.Tags = management.TidyTags(tags)
+			if now.Tags = management.TidyTags(tags); len(now.Tags) > maxTags {
+				return nil, management.Coded(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxTags)
+			}
 		}
 		management.Set(values, "hidden", &now.Hidden)
 		management.Set(values, "verified", &now.Verified)
