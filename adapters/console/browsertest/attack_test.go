@@ -102,7 +102,7 @@ func (s *server) attackByMembers() map[string]string {
 		kind string
 		body map[string]any
 	}{
-		{"feature_flags", map[string]any{"key": "banner", "name": attack, "tags": []string{attack}, "filters": map[string]any{"groups": []any{condition}}}},
+		{"feature_flags", map[string]any{"key": "banner", "name": attack, "tags": []string{attack}, "_should_create_usage_dashboard": false, "filters": map[string]any{"groups": []any{condition}}}},
 		{"dashboards", map[string]any{"name": attack, "description": attack}},
 		{"insights", map[string]any{"name": attack, "query": query, "dashboards": []int{1}}},
 		{"cohorts", map[string]any{"name": attack, "description": attack, "filters": map[string]any{"properties": map[string]any{"type": "OR", "values": []any{map[string]any{"type": "AND", "values": []any{leaf}}}}}}},

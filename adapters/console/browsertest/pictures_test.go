@@ -23,7 +23,7 @@ func TestPictures(t *testing.T) {
 	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "pro"})
 	s.person("ben", map[string]any{"email": "ben@example.com", "plan": "free"})
 	flag := func(key, name string, tags []string, filters map[string]any) {
-		s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": key, "name": name, "tags": tags, "filters": filters}, nil)
+		s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": key, "name": name, "tags": tags, "filters": filters, "_should_create_usage_dashboard": false}, nil)
 	}
 	condition := func(share int, properties ...any) any {
 		return map[string]any{"properties": append([]any{}, properties...), "rollout_percentage": share}
