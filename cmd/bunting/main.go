@@ -38,6 +38,8 @@ var commands = []cli.Command{
 	client.Unused,
 	client.Usage,
 	client.Status,
+	client.Login,
+	client.Logout,
 	client.Export,
 	client.Import,
 	local.Backup,

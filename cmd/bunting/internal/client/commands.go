@@ -19,6 +19,8 @@ var (
 	Query    = single("query", "ask about events, in SQL or with a file of a query", &queryAction, queryHelp)
 	Demo     = single("demo", "fill a project with made-up events and a dashboard to look at", &demoAction, demoHelp)
 	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
+	Login    = single("login", "sign this machine in to a server, by a code that you confirm in its console", &loginAction, loginHelp)
+	Logout   = single("logout", "forget the key of a server", &logoutAction, logoutHelp)
 	Generate = managed("generate", "write typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
 	Unused   = single("unused", "list flags that no code names, and code that names no flag", &unusedAction, unusedHelp)
 	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, Ends: true}

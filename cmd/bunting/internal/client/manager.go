@@ -63,8 +63,10 @@ type action struct {
 // runner does what is asked for.
 type runner func(ctx context.Context, m *manager, args []string) error
 
-const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
-  --key KEY         personal API key, BUNTING_KEY in the environment by default
+const managerOptions = `  --server URL      BUNTING_SERVER by default, else that of the last bunting
+                    login, else http://127.0.0.1:8000
+  --key KEY         personal API key; BUNTING_KEY by default, else that of
+                    bunting login
 `
 
 // manage runs the action that the first argument names.
@@ -88,7 +90,7 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 
 func act(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
 	m := &manager{Program: p, command: command, fs: cli.NewFlags(command)}
-	m.server = m.fs.String("server", cmp.Or(p.Env["BUNTING_SERVER"], defaultServer), "")
+	m.server = m.fs.String("server", p.Env["BUNTING_SERVER"], "")
 	m.key = m.fs.String("key", p.Env["BUNTING_KEY"], "")
 	if a.project != nothing {
 		m.named = m.fs.String("project", p.Env[cli.ProjectVariable], "")
@@ -102,15 +104,21 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 		run = a.options(m)
 	}
 	rest, err := cli.ParseArgs(m.fs, args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	kept, err := readSignIns(p)
+	if err != nil {
+		return err
+	}
+	kept.use(m.server, m.key)
+	switch {
 	case a.orFile && len(rest) == len(a.args)+1:
 		return run(ctx, m, rest)
 	case len(rest) != len(a.args):
 		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wanted(a.args))
 	case *m.key == "" && !a.keyless:
-		return cli.BadUsage(command, "--key is missing: the first start of a server prints one")
+		return cli.BadUsage(command, "--key is missing: the first start of a server prints one, and bunting login gets one")
 	}
 	if err := m.connect(); err != nil {
 		return err

@@ -1,0 +1,197 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+const loginHelp = `Usage: bunting login [OPTIONS]
+
+Signs this machine in to a server: it shows a code, which you confirm in the
+server's console, and keeps the key that the server makes then, for the other
+commands. They use it where neither --key nor BUNTING_KEY is given. The key
+opens the one project that you choose in the console.
+
+  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
+  --scopes LIST     what the key is to open: * (default) is all that you may,
+                    else scopes such as feature_flag:write,query:read
+  --json            for programs
+`
+
+const logoutHelp = `Usage: bunting logout [OPTIONS]
+
+Forgets the key that bunting login has kept for a server. The key itself goes on
+to work until it is revoked: in the console under your account, or with
+bunting keys revoke.
+
+  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
+`
+
+// signIns are the servers that this machine is signed in to. The file is its user's alone.
+type signIns struct {
+	// Last is the server that was signed in to last: commands ask it that name none.
+	Last    string            `json:"last"`
+	Servers map[string]signIn `json:"servers"`
+}
+
+type signIn struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+}
+
+// signInFile is where they stand, empty where there is no place for it.
+func signInFile(env map[string]string) string {
+	dir := ""
+	switch runtime.GOOS {
+	case "windows":
+		dir = env["AppData"]
+	case "darwin":
+		if home := env["HOME"]; home != "" {
+			dir = filepath.Join(home, "Library", "Application Support")
+		}
+	default:
+		if dir = env["XDG_CONFIG_HOME"]; dir == "" && env["HOME"] != "" {
+			dir = filepath.Join(env["HOME"], ".config")
+		}
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "bunting", "sign-in.json")
+}
+
+// readSignIns reads them; there may be none.
+func readSignIns(p *cli.Program) (s signIns, err error) {
+	if path := signInFile(p.Env); path != "" {
+		_, err = readState(path, &s)
+	}
+	return s, err
+}
+
+// writeSignIns keeps them where nobody else reads them.
+func writeSignIns(p *cli.Program, s *signIns) error {
+	path := signInFile(p.Env)
+	if path == "" {
+		return errors.New("there is no folder for settings: HOME is not set")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	text, err := wire.Indent(s)
+	if err != nil {
+		return err
+	}
+	return lastgood.Replace(path, 0o600, []byte(text))
+}
+
+// serverName is how a server stands in the file.
+func serverName(server string) string { return strings.ToLower(strings.TrimRight(server, "/")) }
+
+// use fills in what neither the command line nor the environment says.
+func (s *signIns) use(server, key *string) {
+	*server = cmp.Or(*server, s.Last, defaultServer)
+	if *key == "" {
+		*key = s.Servers[serverName(*server)].Key
+	}
+}
+
+// programCodes are what the server begins with.
+type programCodes struct {
+	Device   string `json:"device_code"`
+	User     string `json:"user_code"`
+	Address  string `json:"verification_uri"`
+	Complete string `json:"verification_uri_complete"`
+	Expires  int    `json:"expires_in"`
+	Interval int    `json:"interval"`
+}
+
+// letIn is what a poll brings.
+type letIn struct {
+	Status  string `json:"status"`
+	Key     string `json:"personal_api_key"`
+	Label   string `json:"label"`
+	Project string `json:"project_id"`
+}
+
+var loginAction = action{keyless: true, options: func(m *manager) runner {
+	scopes := m.fs.String("scopes", "*", "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		var codes programCodes
+		body := map[string]any{"client": "bunting", "scopes": strings.Split(*scopes, ",")}
+		if err := m.send(ctx, http.MethodPost, "/api/cli-auth/device-code/", body, &codes); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(m.Stderr, "Confirm the code %s at\n\n  %s\n\nwaiting for it…\n", codes.User, cmp.Or(codes.Complete, codes.Address))
+		in, err := m.awaitProgram(ctx, &codes)
+		if err != nil {
+			return err
+		}
+		kept, err := readSignIns(m.Program)
+		if err != nil {
+			return err
+		}
+		if kept.Servers == nil {
+			kept.Servers = map[string]signIn{}
+		}
+		kept.Last = serverName(*m.server)
+		kept.Servers[kept.Last] = signIn{in.Key, in.Label}
+		if err := writeSignIns(m.Program, &kept); err != nil {
+			return err
+		}
+		if *m.asJSON {
+			return m.printJSON(map[string]any{"server": kept.Last, "project_id": in.Project, "label": in.Label})
+		}
+		return m.Print(fmt.Sprintf("signed in to %s, project %s; the key is called %q\n", kept.Last, in.Project, cli.Cell(in.Label)))
+	}
+}}
+
+// awaitProgram asks until the code is confirmed, refused or too old.
+func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*letIn, error) {
+	for {
+		if err := m.client.pause(ctx, time.Duration(max(codes.Interval, 1))*time.Second); err != nil {
+			return nil, err
+		}
+		var in letIn
+		err := m.send(ctx, http.MethodPost, "/api/cli-auth/poll/", map[string]any{"device_code": codes.Device}, &in)
+		switch {
+		case statusOf(err) == http.StatusBadRequest:
+			return nil, errors.New("nobody is signed in: the code was refused or is too old; begin again with bunting login")
+		case err != nil:
+			return nil, err
+		case in.Key != "":
+			return &in, nil
+		}
+	}
+}
+
+var logoutAction = action{keyless: true, run: func(_ context.Context, m *manager, _ []string) error {
+	kept, err := readSignIns(m.Program)
+	if err != nil {
+		return err
+	}
+	name := serverName(*m.server)
+	of, there := kept.Servers[name]
+	if !there {
+		return fmt.Errorf("this machine is not signed in to %s", name)
+	}
+	delete(kept.Servers, name)
+	if kept.Last == name {
+		kept.Last = ""
+	}
+	if err := writeSignIns(m.Program, &kept); err != nil {
+		return err
+	}
+	return m.Print(fmt.Sprintf("forgotten; the key %q goes on to work until it is revoked\n", cli.Cell(of.Label)))
+}}

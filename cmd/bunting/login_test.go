@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+)
+
+var shownCode = regexp.MustCompile(`Confirm the code ([A-Z]{4}-[A-Z]{4}) at`)
+
+// clients.md §14.2, as people do it: the code is confirmed by somebody signed in, and the
+// other commands have the key then, for that server alone; the file is its user's alone.
+func TestLogin(t *testing.T) {
+	s := serve(t, 0)
+	t.Cleanup(func() { s.stop(); s.wait(0) })
+	home := t.TempDir()
+	env := []string{"XDG_CONFIG_HOME=" + home}
+	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "bunting login gets one")
+
+	// Somebody signs in with the link of the first start.
+	r, err := http.NewRequest(http.MethodPost, s.url+"/api/session/", strings.NewReader(`{"link": "`+printedLink.FindStringSubmatch(s.stdout.String())[2]+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if len(res.Cookies()) != 1 {
+		t.Fatal(res.Status)
+	}
+	as := func(path, body string) int {
+		r, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.AddCookie(res.Cookies()[0])
+		status, _ := do(t, r)
+		return status
+	}
+
+	login := func(confirm func(code string)) (int, string) {
+		stdout, stderr, ended := clitest.NewOutput(), clitest.NewOutput(), make(chan int, 1)
+		go func() {
+			ended <- run(t.Context(), []string{"login", "--server", s.url + "/"}, strings.NewReader(""), stdout, stderr, env)
+		}()
+		for shownCode.FindString(stderr.String()) == "" {
+			<-stderr.Written
+		}
+		confirm(shownCode.FindStringSubmatch(stderr.String())[1])
+		code := <-ended
+		return code, stdout.String() + stderr.String()
+	}
+	if code, said := login(func(code string) { as("/api/cli-auth/refuse/", `{"user_code": "`+code+`"}`) }); code != cli.ExitError || !strings.Contains(said, "refused or is too old") {
+		t.Errorf("refused: %d %s", code, said)
+	}
+	code, said := login(func(code string) {
+		if status := as("/api/cli-auth/authorize/", `{"user_code": "`+code+`", "project_id": 1}`); status != http.StatusOK {
+			t.Errorf("allowing it: %d", status)
+		}
+	})
+	if code != 0 || !strings.Contains(said, "signed in to "+s.url+", project 1") {
+		t.Fatal(code, said)
+	}
+	file := filepath.Join(home, "bunting", "sign-in.json")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v", file, info.Mode(), err)
+	}
+	call(t, "", env, "flags", "set", "new", "--rollout", "100").Want(t, 0, "100%", "in project 1")
+	call(t, "", env, "flags", "list", "--server", "http://127.0.0.1:1").Want(t, cli.ExitUsage, "", "--key is missing")
+	call(t, "", env, "logout").Want(t, 0, "goes on to work", "")
+	call(t, "", env, "logout", "--server", s.url).Want(t, cli.ExitError, "", "is not signed in to")
+	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "--key is missing")
+}
