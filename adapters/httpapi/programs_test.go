@@ -68,7 +68,10 @@ func TestPrograms_SignIn(t *testing.T) {
 	typed := p
 	typed.UserCode = strings.ToLower(strings.ReplaceAll(p.UserCode, "-", " "))
 	res, text := o.visits(t, o.Server, asksFor("authorize", typed, cookie, `, "project_id": 1`))
-	var allowed struct{ Status, Label, Mask_value string } //nolint:revive,staticcheck // the name on the wire
+	var allowed struct {
+		Status, Label string
+		Mask          string `json:"mask_value"`
+	}
 	if err := json.Unmarshal([]byte(text), &allowed); err != nil || res.StatusCode != 200 || allowed.Status != "success" {
 		t.Fatal(res.StatusCode, text, err)
 	}
@@ -84,8 +87,8 @@ func TestPrograms_SignIn(t *testing.T) {
 		t.Fatal(res.StatusCode, text, err)
 	}
 	key := got["personal_api_key"].(string)
-	if allowed.Mask_value != key[:4]+"..."+key[len(key)-4:] {
-		t.Errorf("mask %q of %q", allowed.Mask_value, key)
+	if allowed.Mask != key[:4]+"..."+key[len(key)-4:] {
+		t.Errorf("mask %q of %q", allowed.Mask, key)
 	}
 	o.polls(t, p, 400, pollExpired) // once
 	bearer := []string{"Authorization", "Bearer " + key}

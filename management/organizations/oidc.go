@@ -15,29 +15,6 @@ const kindIdentity = "oidc_identity"
 // maxIdentities is how many accounts a user may have, of several issuers.
 const maxIdentities = 10
 
-// Identity is whom a provider has signed in.
-type Identity struct {
-	Issuer, Subject string
-	// Email is empty where the provider says none; Verified: it is known to be theirs.
-	Email    string
-	Verified bool
-	Name     string
-}
-
-// ErrProvider is that a provider of OpenID Connect does not answer, or not as it should.
-var ErrProvider = errors.New("the provider does not answer as it should")
-
-// Provider is a provider of OpenID Connect (console.md §5.2). Errors are ErrProvider.
-type Provider interface {
-	// Name is what people call it.
-	Name() string
-	// Begin is where a browser is sent, to come back to the address redirect with state.
-	Begin(ctx context.Context, redirect, state, nonce, verifier string) (url string, err error)
-	// Finish takes the code that the browser came back with. Issuer, audience, expiry and
-	// nonce hold of what it returns.
-	Finish(ctx context.Context, redirect, code, nonce, verifier string) (*Identity, error)
-}
-
 // What a provider's account may lack.
 const (
 	codeUnverified = "sso_unverified"
