@@ -22,7 +22,7 @@ var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards
 func listInsights(of dashboards.Insights, c *call) (management.List[dashboards.Insight], error) {
 	v := c.listed
 	q := dashboards.InsightQuery{
-		Page: c.page(), Saved: v.Either("saved"), Favorited: v.Bool("favorited"), Mine: v.Bool("user"), Creators: v.Ints("created_by"),
+		Page: c.page(), Saved: v.Either("saved"), Favorited: v.Bool("favorited"), Mine: v.Bool("user"), NotOfFlags: v.Bool("hide_feature_flag_insights"), Creators: v.Ints("created_by"),
 		Tags: v.Texts("tags"), Dashboards: v.Ints("dashboards"), Search: v.Text("search"), Kind: v.Text("insight"), Order: v.Text("order"),
 		Changed: dashboards.Between{From: v.Time("date_from"), To: v.Time("date_to")},
 		Made:    dashboards.Between{From: v.Time("created_date_from"), To: v.Time("created_date_to")},

@@ -57,6 +57,7 @@ var lists = map[string][]listParameter{
 		{name: "favorited", kind: ofPresent, help: "only favorites"},
 		{name: "user", kind: ofPresent, help: "only those that the caller has made"},
 		{name: "created_by", kind: ofInts, help: "numbers of users"},
+		{name: "hide_feature_flag_insights", kind: ofBool, help: "true leaves out those about the use of feature flags"},
 		{name: "tags", kind: ofJSON, help: "JSON list of tags, one of which an insight has"},
 		{name: "dashboards", kind: ofJSONInts, help: "JSON list of dashboards, on all of which it stands"},
 		{name: "search", kind: ofText, help: "a part of name, description or a tag"},

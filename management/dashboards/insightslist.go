@@ -17,6 +17,7 @@ type InsightQuery struct {
 	Saved        *bool // true: saved, or on a dashboard
 	Favorited    bool
 	Mine         bool // only the caller's
+	NotOfFlags   bool // leaves out those that were made about the use of a flag
 	Creators     []int64
 	Tags         []string // any of them
 	Dashboards   []int64  // all of them
@@ -89,6 +90,9 @@ func (q *InsightQuery) match(st *management.Standing, i *insightRecord) bool {
 	found := management.HoldsText(i.title(), q.Search) || management.HoldsText(i.Description, q.Search) ||
 		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.HoldsText(tag, q.Search) })
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
+	if q.NotOfFlags && i.Name != nil && ofUsage(*i.Name) {
+		return false
+	}
 	return st.Sees(i.thing()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
 		(!q.Mine || i.Author == st.User.ID) && management.Among(q.Creators, i.Author) && management.Shares(q.Tags, i.Tags) && i.isOf(q.Kind) &&
 		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -36,6 +37,12 @@ var (
 		},
 	}
 )
+
+// ofUsage reports whether an insight is called as those about the use of flags are.
+func ofUsage(name string) bool {
+	is := func(u usageTile) bool { return u.name == name }
+	return slices.ContainsFunc(usageTiles, is) || slices.ContainsFunc(enrichedTiles, is)
+}
 
 // plannedFor is the tile for a flag.
 func (u *usageTile) plannedFor(key string) plannedTile {

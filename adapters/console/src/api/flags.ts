@@ -39,6 +39,8 @@ export interface Filters {
 
 export interface Flag {
   id: number;
+  /** The dashboard about its use, if there is one. */
+  usage_dashboard: number | null;
   key: string;
   name: string;
   active: boolean;

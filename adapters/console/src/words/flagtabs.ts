@@ -1,6 +1,7 @@
 // Words of the tabs Exposures, People and Schedule of a flag.
 export const wt = {
   exposures: "Exposures",
+  usage: "Usage dashboard",
   byValue: "Exposures by value",
   period: "Period",
   periods: { hour: "Last hour", day: "Last 24 hours", week: "Last 7 days", month: "Last 30 days" } as Record<string, string>,

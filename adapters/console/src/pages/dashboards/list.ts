@@ -52,7 +52,7 @@ async function make(): Promise<void> {
 }
 
 export default function dashboardsPage(): Child {
-  const list = pages<Dashboard>(() => ({ path: inProject("dashboards/"), query: { search: param("search"), limit: 50 } }));
+  const list = pages<Dashboard>(() => ({ path: inProject("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // those of flags are found from them
   return [
     heading(w.dashboards, button(wi.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
     h("div", { class: "filters", role: "search", "aria-label": w.dashboards }, searchBox(wi.searchDashboards)),

@@ -51,6 +51,7 @@ function exposures(flag: Signal<Flag>): Child {
       const { picture, table } = pictureOf(x);
       return [chart(wt.byValue, picture), values(wt.byValue, table)];
     }),
+    when(() => flag().usage_dashboard, () => h("p", { class: "meta gap-above" }, h("a", { href: () => href(`p/${project()}/dashboards/${flag().usage_dashboard}`) }, wt.usage))),
     when(() => got.data()?.last, () => h("p", { class: "meta gap-above" }, () => h("bdi", null, wt.lastCall(got.data()!.last!.distinct_id, String(got.data()!.last!.value))), " ", () => time(got.data()!.last!.at))),
   ];
 }

@@ -15,7 +15,7 @@ import { searchBox } from "../people/list";
 const newButton = () => button(wi.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
 
 export default function insightsPage(): Child {
-  const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
+  const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), hide_feature_flag_insights: param("search") ? "" : "true", order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
   const kind = (i: Insight) => wi.kinds[unwrapped(i.query)?.kind ?? ""] ?? wi.otherKind;
   return [
     heading(w.insights, newButton()),
