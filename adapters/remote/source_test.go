@@ -203,8 +203,7 @@ func TestSource_IsAFlagsSource(t *testing.T) {
 func TestSource_OnChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
-	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net := &network{} // which leads nowhere before somebody listens
 	c := config(t, net)
 	c.Bundle = []byte(definitions("old"))
 	s := open(t, c)
@@ -215,6 +214,7 @@ func TestSource_OnChange(t *testing.T) {
 		<-hold
 	})
 	defer close(hold)
+	net.lead(serve(t, p.handler(t)))
 	until(t, "the first", func() bool { return keys(s) == "one" })
 	p.set(t, definitions("two"))
 	until(t, "a change while a function runs", func() bool { return keys(s) == "two" })
