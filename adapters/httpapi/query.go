@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
@@ -28,7 +29,8 @@ type asker struct {
 	dashboards *dashboards.Service // nil: there are none
 	// experiments are those that queries may be about, nil for none.
 	experiments *featureflags.Experiments
-	surveys     *featureflags.Surveys // as experiments
+	surveys     *featureflags.Surveys  // as experiments
+	errors      *errortracking.Service // as experiments
 	log         *slog.Logger
 }
 
@@ -38,7 +40,7 @@ func askerOf(s *server) *asker {
 		a.groupTypes = s.History.GroupTypes
 	}
 	if s.Management != nil {
-		a.dashboards = s.Management.Dashboards
+		a.dashboards, a.errors = s.Management.Dashboards, s.Management.ErrorTracking
 		if s.Management.FeatureFlags != nil {
 			a.experiments, a.surveys = &s.Management.FeatureFlags.Experiments, &s.Management.FeatureFlags.Surveys
 		}
@@ -126,7 +128,7 @@ func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r
 		return r, err
 	}
 	if r.Project, err = of.project(c.ctx, c.standing.Project); err == nil {
-		r.Project.Experiment = of.experiment(c.ctx, c.standing)
+		of.lend(c.ctx, c.standing, r.Project)
 	}
 	return r, err
 }
@@ -179,6 +181,29 @@ func (of *asker) project(ctx context.Context, p *management.ProjectRecord) (*ins
 		out.GroupTypes, err = of.groupTypes(ctx, p.ID)
 	}
 	return out, err
+}
+
+// lend gives queries what who asks may see of other rooms.
+func (of *asker) lend(ctx context.Context, st *management.Standing, p *insights.Project) {
+	p.Experiment = of.experiment(ctx, st)
+	if of.errors != nil {
+		p.Issues = insights.Issues{Fingerprint: errortracking.Fingerprint, Find: func(status, id string, most int) ([]insights.Issue, error) {
+			return issuesOf(of.errors.Find(ctx, st, status, id, most))
+		}}
+	}
+}
+
+// issuesOf are issues for queries.
+func issuesOf(found []errortracking.Issue, err error) ([]insights.Issue, error) {
+	out := make([]insights.Issue, len(found))
+	for n, f := range found {
+		out[n] = insights.Issue{ID: f.ID, Fingerprint: f.Fingerprint, Name: f.Name, Description: f.Description, Status: f.Status, FirstSeen: f.FirstSeen.Time, LastSeen: f.LastSeen.Time}
+		if f.Assignee != nil {
+			text := f.Assignee.Type + ":" + f.Assignee.ID
+			out[n].Assignee = &text
+		}
+	}
+	return out, nil
 }
 
 // modeOf reads a mode of refresh (§1.6).

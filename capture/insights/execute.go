@@ -16,7 +16,8 @@ import (
 // maxQuery is the most bytes of a query's JSON (§1.3).
 const maxQuery = 256 << 10
 
-// Parse reads a query. The error is an [*Error], or that of [Project.Experiment].
+// Parse reads a query. The error is an [*Error], or that of [Project.Experiment] or of
+// [Project.Issues].
 func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if len(query) > maxQuery {
 		return nil, failure(tooLarge, "query", "A query may have %d bytes.", maxQuery)
@@ -48,6 +49,11 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		var err error
 		if q.Experiment, err = of.about(); err != nil {
 			return nil, err
+		}
+	}
+	if of, ok := q.plan.(*issuesQuery); ok {
+		if q.Issues = of.issues; of.err != nil {
+			return nil, of.err
 		}
 	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)

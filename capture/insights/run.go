@@ -30,6 +30,8 @@ type Project struct {
 	// Experiment finds one that is not deleted; nil where there is none, or none that who
 	// asks may see. A nil function knows none. Its errors are those of [Parse].
 	Experiment func(id int64) (*experiments.Experiment, error)
+	// Issues are those of error tracking that who asks may see.
+	Issues Issues
 	// Actions are those that are not deleted, by their ids.
 	Actions map[int64]Action
 	// Definitions holds the project's cohorts (and flags), by which cohorts have the
@@ -100,9 +102,11 @@ type Query struct {
 	Source json.RawMessage
 	// Experiment is the one that the query is about, nil for none.
 	Experiment *experiments.Experiment
-	project    *Project
-	plan       plan
-	mode       string
+	// Issues are those that the query is about, nil for none.
+	Issues  []Issue
+	project *Project
+	plan    plan
+	mode    string
 }
 
 // plan is a kind's own part of a query.

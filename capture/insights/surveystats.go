@@ -168,7 +168,7 @@ func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 		t := &f.tallies[kind]
 		c := surveyCount{Total: t.total, People: len(t.people)}
 		if t.total > 0 {
-			first, last := surveyTime(t.first), surveyTime(t.last)
+			first, last := microTime(t.first), microTime(t.last)
 			c.First, c.Last = &first, &last
 		}
 		counts[name] = c
@@ -183,7 +183,7 @@ func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 	}
 }
 
-func surveyTime(at int64) string {
+func microTime(at int64) string {
 	return time.UnixMicro(at).UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 

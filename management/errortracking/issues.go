@@ -2,6 +2,7 @@ package errortracking
 
 import (
 	"context"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
@@ -106,6 +107,28 @@ func (c *Config) issueResource() *management.Resource[management.Tx, storedIssue
 func (s Service) Issue(ctx context.Context, st *management.Standing, id string) (*Issue, error) {
 	return s.issues.Get(ctx, st, id)
 }
+
+// Find returns the issues of a status and of an id, where these are not empty: at most
+// so many, last seen first.
+func (s Service) Find(ctx context.Context, st *management.Standing, status, id string, most int) ([]Issue, error) {
+	if id == "" {
+		list, err := s.Issues(ctx, st, status, management.Page{Limit: most})
+		return list.Results, err
+	}
+	issue, err := s.Issue(ctx, st, id)
+	var target *management.Error
+	if errors.As(err, &target) && target.Kind == management.NotFound || err == nil && status != "" && issue.Status != status {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []Issue{*issue}, nil
+}
+
+// Fingerprint tells to which issue an exception with such properties, a JSON object,
+// belongs (decision 24).
+func Fingerprint(properties string) string { return readException(properties).fingerprint() }
 
 // UpdateIssue changes what people may change of an issue. No field has to be
 // there.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -27,11 +28,12 @@ func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey,
 	if err := s.link(tx, st, x, was, v); err != nil {
 		return err
 	}
-	if err := s.target(tx, st, x, v); err != nil {
+	filters := surveyTargeting(v.Raw("targeting_flag_filters"))
+	if err := s.target(tx, st, x, v, filters); err != nil {
 		return err
 	}
 	if x.TargetingID != nil && x.OwnTargeting {
-		if err := s.changeFlag(tx, st, *x.TargetingID, x.running(), v.Raw("targeting_flag_filters")); err != nil {
+		if err := s.changeFlag(tx, st, *x.TargetingID, x.running(), filters); err != nil {
 			return err
 		}
 	}
@@ -114,8 +116,7 @@ func (s Surveys) unlink(tx Tx, st *management.Standing, x *storedSurvey) error {
 
 // target sets the flag that chooses the persons: none, one that is there, or one
 // of the survey's own.
-func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v management.Values) error {
-	filters := v.Raw("targeting_flag_filters")
+func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v management.Values, filters json.RawMessage) error {
 	if err := checkTargeting(filters); err != nil {
 		return err
 	}
@@ -140,6 +141,26 @@ func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v manag
 	id, err := s.makeFlag(tx, st, x, surveyFlagKey(), filters)
 	x.TargetingID, x.OwnTargeting = &id, true
 	return err
+}
+
+// listOperators are what agents write where a person's property is one of a list, which
+// a flag says in other words (clients.md §8.1).
+var listOperators = map[string]string{"in": "exact", "not_in": "is_not"}
+
+// surveyTargeting puts the operators of flags into filters.
+func surveyTargeting(filters json.RawMessage) json.RawMessage {
+	form, changed := anyObject(wire.Value(filters)), false
+	for _, p := range propertiesOf(form) {
+		operator, _ := p["operator"].(string)
+		own, known := listOperators[operator]
+		if _, list := p["value"].([]any); known && list && (p["type"] == nil || p["type"] == "person") {
+			p["operator"], changed = own, true
+		}
+	}
+	if !changed {
+		return filters
+	}
+	return wire.MustEncode(form)
 }
 
 // checkTargeting refuses a choice of persons that chooses everybody.

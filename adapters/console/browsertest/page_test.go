@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,8 +226,10 @@ func (p *page) click(roleName ...string) {
 	p.t.Helper()
 	var q dom.Quad
 	eventually(p.t, fmt.Sprintf("%q to be seen", roleName), func() bool {
-		q = p.place(p.node(roleName...))
-		return q != nil
+		id := p.node(roleName...)
+		q = p.place(id)
+		js[bool](p, "new Promise(drawn => setTimeout(() => drawn(true), 30))")
+		return q != nil && slices.Equal(q, p.place(id)) // what moves would be missed
 	})
 	for _, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseReleased"} {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2, Button: "left", ClickCount: 1})

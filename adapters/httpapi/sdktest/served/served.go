@@ -20,7 +20,9 @@ import (
 const (
 	ProjectKey  = "phc_capture"
 	PersonalKey = "phx_capture"
-	ManageKey   = "phx_manage" // opens everything
+	ManageKey   = "phx_manage" // opens everything of the project
+	// OrganizationKey opens everything.
+	OrganizationKey = "phx_organization"
 )
 
 // Main runs the tests of a package with the program, which is built when the
