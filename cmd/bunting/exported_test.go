@@ -48,7 +48,7 @@ var mostExported = map[string]int{
 	"management":               265,
 	"management/batchexports":  60,
 	"management/dashboards":    79,
-	"management/errortracking": 20,
+	"management/errortracking": 22,
 	"management/featureflags":  204,
 	"management/organizations": 182,
 	"management/rooms":         5,
