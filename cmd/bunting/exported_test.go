@@ -34,7 +34,7 @@ var mostExported = map[string]int{
 	"adapters/storetest":       33,
 	"capture":                  171,
 	"capture/experiments":      54,
-	"capture/insights":        34,
+	"capture/insights":         34,
 	"capture/queries":          43,
 	"flags":                    282,
 	"flags/flagsdiff":          34,
