@@ -127,6 +127,9 @@ func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text s
 		if err != nil || len(found) == 0 {
 			return err
 		}
+		if err := s.dropBlocks(ctx, q, found, false); err != nil {
+			return err
+		}
 		if err := eraseEvents(ctx, q, found); err != nil {
 			return err
 		}

@@ -42,18 +42,16 @@ func indexTexts(and string) (texts []string) {
 }
 
 // Index implements capture.Indexer: it indexes the next events in a transaction
-// of its own, at most 2,048 of them, and reports whether there are more. Unless
-// idle it waits until there are that many. On PostgreSQL there is nothing to do.
+// of its own, at most 2,048 of them, or makes the blocks of an epoch, and reports whether
+// there is more to do. Unless idle it waits until there are that many. On PostgreSQL there is nothing to do.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	if !s.dialect.indexBehind {
 		return false, nil
 	}
 	from, last := s.ledger.indexed.Load(), s.ledger.last.Load()
-	if last == from {
-		return false, nil
-	}
-	if last-from < indexChunk && !idle {
-		return true, nil
+	if last == from || last-from < indexChunk && !idle {
+		more, err := s.makeBlocks(ctx)
+		return more || last != from, err
 	}
 	t := &ledgerTx{store: s, ctx: ctx}
 	to := min(from+indexChunk, last)
@@ -72,7 +70,10 @@ func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 		return true, fmt.Errorf("events %d to %d: %w", from+1, to, err)
 	}
 	s.ledger.indexed.Store(to)
-	return to < s.ledger.last.Load(), nil
+	if from>>epochBits != (to+1)>>epochBits {
+		s.ledger.blocks.Store(true)
+	}
+	return to < s.ledger.last.Load() || s.ledger.blocks.Load(), nil
 }
 
 // indexProjects indexes the events of a commit within it. The projects are

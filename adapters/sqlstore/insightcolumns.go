@@ -23,7 +23,10 @@ type eventColumnsRead struct {
 
 	bytes int // of texts
 
-	joining *joining // memory, nil until it is needed
+	// Memory, nil until it is needed.
+	joining *joining
+	block   *blockEvents
+	keep    []int32
 }
 
 // joining is memory for putting the columns of two indexes together.
@@ -80,11 +83,14 @@ func kept[T any](column []T, keep []int) []T {
 func (e *eventColumnsRead) batch(asked insights.Columns, from, to int) insights.Batch {
 	b := insights.Batch{
 		Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
-		Person: part(e.person, from, to), PersonThen: part(e.stored, from, to), Mode: part(e.mode, from, to),
+		Person: part(e.person, from, to), Mode: part(e.mode, from, to),
 		Elements: part(e.elements, from, to), Properties: part(e.properties, from, to), PersonProperties: part(e.personProperty, from, to),
 	}
 	if asked&insights.DistinctIDs != 0 {
 		b.DistinctID = part(e.ids, from, to)
+	}
+	if asked&insights.PeopleThen != 0 {
+		b.PersonThen = part(e.stored, from, to)
 	}
 	if asked&insights.IDs != 0 {
 		b.ID = part(e.id, from, to)

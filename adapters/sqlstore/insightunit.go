@@ -17,13 +17,16 @@ type unitScan struct {
 	give func(*eventColumnsRead) error
 }
 
-// run reads out of an index where that has all columns, or out of two that have them
+// run reads out of a block, or out of an index where that has all columns, or out of two that have them
 // together: they are small. Otherwise rows of events are read in the order of their
 // ids: all of a stretch, which is the cheapest way to read many, unless the index shows
 // that few are asked for.
 func (u *unitScan) run(ctx context.Context) error {
 	if u.first > u.mark {
 		return u.stretch(ctx, u.first, u.last)
+	}
+	if done, err := u.block(ctx); done || err != nil {
+		return err
 	}
 	c := &conditions{args: []any{u.epoch(), u.project}}
 	table := u.index(c)

@@ -16,6 +16,8 @@ type ledgerState struct {
 	// last is the highest id that was given to an event, indexed the mark up to
 	// which Index has come.
 	last, indexed atomic.Int64
+	// blocks: there may be epochs without their blocks of events.
+	blocks atomic.Bool
 
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
@@ -33,6 +35,7 @@ func (s *Store) startLedger(ctx context.Context) error {
 	if !s.dialect.singleWriter {
 		return nil
 	}
+	s.ledger.blocks.Store(true)
 	for name, to := range map[string]*atomic.Int64{placeID: &s.ledger.last, placeIndex: &s.ledger.indexed} {
 		var id int64
 		if err := s.write.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, name).Scan(&id); err != nil {

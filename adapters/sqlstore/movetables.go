@@ -29,7 +29,7 @@ type movedTable struct {
 }
 
 // notMoved are tables that say something of their own database.
-var notMoved = []string{"goose_db_version", "moving", "query_runs"}
+var notMoved = []string{"goose_db_version", "moving", "query_runs", "event_blocks"}
 
 // movedBut are rows that mean something in one kind of database only: moveNumbers
 // carries them over.

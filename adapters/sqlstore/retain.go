@@ -86,6 +86,9 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 			return 0, err
 		}
 	}
+	if err := s.dropBlocks(ctx, q, old, true); err != nil {
+		return 0, err
+	}
 	if err := eraseEvents(ctx, q, old); err != nil {
 		return 0, err
 	}
@@ -97,6 +100,10 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 		return 0, err
 	}
 	// No event is left in the epochs before the last one that was deleted.
-	_, err = q.ExecContext(ctx, `DELETE FROM event_epochs WHERE epoch < $1`, last>>epochBits)
-	return int64(len(old)), err
+	for _, table := range []string{"event_epochs", "event_blocks"} {
+		if _, err := q.ExecContext(ctx, `DELETE FROM `+table+` WHERE epoch < $1`, last>>epochBits); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(old)), nil
 }

@@ -1,0 +1,242 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// A block that is read has the events that were written.
+func TestBlocks_RoundTrip(t *testing.T) {
+	const epoch = 7
+	for _, n := range []int{0, 1, 130, 1 << epochBits} {
+		random := rand.New(rand.NewPCG(1, uint64(n)))
+		w := newBlockWriter(epoch)
+		var want, got []string
+		step := max(1<<epochBits/max(n, 1), 1)
+		for i := range n {
+			id, at := int64(epoch<<epochBits+i*step), random.Int64()>>random.IntN(64)-1<<20
+			name, distinctID, person := fmt.Sprint("name ", random.IntN(200)), strings.Repeat("ü", random.IntN(100)), capture.PersonID(1, fmt.Sprint(random.IntN(300)))
+			w.add(id, at, name, distinctID, person[:])
+			want = append(want, fmt.Sprint(id, at, name, distinctID, person))
+		}
+		events, people := w.texts()
+		var b blockEvents
+		if err := b.readEvents(epoch, string(events)); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.readPeople(string(events), string(people)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.ids {
+			got = append(got, fmt.Sprint(b.ids[i], b.times[i], b.names[b.nameOf[i]], b.distinctIDs[b.idOf[i]], b.persons[b.personOf[i]]))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d events (-written +read)\n%s", n, diff)
+		}
+		if other, _ := newBlockWriter(epoch).texts(); n > 0 && b.readPeople(string(other), string(people)) == nil {
+			t.Errorf("%d events: people of other events are taken", n)
+		}
+	}
+}
+
+// Whatever stands in a block is read without a panic, with places that are there.
+func FuzzBlock(f *testing.F) {
+	w := newBlockWriter(0)
+	person := capture.PersonID(1, "ann")
+	for i := range int64(3) {
+		w.add(i, 1e15+i, "name", "ann", person[:])
+	}
+	events, people := w.texts()
+	f.Add(string(events), string(people))
+	f.Add("\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00")
+	f.Add("\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "")
+	f.Fuzz(func(t *testing.T, events, people string) {
+		var b blockEvents
+		if b.readEvents(0, events) != nil {
+			return
+		}
+		for i := range b.ids {
+			if b.ids[i] < 0 || b.ids[i] >= 1<<epochBits || int(b.nameOf[i]) >= len(b.names) {
+				t.Fatalf("event %d: id %d, name %d of %d", i, b.ids[i], b.nameOf[i], len(b.names))
+			}
+		}
+		if b.readPeople(events, people) != nil {
+			return
+		}
+		for i := range b.ids {
+			if int(b.idOf[i]) >= len(b.distinctIDs) || int(b.personOf[i]) >= len(b.persons) {
+				t.Fatalf("event %d: distinct id %d of %d, person %d of %d", i, b.idOf[i], len(b.distinctIDs), b.personOf[i], len(b.persons))
+			}
+		}
+	})
+}
+
+// randomEvents are n events, one in a hundred of project 2, the others of project 1.
+func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []capture.Record) {
+	for i := range n {
+		id := random.IntN(400)
+		e := capture.Record{
+			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", random.Int64())), Name: fmt.Sprint("name ", random.IntN(5)), DistinctID: fmt.Sprint("id ", id),
+			Properties: "{}", PersonProperties: "{}", PersonID: capture.PersonID(1, fmt.Sprint("id ", id)),
+			Timestamp: fromMicros(random.Int64N(30 * 86400 * 1e6)), CreatedAt: fromMicros(int64(i) * 1e6),
+		}
+		if random.IntN(100) == 0 {
+			e.ProjectID = 2
+		}
+		keys = append(keys, capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
+		events = append(events, e)
+	}
+	return keys, events
+}
+
+// blockScans are scans of which most can be answered out of blocks.
+var blockScans = func() (out []insights.Scan) {
+	day := 24 * time.Hour.Microseconds()
+	for _, columns := range []insights.Columns{
+		0, insights.IDs, insights.Names, insights.DistinctIDs, insights.PeopleThen | insights.IDs, insights.Names | insights.People,
+		insights.People | insights.PeopleCreated, insights.Names | insights.DistinctIDs | insights.IDs | insights.People | insights.PeopleThen, insights.Names | insights.UUIDs,
+	} {
+		for _, s := range []insights.Scan{
+			{}, {From: 3 * day, To: 20 * day}, {Names: []string{"name 2"}}, {Names: []string{"name 1", "name 4", "none"}, From: day, To: 2 * day}, {Names: []string{"none"}},
+			{DistinctIDs: []string{"id 5", "id 99"}}, {From: 100 * day, To: 200 * day},
+		} {
+			s.Columns = columns
+			out = append(out, s)
+		}
+	}
+	return out
+}()
+
+// scansOf is what scans find, in order.
+func scansOf(t *testing.T, s *Store, project int64) (out [][]string) {
+	t.Helper()
+	for _, scan := range blockScans {
+		r, err := s.Open(t.Context(), project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		at := func(have bool, text func() any) any {
+			if !have {
+				return nil
+			}
+			return text()
+		}
+		err = r.Scan(t.Context(), scan, func(b *insights.Batch) error {
+			for i := range b.Len() {
+				found = append(found, fmt.Sprint(b.Time[i], at(b.ID != nil, func() any { return b.ID[i] }), at(b.Name != nil, func() any { return b.Name[i] }),
+					at(b.DistinctID != nil, func() any { return b.DistinctID[i] }), at(b.PersonThen != nil, func() any { return b.PersonThen[i] }),
+					at(b.Person != nil, func() any { return *r.Person(b.Person[i]) }), at(b.UUID != nil, func() any { return b.UUID[i] })))
+			}
+			return nil
+		})
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatalf("%+v: %v", scan, err)
+		}
+		slices.Sort(found)
+		out = append(out, found)
+	}
+	return out
+}
+
+// Scans find the same in blocks as in rows and indexes: after erasing, after deleting what
+// is old, and when blocks are made anew.
+func TestBlocks_AnswerAsRows(t *testing.T) {
+	s, random := sqliteStores["disk"](t), rand.New(rand.NewPCG(3, 4))
+	for range 40 {
+		keys, events := randomEvents(random, 1000)
+		err := s.Commit(t.Context(), []int64{1, 2}, func(tx capture.Tx) error {
+			if _, err := tx.Claim(keys); err != nil {
+				return err
+			}
+			return tx.Save(&capture.Changes{Events: events})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann := capture.PersonID(1, "id 5")
+	if _, err := s.write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, 'id 5', $1)`, ann[:]); err != nil {
+		t.Fatal(err)
+	}
+	made := func() { // with what Index does
+		t.Helper()
+		for more := true; more; {
+			var err error
+			if more, err = s.Index(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	blocks := func(where string) (n int) {
+		t.Helper()
+		if err := s.read.QueryRow(`SELECT COUNT(*) FROM event_blocks WHERE ` + where).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	compare := func(when string, full int) {
+		t.Helper()
+		if n := blocks("events <> x''"); n != full {
+			t.Errorf("%s: %d blocks, want %d", when, n, full)
+		}
+		for project := int64(1); project <= 2; project++ {
+			if project == 2 && when != "whole" {
+				continue // it has no blocks
+			}
+			got := scansOf(t, s, project)
+			if _, err := s.write.Exec(`CREATE TABLE kept AS SELECT * FROM event_blocks; DELETE FROM event_blocks`); err != nil {
+				t.Fatal(err)
+			}
+			want := scansOf(t, s, project)
+			if _, err := s.write.Exec(`INSERT INTO event_blocks SELECT * FROM kept; DROP TABLE kept`); err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				if !slices.Equal(want[i], got[i]) {
+					t.Errorf("%s, project %d, %+v: %d events in rows, %d with blocks", when, project, blockScans[i], len(want[i]), len(got[i]))
+				}
+			}
+			if len(want[0]) == 0 {
+				t.Errorf("%s: project %d has no events", when, project)
+			}
+		}
+	}
+
+	made()
+	compare("whole", 2) // epochs of project 1; project 2 has too few
+	if n := blocks("events = x''"); n != 2 {
+		t.Errorf("%d of project 2, want two empty ones", n)
+	}
+
+	err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { return tx.EraseEvents(1, ann) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare("erased", 0)
+	made()
+	compare("made anew", 2)
+	if n := blocks("instr(people, CAST('id 5' || char(5) AS BLOB)) > 0 OR instr(people, " + fmt.Sprintf("x'%x'", ann[:]) + ") > 0"); n != 0 {
+		t.Errorf("%d blocks still know who was erased", n)
+	}
+
+	if n, err := s.DeleteEventsBefore(t.Context(), fromMicros(800*1e6), 500); err != nil || n != 500 {
+		t.Fatal(n, err)
+	}
+	made()
+	compare("the oldest are deleted", 1)
+	if _, err := s.write.Exec(`UPDATE event_blocks SET people = x'01' WHERE people <> x''`); err != nil {
+		t.Fatal(err)
+	}
+	compare("damaged", 1)
+}
