@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"database/sql/driver"
 	"fmt"
 )
 
@@ -11,68 +11,102 @@ import (
 // indexes as fast.
 const blockLeast = 512
 
-// makeBlocks makes the blocks of one epoch that has none and gets no more events, in a
-// transaction of its own. It reports whether there may be another.
-func (s *Store) makeBlocks(ctx context.Context) (more bool, err error) {
-	if !s.ledger.blocks.Swap(false) {
-		return false, nil
-	}
-	err = s.inWrite(ctx, func(tx *sql.Tx) error {
-		var epoch int64
-		err := tx.QueryRowContext(ctx, `SELECT MIN(e.epoch) FROM event_epochs e WHERE e.epoch < $1
-			AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id) HAVING COUNT(*) > 0`,
-			(s.ledger.indexed.Load()+1)>>epochBits).Scan(&epoch)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		more = true
-		return makeBlocksOf(ctx, tx, epoch)
-	})
-	if err != nil {
-		return false, fmt.Errorf("blocks of events: %w", err)
-	}
-	if more {
-		s.ledger.blocks.Store(true)
-	}
-	return more, nil
+// madeBlocks are blocks of an epoch on their way into the database: they are made beside
+// the commits, which would wait for it.
+type madeBlocks struct {
+	epoch    int64
+	projects map[int64]*blockWriter
+	// erasures is what was counted before the events were read.
+	erasures int64
+	done     chan struct{}
+	err      error
 }
 
-// makeBlocksOf makes the blocks of an epoch: of all its projects that have none, so that
-// it is read once.
-func makeBlocksOf(ctx context.Context, tx *sql.Tx, epoch int64) error {
-	missing, err := column[int64](ctx, tx, `SELECT e.project_id FROM event_epochs e WHERE e.epoch = $1
-		AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id)`, epoch)
-	if err != nil {
-		return err
+// makeBlocks makes blocks of epochs that have none and get no more events, one after the
+// other: it begins with one, or saves one that is made. It reports whether there is more to
+// do. When idle it waits for what was begun.
+func (s *Store) makeBlocks(ctx context.Context, idle bool) (more bool, err error) {
+	l := &s.ledger
+	if l.making == nil {
+		if !l.blocks.Swap(false) {
+			return false, nil
+		}
+		m, err := s.missingBlocks(ctx)
+		if m == nil || err != nil {
+			return false, err
+		}
+		l.making = m
+		l.maker = inBackground(func(ctx context.Context) {
+			defer close(m.done)
+			m.err = s.readBlocks(ctx, m)
+		})
 	}
-	writers := map[int64]*blockWriter{}
-	for _, project := range missing {
-		writers[project] = newBlockWriter(epoch)
+	if !idle {
+		select {
+		case <-l.making.done:
+		default:
+			return true, nil
+		}
 	}
-	var project, id, at int64
-	var name, distinctID string
-	var person sql.RawBytes
-	err = query(ctx, tx, func(rows *sql.Rows) error {
-		if err := rows.Scan(&project, &id, &at, &name, &distinctID, &person); err != nil {
+	<-l.making.done
+	m := l.making
+	l.making = nil
+	l.blocks.Store(true)
+	if m.err == nil {
+		m.err = s.inWrite(ctx, func(tx *sql.Tx) error { return s.saveBlocks(ctx, tx, m) })
+	}
+	if m.err != nil {
+		return false, fmt.Errorf("blocks of events: %w", m.err)
+	}
+	return true, nil
+}
+
+// missingBlocks finds the first epoch without blocks, nil when there is none. It looks
+// while nobody writes: of what is erased later, erasures tells.
+func (s *Store) missingBlocks(ctx context.Context) (m *madeBlocks, err error) {
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		var epoch sql.NullInt64
+		err := tx.QueryRowContext(ctx, `SELECT MIN(e.epoch) FROM event_epochs e WHERE e.epoch < $1
+			AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id)`,
+			(s.ledger.indexed.Load()+1)>>epochBits).Scan(&epoch)
+		if err != nil || !epoch.Valid {
 			return err
 		}
-		if w := writers[project]; w != nil {
-			w.add(id, at, name, distinctID, person)
+		missing, err := column[int64](ctx, tx, `SELECT e.project_id FROM event_epochs e WHERE e.epoch = $1
+			AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id)`, epoch.Int64)
+		m = &madeBlocks{epoch: epoch.Int64, projects: map[int64]*blockWriter{}, erasures: s.ledger.erasures.Load(), done: make(chan struct{})}
+		for _, project := range missing {
+			m.projects[project] = newBlockWriter(m.epoch)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("epochs without blocks of events: %w", err)
+	}
+	return m, nil
+}
+
+// readBlocks reads the events of an epoch once for all its projects.
+func (s *Store) readBlocks(ctx context.Context, m *madeBlocks) error {
+	return plainRows(ctx, s.read, func(row []driver.Value) error {
+		if w := m.projects[row[0].(int64)]; w != nil {
+			w.add(row[1].(int64), row[2].(int64), row[3].(string), row[4].(string), row[5].([]byte))
 		}
 		return nil
-	}, `SELECT project_id, id, timestamp, event, distinct_id, person_uuid FROM events WHERE id >= $1 AND id < $2 ORDER BY id`, epoch<<epochBits, (epoch+1)<<epochBits)
-	if err != nil {
-		return err
+	}, `SELECT project_id, id, timestamp, event, distinct_id, person_uuid FROM events WHERE id >= $1 AND id < $2 ORDER BY id`, m.epoch<<epochBits, (m.epoch+1)<<epochBits)
+}
+
+// saveBlocks saves what was made, unless something was erased since.
+func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *madeBlocks) error {
+	if s.ledger.erasures.Load() != m.erasures {
+		return nil
 	}
-	for project, w := range writers {
+	for project, w := range m.projects {
 		events, people := []byte{}, []byte{}
 		if w.n >= blockLeast {
 			events, people = w.texts()
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES ($1, $2, $3, $4)`, epoch, project, events, people); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES ($1, $2, $3, $4)`, m.epoch, project, events, people); err != nil {
 			return err
 		}
 	}
@@ -102,6 +136,7 @@ func (s *Store) dropBlocks(ctx context.Context, q querier, events []erasedEvent,
 			return err
 		}
 	}
+	s.ledger.erasures.Add(1)
 	s.ledger.blocks.Store(true)
 	return nil
 }

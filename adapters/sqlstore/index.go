@@ -50,7 +50,7 @@ func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	}
 	from, last := s.ledger.indexed.Load(), s.ledger.last.Load()
 	if last == from || last-from < indexChunk && !idle {
-		more, err := s.makeBlocks(ctx)
+		more, err := s.makeBlocks(ctx, idle)
 		return more || last != from, err
 	}
 	t := &ledgerTx{store: s, ctx: ctx}

@@ -19,6 +19,7 @@ import (
 //	insightahead.go    read by two goroutines where a processor is to spare
 //	insightunit.go     an epoch of them
 //	insightindex.go    which index to look in
+//	insightblock.go    or in which block of columns: eventblock.go, eventblocks.go
 //	insightcolumns.go  how columns are read
 //	insightpeople.go   to whom events belong now
 //	insightowners.go   which is remembered

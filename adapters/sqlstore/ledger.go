@@ -18,6 +18,11 @@ type ledgerState struct {
 	last, indexed atomic.Int64
 	// blocks: there may be epochs without their blocks of events.
 	blocks atomic.Bool
+	// erasures counts transactions that have erased events, before they commit.
+	erasures atomic.Int64
+	// making are blocks that are being made, by maker. Only Index and Close use them.
+	making *madeBlocks
+	maker  *background
 
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
@@ -47,6 +52,7 @@ func (s *Store) startLedger(ctx context.Context) error {
 }
 
 func (l *ledgerState) close() {
+	l.maker.close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, stmt := range l.statements {
