@@ -66,9 +66,13 @@ func (u *unitScan) blockText(ctx context.Context, column string) (text string, e
 
 // chosen are the places of the events that are asked for.
 func (u *unitScan) chosen(b *blockEvents) []int32 {
+	wanted := map[string]bool{} // anybody may make up names: there may be many
+	for _, name := range u.scan.Names {
+		wanted[cleanText(name)] = true
+	}
 	asked := make([]bool, len(b.names))
 	for i, name := range b.names {
-		asked[i] = u.scan.Names == nil || slices.ContainsFunc(u.scan.Names, func(n string) bool { return cleanText(n) == name })
+		asked[i] = u.scan.Names == nil || wanted[name]
 	}
 	keep := u.e.keep[:0]
 	if slices.Contains(asked, true) {

@@ -93,8 +93,9 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 
 	// Who cancels goes on with what they typed, and is asked again by the next save.
 	p.fill("Mine too", "textbox", "Description")
+	save := p.node("button", "Save")
 	s.endSessions()
-	p.click("button", "Save")
+	p.on(save, "function() { this.click(); }") // before the page asks for anything by itself
 	p.click("dialog", "Sign in again", "button", "Cancel")
 	p.node("alert", "")
 	if got := p.value("Description"); got != "Mine too" {
@@ -112,8 +113,9 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	}
 
 	// Somebody else, in the same tab: over the page and after a reload.
+	save = p.node("button", "Save")
 	s.endSessions()
-	p.click("button", "Save")
+	p.on(save, "function() { this.click(); }")
 	p.signInAs(ben.key, "dialog", "Sign in again")
 	eventually(t, "the page of ben, with what is stored", func() bool { return p.value("Description") == "Mine" })
 	p.settled()
