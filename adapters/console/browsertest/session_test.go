@@ -77,9 +77,9 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	p.yes()
 	p.fill("Mine", "textbox", "Description")
 	p.click("button", "Save")
-	p.node("dialog", "Review changes")
+	save := p.node("dialog", "Review changes", "button", "Save changes")
 	s.endSessions()
-	p.click("dialog", "Review changes", "button", "Save changes")
+	p.on(save, "function() { this.click(); }") // before the page asks for anything by itself
 	p.node("dialog", "Sign in again", "button", "Sign in with key")
 	p.looked()
 	if got := p.value("Description"); got != "Mine" {
@@ -93,9 +93,9 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 
 	// Who cancels goes on with what they typed, and is asked again by the next save.
 	p.fill("Mine too", "textbox", "Description")
-	save := p.node("button", "Save")
+	save = p.node("button", "Save")
 	s.endSessions()
-	p.on(save, "function() { this.click(); }") // before the page asks for anything by itself
+	p.on(save, "function() { this.click(); }")
 	p.click("dialog", "Sign in again", "button", "Cancel")
 	p.node("alert", "")
 	if got := p.value("Description"); got != "Mine too" {
