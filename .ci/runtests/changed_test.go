@@ -1,0 +1,42 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestAffected(t *testing.T) {
+	packages := []goPackage{
+		{ImportPath: "p/flags", Dir: "flags"},
+		{ImportPath: "p/flags/wire", Dir: "flags/wire"},
+		{ImportPath: "p/httpapi", Dir: "adapters/httpapi", Imports: []string{"p/flags"}, data: []string{"testdata/http"}},
+		{ImportPath: "p/cmd", Dir: "cmd/bunting", Imports: []string{"p/httpapi"}},
+		{ImportPath: "p/geoip", Dir: "geoip", XTestImports: []string{"p/flags"}},
+		{ImportPath: "p/metrics", Dir: "adapters/metrics", Imports: []string{"p/geoip"}},
+		{ImportPath: "p/console", Dir: "adapters/console"},
+	}
+	for _, tt := range []struct {
+		name  string
+		files []string
+		want  []string
+	}{
+		{"nothing", nil, nil},
+		{"a file of a package: all that import it, and whose tests do", []string{"flags/decide.go"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip"}},
+		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}},
+		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}},
+		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}},
+		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, []string{"p/httpapi"}},
+		{"a page at the top", []string{"README.md"}, nil},
+	} {
+		if got := affected(tt.files, packages); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestChange_In(t *testing.T) {
+	c := change{files: []string{"adapters/console/src/a.ts"}}
+	if !c.in("flags", "adapters/console") || c.in("adapters/cons") {
+		t.Error("a folder holds the files below it, and no others")
+	}
+}

@@ -1,0 +1,133 @@
+// Command runtests runs the project's tests: a table of steps (steps.go), each of which
+// names what it needs. .ci/test builds and starts it at the top of the repository.
+//
+//	.ci/test                   everything that protects a submission
+//	.ci/test --quick           what changed since origin/main: no browser, no race detector
+//	.ci/test --long            everything, and simulations and kill tests at full length
+//	.ci/test --list            prints the steps of all tiers
+//	.ci/test --only lint,race  runs these steps alone
+//
+// Steps run side by side unless they need the same thing. Every step runs, also after
+// another has failed. The last lines show what took longest and repeat each failure with
+// the command that runs it alone. The exit code is 0 if nothing failed, 1 if something
+// did, 2 for a wrong command line and 130 after an interrupt.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	errUsage  = errors.New("usage: .ci/test [--quick | --long] [--only STEP,...] [--list]")
+	errFailed = errors.New("tests failed")
+)
+
+func main() {
+	err := run(os.Args[1:], steps, os.Stdout)
+	if err != nil && !errors.Is(err, errFailed) { // a failed run has printed its failures
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		return 2
+	case errors.Is(err, context.Canceled):
+		return 130
+	}
+	return 1
+}
+
+// options are what the command line asks for.
+type options struct {
+	tier tier
+	only []string // names of steps; empty means all of the tier
+	list bool
+}
+
+func parseOptions(args []string) (options, error) {
+	o := options{tier: full}
+	set := flag.NewFlagSet("test", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	isQuick, isLong := set.Bool("quick", false, ""), set.Bool("long", false, "")
+	only := set.String("only", "", "")
+	set.BoolVar(&o.list, "list", false, "")
+	if err := set.Parse(args); err != nil {
+		return o, fmt.Errorf("%w\n%w", err, errUsage)
+	}
+	if set.NArg() > 0 || *isQuick && *isLong {
+		return o, errUsage
+	}
+	if *isQuick {
+		o.tier = quick
+	} else if *isLong {
+		o.tier = long
+	}
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	return o, nil
+}
+
+// run runs the steps of all that the arguments ask for, and prints to out.
+func run(args []string, all []step, out io.Writer) error {
+	o, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		printSteps(out, all)
+		return nil
+	}
+	chosen, err := choose(all, o)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	adoptOrphans()
+	defer killDescendants()
+
+	w, err := newWorld(o.tier, newReport(out))
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	schedule(ctx, chosen, w.runStep)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if left := leftRunning(); len(left) > 0 {
+		w.report.fail(failure{step: "end", what: "left running: " + strings.Join(left, ", ")})
+	}
+	w.report.summary(time.Since(begin))
+	if len(w.report.failures) > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// leftRunning returns the processes that the steps have left behind. One that is about to
+// end has three seconds for it.
+func leftRunning() []string {
+	for range 30 {
+		if len(descendants()) == 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return descendants()
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// adoptOrphans makes this process the parent of every descendant whose own parent ends,
+// so that descendants finds servers and browsers that a killed test has left behind.
+func adoptOrphans() {
+	const setChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER of linux/prctl.h
+	syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
+}
+
+// descendants returns "pid command line" of each process that this one or one of its
+// descendants has started and that is still running.
+func descendants() []string {
+	children := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		pid, parent, state := readStat(file)
+		if state != "Z" && pid > 0 {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	var found []string
+	for queue := children[os.Getpid()]; len(queue) > 0; queue = queue[1:] {
+		pid := queue[0]
+		queue = append(queue, children[pid]...)
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if text := strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))); text != "" {
+			found = append(found, fmt.Sprintf("%d %.120s", pid, text))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// readStat returns the process, its parent and its state from a file /proc/<pid>/stat, or
+// zeros if the process has ended.
+func readStat(file string) (pid, parent int, state string) {
+	text, err := os.ReadFile(file)
+	end := bytes.LastIndexByte(text, ')') // of the command's name, which may have spaces
+	if err != nil || end < 0 {
+		return 0, 0, ""
+	}
+	fields := strings.Fields(string(text[end+1:]))
+	if len(fields) < 2 {
+		return 0, 0, ""
+	}
+	pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(file)))
+	parent, _ = strconv.Atoi(fields[1])
+	return pid, parent, fields[0]
+}
+
+// killDescendants ends every descendant: with SIGTERM, and two seconds later with SIGKILL.
+func killDescendants() {
+	signal := syscall.SIGTERM
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+		left := descendants()
+		if len(left) == 0 {
+			return
+		}
+		if time.Since(begin) > 2*time.Second {
+			signal = syscall.SIGKILL
+		}
+		for _, text := range left {
+			pid, _ := strconv.Atoi(strings.Fields(text)[0])
+			_ = syscall.Kill(pid, signal) // it may have ended meanwhile
+		}
+	}
+}

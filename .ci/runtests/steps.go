@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A tier is how much is tested.
+type tier string
+
+const (
+	quick tier = "quick" // while working: what changed
+	full  tier = "full"  // before each landing: everything that protects main
+	long  tier = "long"  // now and then: full, and much more of the same
+)
+
+// step is a row of the table.
+type step struct {
+	name  string
+	about string
+	tiers []tier   // nil means full and long
+	needs []need   // what no other step may use meanwhile
+	after []string // steps that must have ended before, where they run at all
+	do    func(*stepRun)
+}
+
+func (s step) isIn(t tier) bool {
+	if s.tiers == nil {
+		return t != quick
+	}
+	return slices.Contains(s.tiers, t)
+}
+
+// racing are the packages in which our goroutines meet. Their tests run once more under
+// the race detector, without those in files with the build constraint !race: one
+// goroutine with much to do, in which the detector has nothing to find and takes ten
+// times as long.
+var racing = []string{
+	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
+	"./adapters/remote", "./adapters/httpapi", "./adapters/internal/natsstream", "./adapters/server",
+}
+
+// SQLite is C translated to Go, with memory that the race detector does not know. It is
+// compiled without the detector, which would only make it slow.
+const plainSQLite = "-gcflags=modernc.org/sqlite/lib=-race=false"
+const plainLibc = "-gcflags=modernc.org/libc=-race=false"
+
+var everyTier = []tier{quick, full, long}
+
+// steps are all steps, in the order in which they begin where nothing hinders them.
+var steps = []step{
+	{name: "format", about: "gofmt", tiers: everyTier, do: checkFormat},
+	{name: "programs", about: "builds the programs that tests start", do: func(r *stepRun) {
+		r.removeOld()
+		r.build("BUNTING_TEST_BINARY", ".", "./cmd/bunting")
+		r.build("BUNTING_TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
+		r.build("BUNTING_TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
+	}, needs: []need{cpu}},
+	{name: "tests", about: "every package, once", needs: []need{cpu}, after: []string{"programs"}, do: func(r *stepRun) {
+		packages, err := testedPackages()
+		if err != nil {
+			r.fail("go list", err.Error(), "")
+			return
+		}
+		r.goTest("", packages...)
+	}},
+	{name: "race", about: "packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append([]string{"-race", plainSQLite, plainLibc}, racing...)...)
+	}},
+	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
+		r.run(in("", ".ci/lint/run"))
+	}},
+	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"programs"}, do: func(r *stepRun) {
+		r.goTest("", "-timeout=20m", "./cmd/bunting/faulttest")
+	}},
+	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"programs"}, do: func(r *stepRun) {
+		r.goTest("adapters/console/browsertest", "./...")
+	}},
+	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"programs"}, do: func(r *stepRun) {
+		r.goTest("adapters/httpapi/sdktest", "-tags=sdk", "./...")
+	}},
+	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"programs"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/natsstream/natstest", "./...")
+	}},
+	{name: "s3", about: "exports against a real server of S3", after: []string{"programs"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/exports/s3test", "./...")
+	}},
+	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, do: func(r *stepRun) {
+		if r.isQuickWithout("adapters/console") {
+			return
+		}
+		r.goTest("adapters/console/build", "./...")
+	}},
+	{name: "metrics", about: "metrics, alert rules and the dashboard as Prometheus reads them", do: func(r *stepRun) {
+		r.goTest("", "-tags=promtool", "-run=Ops", "./adapters/metrics")
+	}},
+	{name: "geoip", about: "the GeoIP test databases are what their source makes", do: func(r *stepRun) {
+		r.goTest("testdata/geoip/generate", "./...")
+	}},
+	{name: "exports", about: "what the modules export since their last tags", do: func(r *stepRun) {
+		r.goTestEnv(".ci/lint", []string{"GOWORK=off"}, "./...")
+		r.goTestEnv(".ci/runtests", []string{"GOWORK=off"}, "./...")
+		r.run(in("", ".ci/api"))
+	}},
+	{name: "alone", about: "packages that must not need the server build without it", do: func(r *stepRun) {
+		alone := in("flags", "go build ./...")
+		alone.env = []string{"GOWORK=off"}
+		r.run(in("", "go build ./geoip ./capture ./management"), alone)
+	}},
+	{name: "noalloc", about: "benchmarks named NoAlloc do not allocate; other engines answer alike", needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTest("bench", "./...")
+		r.run(in("bench", "go run ./report -bench NoAlloc -count 1 -benchtime 2000x"))
+		r.checkNoAlloc("./geoip", "./capture", "./adapters/remote")
+	}},
+
+	{name: "changed", about: "packages that changed since origin/main, and those that import them", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
+		c, err := r.changes()
+		if err != nil {
+			r.fail("what has changed", err.Error(), "")
+		} else if len(c.packages) > 0 {
+			r.run(command{args: append([]string{".ci/lint/run"}, c.packages...)})
+			r.goTest("", append([]string{"-short"}, c.packages...)...)
+		}
+	}},
+
+	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
+	}},
+}
+
+// isQuickWithout reports whether this is the quick tier and nothing below the folders has
+// changed.
+func (r *stepRun) isQuickWithout(folders ...string) bool {
+	if r.world.tier != quick {
+		return false
+	}
+	c, err := r.changes()
+	return err == nil && !c.in(folders...)
+}
+
+// testedPackages returns the packages of go.work but those that have a step of their own.
+func testedPackages() ([]string, error) {
+	packages, err := listPackages()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, p := range packages {
+		if p.Dir != "cmd/bunting/faulttest" {
+			paths = append(paths, p.ImportPath)
+		}
+	}
+	return paths, nil
+}
+
+func checkFormat(r *stepRun) {
+	files, err := git("ls-files", "--cached", "--others", "--exclude-standard", "--", "*.go")
+	if err != nil {
+		r.fail("git", err.Error(), "")
+		return
+	}
+	out, err := r.output(command{args: append([]string{"gofmt", "-l"}, existing(files)...)})
+	if err != nil || out != "" {
+		r.fail("gofmt would change these files", out, "make fmt")
+	}
+}
+
+// checkNoAlloc runs the benchmarks named NoAlloc of packages and fails for those that
+// allocate, or if there are none.
+func (r *stepRun) checkNoAlloc(packages ...string) {
+	c := command{args: append(strings.Fields("go test -vet=off -run ^$ -bench NoAlloc -benchtime 2000x -benchmem"), packages...)}
+	out, err := r.output(c)
+	lines := strings.Split(out, "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "Benchmark") })
+	bad := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.HasSuffix(line, "\t       0 allocs/op") })
+	switch {
+	case err != nil:
+		r.fail("benchmarks", out, c.String())
+	case len(bad) > 0 || len(lines) == 0:
+		r.fail(fmt.Sprintf("%d of %d benchmarks allocate", len(bad), len(lines)), strings.Join(bad, "\n")+"\n", c.String())
+	}
+}
+
+func printSteps(out io.Writer, all []step) {
+	for _, s := range all {
+		tiers := s.tiers
+		if tiers == nil {
+			tiers = []tier{full, long}
+		}
+		fmt.Fprintf(out, "%-10s %-18s %s\n", s.name, strings.Trim(fmt.Sprint(tiers), "[]"), s.about)
+	}
+}
