@@ -19,7 +19,7 @@ func wholeRollout(effects ...float64) *Simulation {
 	return &Simulation{
 		Rollout: &Rollout{Steps: steps, Alpha: 0.05, MinimumExposures: 100, Guardrails: []Guard{{Decrease: true}, {}}},
 		Laws:    []Law{{Kind: "rate", Mean: 0.02}, {Kind: "rate", Mean: 0.2}},
-		PerDay:  20_000, Effects: effects, Runs: 1500, Seed: 17,
+		PerDay:  20_000, Effects: effects, Runs: simulatedRuns(300), Seed: 17,
 	}
 }
 

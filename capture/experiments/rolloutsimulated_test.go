@@ -1,11 +1,23 @@
 package experiments
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 )
+
+// long makes the simulations of rollouts ten times as long. They are random, with fixed
+// seeds, and allow for what chance does in so many runs.
+var long = flag.Bool("long", false, "simulate ten times as many rollouts")
+
+func simulatedRuns(few int) int {
+	if *long {
+		return 10 * few
+	}
+	return few
+}
 
 // drawer draws the value of an entity.
 type drawer func(rng *rand.Rand) float64
@@ -105,7 +117,7 @@ func ladder(percents ...float64) (out []Step) {
 // back (1 to 2 % are expected), and at most 0.5 % held for their sample ratio, however
 // often they are looked at.
 func TestSimulated_HarmlessRollouts(t *testing.T) {
-	const runs = 1000
+	runs := simulatedRuns(200)
 	r := &Rollout{
 		Steps: ladder(1, 5, 25, 50, 100), Alpha: 0.05, MinimumExposures: 100,
 		Guardrails: []Guard{{Name: "errors", Decrease: true}, {Name: "conversion"}},
@@ -128,18 +140,18 @@ func TestSimulated_HarmlessRollouts(t *testing.T) {
 		}
 	}
 	if back == 0 || back > runs*5/100 {
-		t.Errorf("%d of %d harmless rollouts were turned back: want about 13, at most 50", back, runs)
+		t.Errorf("%d of %d harmless rollouts were turned back: want about 1.3 %%, at most 5 %%", back, runs)
 	}
 	if held > runs*5/1000 {
-		t.Errorf("%d of %d were held for their sample ratio, want at most 5", held, runs)
+		t.Errorf("%d of %d were held for their sample ratio, want at most 0.5 %%", held, runs)
 	}
 }
 
 // experiments.md §4.14 (b): whatever the values look like, in both directions, also with
 // a small treatment, where Welch's variance gives up to 80 % false alarms.
 func TestSimulated_FalseAlarms(t *testing.T) {
-	const runs = 300
-	limit := 0.0125 + 3*math.Sqrt(0.0125*(1-0.0125)/runs)
+	runs := simulatedRuns(50)
+	limit := 0.0125 + 3*math.Sqrt(0.0125*(1-0.0125)/float64(runs))
 	for name, draw := range map[string]drawer{
 		"rate 0.2": rate(0.2), "rate 0.02": rate(0.02), "rate 0.002": rate(0.002), "sales": sales, "counts": poissonOf,
 		"normal": (*rand.Rand).NormFloat64,
@@ -166,7 +178,7 @@ func TestSimulated_FalseAlarms(t *testing.T) {
 					}
 				}
 				for i, n := range harmed {
-					if share := float64(n) / runs; share > limit {
+					if share := float64(n) / float64(runs); share > limit {
 						t.Errorf("direction %d: %.4f of %d, want at most %.4f", i, share, runs, limit)
 					}
 				}
@@ -178,7 +190,7 @@ func TestSimulated_FalseAlarms(t *testing.T) {
 // experiments.md §4.14 (d): harm is found at least as soon as the table says, less three
 // points.
 func TestSimulated_HarmIsFound(t *testing.T) {
-	const runs = 400
+	runs := simulatedRuns(100)
 	for _, c := range []struct {
 		was, is  float64
 		decrease bool
@@ -200,8 +212,8 @@ func TestSimulated_HarmIsFound(t *testing.T) {
 					n++
 				}
 			}
-			band := 3 * math.Sqrt(c.found*(1-c.found)/runs) // of the simulation
-			if share := float64(n) / runs; share < c.found-0.03-band {
+			band := 3 * math.Sqrt(c.found*(1-c.found)/float64(runs)) // of the simulation
+			if share := float64(n) / float64(runs); share < c.found-0.03-band {
 				t.Errorf("%.3f of %d, want at least %.3f", share, runs, c.found-0.03)
 			}
 		})

@@ -12,8 +12,6 @@ import (
 // laws (Cochran, Bartlett), so that 10,000 experiments take part of a second. Seeds are
 // fixed. Bands are four standard errors of the law's share.
 
-const simulated = 10_000
-
 // inBand reports a share of runs that is not the law's.
 func inBand(t *testing.T, what string, found, runs int, law float64) {
 	t.Helper()
@@ -49,6 +47,7 @@ func paired(rng *rand.Rand, n int64, correlation float64) *Sample {
 // frequentist ones, and 10 % of Bayesian ones, as 95 % are asked for on each side
 // (experiments.md §2.5, §2.8).
 func TestSimulated_FalsePositives(t *testing.T) {
+	simulated := simulatedRuns(1000)
 	bayesian := NewTest()
 	relative, absolute := frequentist(), frequentist()
 	absolute.Absolute = true
@@ -87,6 +86,7 @@ func TestSimulated_FalsePositives(t *testing.T) {
 // Who looks every day at a test with a fixed end is deceived; a sequential one may be
 // looked at each day, and still at most 5 % are false (experiments.md §2.6).
 func TestSimulated_DailyPeeking(t *testing.T) {
+	simulated := float64(simulatedRuns(1000))
 	sequential := frequentist()
 	sequential.Sequential, sequential.Tuning = true, 1000
 	peeked := func(test Test, runs int) (found int) {
@@ -104,8 +104,8 @@ func TestSimulated_DailyPeeking(t *testing.T) {
 		}
 		return found
 	}
-	if found := peeked(sequential, simulated); float64(found) > 0.05*simulated+4*math.Sqrt(0.05*0.95*simulated) {
-		t.Errorf("sequential: %d of %d", found, simulated)
+	if found := peeked(sequential, int(simulated)); float64(found) > 0.05*simulated+4*math.Sqrt(0.05*0.95*simulated) {
+		t.Errorf("sequential: %d of %v", found, simulated)
 	}
 	// Armitage, McPherson and Rowe (1969): with 20 looks a quarter, with 50 a third.
 	const few = 1000
@@ -117,7 +117,8 @@ func TestSimulated_DailyPeeking(t *testing.T) {
 // With covariates the error is √(1−ρ²) of what it is without, and A/A experiments are
 // false as often (experiments.md §2.3).
 func TestSimulated_Covariates(t *testing.T) {
-	const runs, correlation, n = 4000, 0.8, 500
+	const correlation, n = 0.8, 500
+	runs := simulatedRuns(1000)
 	plain, adjusted := frequentist(), frequentist()
 	plain.Absolute, adjusted.Absolute, adjusted.Covariates = true, true, true
 	rng, found, shrunk := rand.New(rand.NewPCG(17, 3)), 0, 0.0
@@ -131,7 +132,7 @@ func TestSimulated_Covariates(t *testing.T) {
 		if c.Significant {
 			found++
 		}
-		shrunk += c.Error / without.Error / runs
+		shrunk += c.Error / without.Error / float64(runs)
 	}
 	inBand(t, "CUPED", found, runs, 0.05)
 	near(t, "the error, of that without", shrunk, math.Sqrt(1-correlation*correlation), 0.01)
@@ -141,7 +142,8 @@ func TestSimulated_Covariates(t *testing.T) {
 // size of a plan (experiments.md §2.12: 16 stands for 80 % at 5 %; (1.96+0.84)² · 2 is
 // 15.7).
 func TestSimulated_Power(t *testing.T) {
-	const runs, deviation, mean = 2000, 4.0, 10.0
+	const deviation, mean = 4.0, 10.0
+	runs := simulatedRuns(500)
 	test := frequentist()
 	test.Absolute = true
 	seen := func(n int64, effect float64) (found int) {
@@ -175,6 +177,7 @@ func TestSimulated_Power(t *testing.T) {
 // 1 − (1 − 0.05/10)¹⁰ by Holm, 5 % by Benjamini and Hochberg (Simes' equality), and 40 %
 // without a correction (experiments.md §2.11).
 func TestSimulated_Families(t *testing.T) {
+	simulated := simulatedRuns(10_000)
 	raw := func(p []float64) []float64 { return p }
 	for name, of := range map[string]struct {
 		adjust func([]float64) []float64
@@ -201,6 +204,7 @@ func TestSimulated_Families(t *testing.T) {
 // Of A/A experiments whose shares are as they should be one in 1,000 seems to have others
 // (experiments.md §2.10).
 func TestSimulated_Mismatch(t *testing.T) {
+	simulated := simulatedRuns(10_000)
 	rng, found := rand.New(rand.NewPCG(17, 6)), 0
 	for range simulated {
 		first := distuv.Binomial{N: 5000, P: 0.5, Src: rng}.Rand()
