@@ -65,7 +65,7 @@ func TestGenerate_Go(t *testing.T) {
 		}
 		write(t, in(name), strings.Replace(string(text), "module "+module+"/flags", "module example.org/service", 1))
 	}
-	env := []string{"GOWORK=off", "GOFLAGS=-mod=mod"}
+	env := []string{"GOWORK=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}
 	goCommand(t, dir, env, "mod", "edit", "-require="+module+"/flags@"+published, "-replace="+module+"/flags="+filepath.Join(root, "flags"))
 	write(t, in("main.go"), reading)
 	write(t, in("flags.json"), string(definitions))

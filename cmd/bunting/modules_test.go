@@ -53,7 +53,7 @@ func TestModules_LibrariesAreLight(t *testing.T) {
 		publish(t, proxy, dir)
 	}
 	env := []string{
-		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw", "GOTOOLCHAIN=local", "GOMODCACHE=" + t.TempDir(),
+		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod -modcacherw", "GOTOOLCHAIN=local", "GOMODCACHE=" + t.TempDir(),
 		"GOPROXY=file://" + proxy + ",file://" + filepath.ToSlash(cache) + "/cache/download," + strings.TrimSpace(goCommand(t, ".", nil, "env", "GOPROXY")),
 	}
 	for _, lib := range libraries {

@@ -18,7 +18,7 @@ import (
 // tool runs the binary to its end and returns what it has printed.
 func tool(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(bunting, args...).CombinedOutput()
+	out, err := exec.Command(bunting(t), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("bunting %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -157,7 +157,7 @@ func TestBackup_AfterAKill(t *testing.T) {
 	other := t.TempDir()
 	tool(t, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other)
 	newAudit(l.book).check(t, openFolder(t, other), people)
-	if out, err := exec.Command(bunting, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other).CombinedOutput(); err == nil || !strings.Contains(string(out), "--replace") {
+	if out, err := exec.Command(bunting(t), "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other).CombinedOutput(); err == nil || !strings.Contains(string(out), "--replace") {
 		t.Errorf("a database is overwritten: %v %s", err, out)
 	}
 	l.check(t)

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +26,6 @@ import (
 
 var kills = flag.Int("kills", 200, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
 
-// bunting is the binary that is tested.
-var bunting string
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(func() int {
@@ -39,11 +35,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		bunting = filepath.Join(dir, "bunting")
-		if out, err := exec.Command("go", "build", "-o", bunting, "..").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "the server does not build: %v\n%s", err, out)
-			return 1
-		}
+		programs = dir
 		return m.Run()
 	}())
 }
@@ -87,7 +79,7 @@ func launchBare(t testing.TB, with []string, args ...string) (*server, <-chan st
 	if !slices.Contains(args, "--data") {
 		args = append(onSQLite(t.TempDir()), args...)
 	}
-	words := append(append(with[:len(with):len(with)], bunting, "serve", "--listen", "127.0.0.1:0"), args...)
+	words := append(append(with[:len(with):len(with)], bunting(t), "serve", "--listen", "127.0.0.1:0"), args...)
 	s := &server{cmd: exec.Command(words[0], words[1:]...), out: &lockedBuffer{}, log: &lockedBuffer{}, ended: make(chan struct{})}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 60 * time.Second}
 	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=single")

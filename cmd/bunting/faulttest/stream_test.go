@@ -6,23 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
-
-// natsServer is NATS's own server, built once.
-var natsServer = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(filepath.Dir(bunting), "nats-server")
-	out, err := exec.Command("go", "build", "-C", "../../../adapters/internal/natsstream/natstest", "-o", path, "github.com/nats-io/nats-server/v2").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("nats-server does not build: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // broker is a NATS server of our own, which a test may kill and start.
 type broker struct {
@@ -44,11 +32,7 @@ func (b *broker) address() string { return fmt.Sprintf("127.0.0.1:%d", b.port) }
 
 func (b *broker) start(t testing.TB) {
 	t.Helper()
-	program, err := natsServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.cmd = exec.Command(program, "-js", "-sd", b.dir, "-a", "127.0.0.1", "-p", strconv.Itoa(b.port))
+	b.cmd = exec.Command(natsServer(t), "-js", "-sd", b.dir, "-a", "127.0.0.1", "-p", strconv.Itoa(b.port))
 	b.cmd.Stdout, b.cmd.Stderr = b.log, b.log
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := b.cmd.Start(); err != nil {

@@ -37,11 +37,14 @@ func (o *output) find(pattern string) string {
 // gone it answers 503.
 func TestBinary_Stream(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "bunting")
-	build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
-	build.Dir = "../../../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program := os.Getenv("BUNTING_TEST_BINARY")
+	if program == "" {
+		program = filepath.Join(t.TempDir(), "bunting")
+		build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
+		build.Dir = "../../../.."
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	b := start(t, t.TempDir(), nil)
 	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"),

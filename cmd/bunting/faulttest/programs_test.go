@@ -1,0 +1,47 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// programs is the folder of what is built here.
+var programs string
+
+// bunting is the server that is tested, natsServer NATS's own.
+var (
+	bunting    = builtOnce("BUNTING_TEST_BINARY", "bunting", "..", ".")
+	natsServer = builtOnce("BUNTING_TEST_NATS_SERVER", "nats-server", "../../../adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
+)
+
+// builtOnce is the program that an environment variable names; without the variable it
+// is built when the first test wants it. TestMain would be too early to read the
+// variable: the cache of test results knows only those that are read by tests.
+func builtOnce(variable, name, dir, pkg string) func(testing.TB) string {
+	once := sync.OnceValues(func() (string, error) {
+		if path := os.Getenv(variable); path != "" {
+			return path, nil
+		}
+		path := filepath.Join(programs, name)
+		build := exec.Command("go", "build", "-o", path, pkg)
+		build.Dir = dir
+		if out, err := build.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s does not build: %w\n%s", name, err, out)
+		}
+		return path, nil
+	})
+	return func(t testing.TB) string {
+		t.Helper()
+		path, err := once()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+}
