@@ -90,7 +90,7 @@ func byPoll(t *testing.T, files ...string) *harness {
 // until waits for changes until the condition holds.
 func (h *harness) until(what string, holds func() bool) {
 	h.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !holds() {
 		select {
 		case <-h.news:

@@ -117,7 +117,7 @@ func (s *Server) Next(t testing.TB) Mail {
 	select {
 	case m := <-s.sent:
 		return m
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no mail came")
 		return Mail{}
 	}

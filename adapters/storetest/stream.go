@@ -51,7 +51,7 @@ func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
 // next one goes on behind what was read. Which partition that is the messages tell.
 func read(t testing.TB, s capture.Stream, after capture.Place, events int) (list []capture.Message) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for first := true; events > 0; first = false {
 		if !first {
@@ -98,7 +98,7 @@ func names(list []capture.Message) (out []string) {
 // beginning is that of the partition of the project, which sharing finds out.
 func beginning(t testing.TB, s capture.Stream) capture.Place {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	found := make(chan int, 1)
 	go func() {
@@ -203,7 +203,7 @@ func againBehind(t *testing.T, connect func() StreamBackend) {
 		// What was read and not said to be done comes again, and again.
 		same(t, want, names(read(t, s, all[from].Place, len(want))), "")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := s.Open(ctx, all[0].Place)
 	must(t, err)
@@ -266,7 +266,7 @@ func twoShare(t *testing.T, connect func() StreamBackend) {
 	}
 	wait := func(what string, is func(first, second, both int) bool) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !is(count()); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !is(count()); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				first, second, both := count()
 				t.Fatalf("%s: %d and %d, %d of them twice", what, first, second, both)

@@ -23,7 +23,7 @@ func TestRemote_New(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting, cancel := context.WithTimeout(ctx, 20*time.Second)
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := c.WaitForReady(waiting); err != nil {
 		t.Fatal(err)

@@ -227,7 +227,7 @@ func (h *house) clientOn(t testing.TB, c remote.Config, definitions string) *rem
 	h.mu.Unlock()
 	c.NoCopy, c.NoStream, c.Poll = true, true, time.Hour
 	client := started(t, c)
-	waiting, cancel := context.WithTimeout(ctx, 20*time.Second)
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := client.WaitForReady(waiting); err != nil {
 		t.Fatal(err)
@@ -241,17 +241,13 @@ func started(t testing.TB, c remote.Config) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
+	t.Cleanup(func() { _ = client.Close(t.Context()) }) // which is over by then: what is not sent is dropped
 	return client
 }
 
 func flush(t testing.TB, c *remote.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := c.Flush(ctx); err != nil {
 		t.Fatal(err)

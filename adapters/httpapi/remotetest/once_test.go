@@ -69,7 +69,7 @@ func TestRemote_14_ExactlyOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	closing, cancel := context.WithTimeout(ctx, 60*time.Second)
+	closing, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := c.Close(closing); err != nil {
 		t.Fatal(err)

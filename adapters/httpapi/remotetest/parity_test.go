@@ -129,7 +129,7 @@ func compareProject(t *testing.T, seed uint64) (sum tally) {
 		t.Error(err)
 		return sum
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	defer func() {
 		if err := c.Close(ctx); err != nil {

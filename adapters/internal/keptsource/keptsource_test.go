@@ -118,7 +118,7 @@ func open(t *testing.T, folder string) *keptsource.Copies {
 // eventually waits for what is written behind the requests.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not so after 20s: " + what)
 		}

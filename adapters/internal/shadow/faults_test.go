@@ -122,7 +122,7 @@ func TestShadow_EventsLostAtClose(t *testing.T) {
 		}
 	}
 	p.Close()
-	for end := time.Now().Add(10 * time.Second); p.Report().EventsLost != 5; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); p.Report().EventsLost != 5; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d requests with events lost, want 5", p.Report().EventsLost)
 		}

@@ -91,7 +91,7 @@ func (p *pair) ask(t *testing.T, path, body string) (int, string) {
 // settled waits until every request is compared or skipped.
 func (p *pair) settled(t *testing.T) shadow.Report {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		r := p.Report()
 		done := r.Compared
 		for _, n := range r.Skipped {

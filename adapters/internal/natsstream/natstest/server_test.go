@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // within is how long a test may wait for what must come.
-const within = 30 * time.Second
+const within = time.Minute
 
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
