@@ -3,6 +3,7 @@ package insights
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math"
@@ -484,11 +485,22 @@ func actsText(m *memory) (text string) {
 	return text
 }
 
+// long makes the tests that draw their questions draw five times as many. What is drawn
+// is the same in each run.
+var long = flag.Bool("long", false, "draw five times as many questions")
+
+func drawn(few int) int {
+	if *long {
+		return 5 * few
+	}
+	return few
+}
+
 // TestFunnels_Plain holds FunnelsQuery and the evaluator above equal on random queries
 // over random events.
 func TestFunnels_Plain(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 1))
-	for range 10_000 {
+	for range drawn(2000) {
 		acts, m := randomActs(random)
 		f := randomFunnel(random)
 		sameAnswer(t, m, f.json(), f.answer(acts))
@@ -625,7 +637,7 @@ func TestRetention_Plain(t *testing.T) {
 		}
 		return n
 	}
-	for range 10_000 {
+	for range drawn(2000) {
 		acts, m := randomActs(random)
 		r := plainRetention{
 			target: node(), returning: node(), columns: 1 + random.IntN(6), least: 1 + random.IntN(2), first: random.IntN(2) == 0,

@@ -237,7 +237,7 @@ func sameValue(want, got any) bool {
 // Random queries over random events are answered as the evaluator above does.
 func TestHogQL_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 9))
-	for range 100 {
+	for range drawn(20) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generated(random, z, 1+random.IntN(60))
 		p := &Project{ID: 1, Location: z}

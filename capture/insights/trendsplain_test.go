@@ -308,7 +308,7 @@ func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))]
 // The engine answers random queries over random events as the evaluator above.
 func TestTrends_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
-	for round := range 400 {
+	for round := range drawn(80) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generated(random, z, 1+random.IntN(60))
 		c := calendar{zone: z, weekStart: pick(random, time.Sunday, time.Monday)}
