@@ -1,10 +1,8 @@
 package remote_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
@@ -44,11 +42,7 @@ func clientOn(t testing.TB, c remote.Config, set *flags.Set) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
+	t.Cleanup(func() { _ = client.Close(t.Context()) }) // which is over by then: what is not sent is dropped
 	return client
 }
 

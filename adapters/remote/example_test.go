@@ -39,7 +39,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := client.WaitForReady(ctx); err != nil {
 		log.Fatal(err)
@@ -61,7 +61,7 @@ func ExampleClient_For() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := client.WaitForReady(ctx); err != nil {
 		log.Fatal(err)

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -20,16 +21,15 @@ func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	return c
 }
 
-// Watch tells f of every wait, as long as it is meant.
-func Watch(c Config, f func(time.Duration)) Config {
+// Standing makes the clock of what waits between attempts stand still: each wait passes at once, and
+// takes the clock on by as much as it was to last. elapsed is the time by that clock.
+func Standing(c Config) (_ Config, elapsed func() time.Duration) {
 	k := *c.knobs
-	wait := k.wait
-	k.wait = func(ctx context.Context, d time.Duration) {
-		f(d)
-		wait(ctx, d)
-	}
+	var now atomic.Int64
+	k.elapsed = func() time.Duration { return time.Duration(now.Load()) }
+	k.wait = func(_ context.Context, d time.Duration) { now.Add(int64(d)) }
 	c.knobs = &k
-	return c
+	return c, k.elapsed
 }
 
 // Source is what keeps the definitions.

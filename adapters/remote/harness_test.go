@@ -151,12 +151,12 @@ func open(t testing.TB, c remote.Config) *remote.Source {
 	return s
 }
 
-// until waits for a condition, at most 20 seconds.
+// until waits for a condition.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 seconds: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package remote_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
@@ -136,26 +139,30 @@ func TestSource_ASilentStreamIsDead(t *testing.T) {
 // retry is kept; an event closing is no failure.
 func TestSource_ClosingAndRetry(t *testing.T) {
 	var mu sync.Mutex
-	var ends, begins []time.Time
+	var ends, begins []time.Duration
+	var elapsed func() time.Duration
 	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		begins = append(begins, time.Now())
+		begins = append(begins, elapsed())
 		mu.Unlock()
-		say(w, "retry: 20000\n\n:\n\n") // 200 ms here
+		say(w, "retry: 20000\n\n:\n\n")
 		if n == 0 {
 			mu.Lock()
-			ends = append(ends, time.Now())
+			ends = append(ends, elapsed())
 			mu.Unlock()
 			say(w, "event: closing\ndata: {\"code\":\"shutdown\"}\n\n")
 			return
 		}
 		<-r.Context().Done()
 	}}
-	src := s.follow(t, func(c *remote.Config) { c.Poll = time.Hour })
+	src := s.follow(t, func(c *remote.Config) {
+		c.Poll = time.Hour
+		*c, elapsed = remote.Standing(remote.Faster(*c, 1, time.Hour, time.Second))
+	})
 	until(t, "the second stream", func() bool { streams, _ := s.count(); return streams == 2 && src.Status().Streaming })
 	mu.Lock()
 	defer mu.Unlock()
-	if wait := begins[1].Sub(ends[0]); wait < 199*time.Millisecond {
+	if wait := begins[1] - ends[0]; wait != 20*time.Second {
 		t.Errorf("it came back after %v", wait)
 	}
 	if st := src.Status(); st.Failures != 0 || st.LastError != nil || !st.StaleSince.IsZero() || keys(src) != "polled" {
@@ -236,33 +243,46 @@ func TestSource_RefusedStreams(t *testing.T) {
 // A server that gives no answer is looked for every second, and asked as soon as it
 // answers: two seconds at most, if a look that has begun meets silence to its end.
 func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
-	for name, away := range map[string]func(testing.TB) string{"refusing": nowhere, "black-holed": blackHole} {
+	for name, away := range map[string]func(*http.Request) error{
+		"refusing":    func(*http.Request) error { return errors.New("connection refused") },
+		"black-holed": func(r *http.Request) error { <-r.Context().Done(); return r.Context().Err() },
+	} {
 		t.Run(name, func(t *testing.T) {
-			var p project
-			p.set(t, definitions("one"))
-			good := serve(t, p.handler(t))
-			net := &network{}
-			net.lead(away(t))
-			var longest atomic.Int64
-			c := remote.Faster(config(t, net), 100, 5*time.Second, 20*time.Millisecond)
-			c = remote.Watch(c, func(d time.Duration) { longest.Store(max(longest.Load(), int64(d))) })
-			c.Timeout = 100 * time.Millisecond
-			s := open(t, c)
-			until(t, "some looks", func() bool { return net.dials.Load() > 10 })
-			if got := s.Status().Failures; got != 1 {
-				t.Errorf("%d whole attempts with %d connections, want 1", got, net.dials.Load())
-			}
-			if got := time.Duration(longest.Load()); got > time.Second {
-				t.Errorf("a wait of %v between looks", got)
-			}
-			dials := net.dials.Load()
-			net.lead(good)
-			until(t, "the definitions", func() bool { return keys(s) == "one" })
-			// A look under way is cut off; the next one is answered; then a poll, and
-			// by now perhaps the stream.
-			if got := net.dials.Load() - dials; got > 5 {
-				t.Errorf("%d connections until the definitions were had", got)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var back atomic.Bool
+				var asked atomic.Int64
+				s := open(t, remote.Faster(remote.Config{
+					URL: "http://flags.test", ProjectKey: projectKey, Key: secretKey, NoCopy: true, NoStream: true,
+					HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+						asked.Add(1)
+						if !back.Load() {
+							return nil, away(r)
+						}
+						w := httptest.NewRecorder()
+						_, _ = fmt.Fprint(w, definitions("one"))
+						return w.Result(), nil
+					})},
+				}, 1, time.Minute, 900*time.Millisecond))
+				time.Sleep(30 * time.Second)
+				looks := asked.Load()
+				if got := s.Status().Failures; got != 1 || looks < 20 || looks > 32 {
+					t.Errorf("%d whole attempts with %d requests in 30 seconds, want 1 and a look a second", got, looks)
+				}
+				back.Store(true)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if keys(s) != "one" {
+					t.Error("it has not noticed")
+				}
+				// A look under way is cut off; the next one is answered; then a poll.
+				if got := asked.Load() - looks; got > 3 {
+					t.Errorf("%d requests until the definitions were had", got)
+				}
+			})
 		})
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

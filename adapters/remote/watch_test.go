@@ -35,7 +35,7 @@ func TestSource_Watch(t *testing.T) {
 		select {
 		case got := <-heard:
 			return got
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("waited in vain")
 			return told{}
 		}
@@ -112,7 +112,7 @@ func TestSource_Listeners(t *testing.T) {
 			if got != want {
 				t.Errorf("told %q, want %q", got, want)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("waited in vain for %q", want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestSource_OnStatus(t *testing.T) {
 	defer s.OnStatus(func(st remote.Status) { heard <- st })()
 	wait := func(what string, ok func(remote.Status) bool) {
 		t.Helper()
-		for deadline := time.After(20 * time.Second); ; {
+		for deadline := time.After(time.Minute); ; {
 			select {
 			case st := <-heard:
 				if ok(st) {
