@@ -27,17 +27,15 @@ func TestCompile_KeepsNoText(t *testing.T) {
 			runtime.AddCleanup(unsafe.StringData(d.Flags[0].source), func(gone chan bool) { close(gone) }, gone)
 			return Compile(d)
 		}()
-		for tries := 0; ; tries++ {
+		for late := time.After(time.Minute); gone != nil; {
 			runtime.GC()
 			select {
 			case <-gone:
-			case <-time.After(50 * time.Millisecond):
-				if tries < 20 {
-					continue
-				}
-				t.Errorf("%q: the text is still there", path)
+				gone = nil
+			case <-time.After(time.Millisecond):
+			case <-late:
+				t.Fatalf("%q: the text is still there", path)
 			}
-			break
 		}
 		if set.Len() == 0 {
 			t.Error("no flags")

@@ -31,12 +31,14 @@ const (
 type Resolver struct {
 	// server is host and port, empty for those of the system.
 	server string
+	// within bounds one look-up: Timeout outside tests.
+	within time.Duration
 }
 
 // New makes a Resolver that asks one server (HOST:PORT), or those of the system
 // where that is empty. It fails where the system names none.
 func New(server string) (*Resolver, error) {
-	r := &Resolver{server: server}
+	r := &Resolver{server: server, within: Timeout}
 	if server != "" {
 		if host, port, err := net.SplitHostPort(server); err != nil || host == "" || port == "" {
 			return nil, fmt.Errorf("dnstxt: want HOST:PORT such as 192.0.2.1:53, not %q", server)
@@ -69,7 +71,7 @@ func (r *Resolver) servers() ([]string, error) {
 // answer; none where there is no such host. Bytes outside of printable ASCII,
 // quotes and backslashes are written as zone files have them, such as \255.
 func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.within)
 	defer cancel()
 	if _, ok := dns.IsDomainName(host); !ok {
 		return nil, fmt.Errorf("dnstxt: %q is no name", host)
@@ -83,7 +85,7 @@ func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 		// Each server has its part of the time that is left.
 		deadline, _ := ctx.Deadline()
 		part, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(servers)-i))
-		answer, err := ask(part, server, host)
+		answer, err := r.ask(part, server, host)
 		cancel()
 		if err == nil {
 			return firstStrings(answer), nil
@@ -94,12 +96,12 @@ func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 }
 
 // ask asks one server over UDP, and over TCP when the answer does not fit.
-func ask(ctx context.Context, server, host string) (*dns.Msg, error) {
+func (r *Resolver) ask(ctx context.Context, server, host string) (*dns.Msg, error) {
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(host), dns.TypeTXT)
 	question.SetEdns0(payload, false)
-	answer, err := exchange(ctx, "udp", server, question)
+	answer, err := r.exchange(ctx, "udp", server, question)
 	if answer != nil && answer.Truncated {
-		answer, err = exchange(ctx, "tcp", server, question)
+		answer, err = r.exchange(ctx, "tcp", server, question)
 	}
 	switch {
 	case err != nil:
@@ -112,8 +114,8 @@ func ask(ctx context.Context, server, host string) (*dns.Msg, error) {
 	return answer, nil
 }
 
-func exchange(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
-	client := &dns.Client{Net: network, Timeout: Timeout, UDPSize: payload}
+func (r *Resolver) exchange(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
+	client := &dns.Client{Net: network, Timeout: r.within, UDPSize: payload}
 	answer, _, err := client.ExchangeContext(ctx, question, server)
 	return answer, err
 }
