@@ -3,11 +3,11 @@
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
 
-test: ## everything, with what it needs
+test: ## everything that protects a submission; installs what it needs
 	.ci/test
 
-quick: ## what needs nothing but Go
-	go vet work && go test work
+quick: ## what changed since origin/main, and what imports it
+	.ci/test --quick
 
 bench: ## our speed beside other engines
 	cd bench && go run ./report

@@ -119,7 +119,8 @@ func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	if e.Action == "fail" && !t.failed[e.Package] {
 		t.fail(e.Package, shortName(e.Package), t.output[e.FailedBuild]+output)
 	}
-	line := lastLines(output, 1)
+	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+	line := lines[len(lines)-1]
 	if !strings.Contains(line, "(cached)") {
 		t.r.report.took(timed{name: t.r.name + ": " + shortName(e.Package), took: took}, t.tests[e.Package])
 	}

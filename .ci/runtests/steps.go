@@ -33,20 +33,6 @@ func (s step) isIn(t tier) bool {
 	return slices.Contains(s.tiers, t)
 }
 
-// racing are the packages in which our goroutines meet. Their tests run once more under
-// the race detector, without those in files with the build constraint !race: one
-// goroutine with much to do, in which the detector has nothing to find and takes ten
-// times as long.
-var racing = []string{
-	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
-	"./adapters/remote", "./adapters/httpapi", "./adapters/internal/natsstream", "./adapters/server",
-}
-
-// SQLite is C translated to Go, with memory that the race detector does not know. It is
-// compiled without the detector, which would only make it slow.
-const plainSQLite = "-gcflags=modernc.org/sqlite/lib=-race=false"
-const plainLibc = "-gcflags=modernc.org/libc=-race=false"
-
 var everyTier = []tier{quick, full, long}
 
 // steps are all steps, in the order in which they begin where nothing hinders them.
@@ -66,9 +52,7 @@ var steps = []step{
 		}
 		r.goTest("", packages...)
 	}},
-	{name: "race", about: "packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: func(r *stepRun) {
-		r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append([]string{"-race", plainSQLite, plainLibc}, racing...)...)
-	}},
+	{name: "race", about: "packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
 	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
 		r.run(in("", ".ci/lint/run"))
 	}},
@@ -125,6 +109,9 @@ var steps = []step{
 		}
 	}},
 
+	{name: "draws", about: "simulations, random questions and faults, five and ten times as many", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTest("", "-timeout=1h", "./capture/experiments", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
+	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
 	}},

@@ -170,7 +170,11 @@ func (v *insightPlace) check(t *testing.T, c *insightCheck) string {
 }
 
 func (v *insightPlace) step(t *testing.T, s *insightStep) string {
-	for end := time.Now().Add(time.Duration(s.Wait) * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	var wait time.Duration
+	if s.Wait > 0 { // seconds that an idle machine needs at most
+		wait = max(time.Minute, time.Duration(s.Wait)*time.Second)
+	}
+	for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
 		status, answer := v.send(t, s)
 		fault := ""
 		if s.Status != 0 && status != s.Status {

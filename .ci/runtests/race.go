@@ -1,0 +1,37 @@
+package main
+
+import "strings"
+
+// racing are the packages in which our goroutines meet. Their tests run once more under
+// the race detector.
+var racing = []string{
+	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
+	"./adapters/remote", "./adapters/httpapi", "./adapters/internal/natsstream", "./adapters/server",
+}
+
+// sequential are tests of these packages in which one goroutine has much to do. The race
+// detector has nothing to find there, and takes ten times as long.
+var sequential = []string{
+	// flags
+	"TestFlags_(AgreementLaw|4_.*|3_6_PlainLaw)", "TestExplain_ReplayGivesTheSameAnswer",
+	"TestRecompile_AnswersAsCompile", "TestParseDefinitions_LongLists", "TestEngines_Rebucket", "TestLocalProblems_.*",
+	// capture
+	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",
+	// adapters/httpapi
+	"TestCapture_(6|7|17|18|18_1_Bombs|19_1_RecordedRequests|4_6_V1Unpacked|4_6_TooLargeOnTheWire)",
+	"TestDefinitions_AtMost.*", "TestFlagsDocument_.*", "TestRequests_LinesAreBounded",
+	"TestLists_EveryParameter", "TestManagement_.*", "TestGoValues_AsTheServer",
+	"TestOpenAPI_.*", "TestLists_AreDescribed", "TestErrors_PageHasEveryCode", "TestRollouts_.*",
+	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_MountedLinks", "TestShared_Guesses", "TestShared_PagePassword",
+	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*", "TestEvents_LargePage",
+}
+
+func runRace(r *stepRun) {
+	args := []string{
+		"-race", "-skip=^(" + strings.Join(sequential, "|") + ")$",
+		// SQLite is C translated to Go, with memory that the detector does not know: it
+		// finds nothing there, at three times the cost of everything else.
+		"-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false",
+	}
+	r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append(args, racing...)...)
+}
