@@ -234,7 +234,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	if thenClose {
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -242,14 +242,21 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	return whole(t, res)
 }
 
+// impatient serves h with a ReadTimeout for bodies alone: headers may take an hour.
+func impatient(t *testing.T, h http.Handler, within time.Duration) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ReadTimeout, s.Config.ReadHeaderTimeout = within, longTime
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
 // A body that ends early, stalls until the server's ReadTimeout, or is no
 // chunked body is the caller's fault: 400.
 func TestFlags_9_11_UnfinishedBodies(t *testing.T) {
-	s := httptest.NewUnstartedServer(sharedWorld(t).handler(t, nil, nil))
-	s.Config.ReadTimeout = 200 * time.Millisecond
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	s.Start()
-	defer s.Close()
+	s := impatient(t, sharedWorld(t).handler(t, nil, nil), 50*time.Millisecond)
 	const head = "POST /flags?v=2 HTTP/1.1\r\nHost: x\r\n"
 	for name, c := range map[string]struct {
 		part  string

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 )
 
@@ -70,19 +71,14 @@ func (b *budget) empty(t *testing.T) {
 	}
 }
 
-// wait waits until n claims stand in a line.
+// wait checks that n claims stand in a line, once all goroutines of the bubble wait.
 func (b *budget) wait(t *testing.T, line, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
-		b.mu.Lock()
-		have := b.lines[line].Len()
-		b.mu.Unlock()
-		if have == n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d wait, want %d", have, n)
-		}
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if have := b.lines[line].Len(); have != n {
+		t.Fatalf("%d wait, want %d", have, n)
 	}
 }
 
@@ -108,167 +104,181 @@ const tinyBudget = 6400
 // Large bodies get two quarters at most, so that small ones always find room; small
 // ones get three, as the last is the eldest's.
 func TestBudget_LaneForSmallBodies(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	one, two, three := b.come(t, oneAddress), b.come(t, otherAddress), b.come(t, "192.0.2.3")
-	mustTake(t, one, 1600)
-	mustTake(t, two, 1600)
-	more := taking(three, 101)
-	b.wait(t, arriveLine, 1)
-	var small []*lease
-	for range 16 {
-		l := b.come(t, oneAddress)
-		mustTake(t, l, 100)
-		small = append(small, l)
-	}
-	last := b.come(t, oneAddress)
-	lastly := taking(last, 1)
-	b.wait(t, smallLine, 1)
-	one.release() // for the small one, then for the large one
-	if err := errors.Join(<-lastly, <-more); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range append(small, two, three, last) {
-		l.release()
-	}
-	b.empty(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		one, two, three := b.come(t, oneAddress), b.come(t, otherAddress), b.come(t, "192.0.2.3")
+		mustTake(t, one, 1600)
+		mustTake(t, two, 1600)
+		more := taking(three, 101)
+		b.wait(t, arriveLine, 1)
+		var small []*lease
+		for range 16 {
+			l := b.come(t, oneAddress)
+			mustTake(t, l, 100)
+			small = append(small, l)
+		}
+		last := b.come(t, oneAddress)
+		lastly := taking(last, 1)
+		b.wait(t, smallLine, 1)
+		one.release() // for the small one, then for the large one
+		if err := errors.Join(<-lastly, <-more); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range append(small, two, three, last) {
+			l.release()
+		}
+		b.empty(t)
+	})
 }
 
 // Two half-read bodies that want the rest do not wait for one another: the elder
 // has a quarter of its own.
 func TestBudget_EldestGetsOn(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	var all []*lease
-	b.atOnce = 4
-	for range 4 { // the first is in its quarter, the others fill two
-		l := b.gone(t)
-		mustTake(t, l, 1000)
-		all = append(all, l)
-	}
-	b.wait(t, arrivedLine, 0)
-	second := taking(all[1], 500)
-	third := taking(all[2], 600)
-	b.wait(t, arrivedLine, 2)
-	mustTake(t, all[0], 600)
-	all[0].release() // the second is the eldest now, and has left the others its room
-	if err := errors.Join(<-second, <-third); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range all[1:] {
-		l.release()
-	}
-	b.empty(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		var all []*lease
+		b.atOnce = 4
+		for range 4 { // the first is in its quarter, the others fill two
+			l := b.gone(t)
+			mustTake(t, l, 1000)
+			all = append(all, l)
+		}
+		b.wait(t, arrivedLine, 0)
+		second := taking(all[1], 500)
+		third := taking(all[2], 600)
+		b.wait(t, arrivedLine, 2)
+		mustTake(t, all[0], 600)
+		all[0].release() // the second is the eldest now, and has left the others its room
+		if err := errors.Join(<-second, <-third); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range all[1:] {
+			l.release()
+		}
+		b.empty(t)
+	})
 }
 
 // Of the bodies that have arrived only the eldest few are served at a time.
 func TestBudget_FewAtOnce(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	b.atOnce = 2
-	one, two, three := b.gone(t), b.gone(t), b.gone(t)
-	mustTake(t, one, 200)
-	mustTake(t, two, 200)
-	third := taking(three, 200)
-	b.wait(t, arrivedLine, 1)
-	mustTake(t, b.gone(t), 100) // a small one
-	two.release()
-	if err := <-third; err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		b.atOnce = 2
+		one, two, three := b.gone(t), b.gone(t), b.gone(t)
+		mustTake(t, one, 200)
+		mustTake(t, two, 200)
+		third := taking(three, 200)
+		b.wait(t, arrivedLine, 1)
+		mustTake(t, b.gone(t), 100) // a small one
+		two.release()
+		if err := <-third; err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // Who would hold more than a quarter gets what is free, and never waits; what could
 // never be had is too large.
 func TestBudget_NobodyWaitsWithMore(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	one, two := b.gone(t), b.come(t, oneAddress)
-	mustTake(t, one, 1600)
-	mustTake(t, one, 1600)
-	mustTake(t, two, 1500)
-	start := time.Now()
-	if err := two.take(200); err != &problemBusy {
-		t.Error(err)
-	}
-	if took := time.Since(start); took > budgetPatience/2 {
-		t.Errorf("it waited for %v", took)
-	}
-	one.release()
-	mustTake(t, two, 200)
-	var p *problem
-	if err := two.take(1501); !errors.As(err, &p) || p.Status != 413 {
-		t.Error(err)
-	}
-	two.release()
-	b.empty(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		one, two := b.gone(t), b.come(t, oneAddress)
+		mustTake(t, one, 1600)
+		mustTake(t, one, 1600)
+		mustTake(t, two, 1500)
+		start := time.Now()
+		if err := two.take(200); err != &problemBusy {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("it waited for %v", took)
+		}
+		one.release()
+		mustTake(t, two, 200)
+		var p *problem
+		if err := two.take(1501); !errors.As(err, &p) || p.Status != 413 {
+			t.Error(err)
+		}
+		two.release()
+		b.empty(t)
+	})
 }
 
 // The bodies that arrive from one address share a quarter, but for the first of
 // them; others do not wait for them, and what has arrived counts no more.
 func TestBudget_ShareOfAddress(t *testing.T) {
-	const total = 64 << 20 // a first chunk of 16 KiB counts for nobody
-	b := newBudget(total, 0)
-	one, two, three := b.come(t, oneAddress), b.come(t, oneAddress), b.come(t, oneAddress)
-	mustTake(t, one, 10<<20)
-	mustTake(t, two, 5<<20)
-	third := taking(three, 2<<20)
-	b.wait(t, asideLine, 1)
-	small := b.come(t, oneAddress)
-	mustTake(t, small, firstChunk)
-	other := b.come(t, otherAddress)
-	mustTake(t, other, 2<<20)
-	mustTake(t, one, 4<<20) // the first may
-	one.hasArrived()
-	if err := <-third; err != nil {
-		t.Fatal(err)
-	}
-	fourth := taking(b.come(t, oneAddress), 10<<20)
-	if err := <-fourth; err != &problemBusy {
-		t.Error(err)
-	}
-	for _, l := range []*lease{one, two, three, small, other} {
-		l.release()
-	}
-	b.empty(t)
+	synctest.Test(t, func(t *testing.T) {
+		const total = 64 << 20 // a first chunk of 16 KiB counts for nobody
+		b := newBudget(total, 0)
+		one, two, three := b.come(t, oneAddress), b.come(t, oneAddress), b.come(t, oneAddress)
+		mustTake(t, one, 10<<20)
+		mustTake(t, two, 5<<20)
+		third := taking(three, 2<<20)
+		b.wait(t, asideLine, 1)
+		small := b.come(t, oneAddress)
+		mustTake(t, small, firstChunk)
+		other := b.come(t, otherAddress)
+		mustTake(t, other, 2<<20)
+		mustTake(t, one, 4<<20) // the first may
+		one.hasArrived()
+		if err := <-third; err != nil {
+			t.Fatal(err)
+		}
+		fourth := taking(b.come(t, oneAddress), 10<<20)
+		if err := <-fourth; err != &problemBusy {
+			t.Error(err)
+		}
+		for _, l := range []*lease{one, two, three, small, other} {
+			l.release()
+		}
+		b.empty(t)
+	})
 }
 
 // Those who wait are served in their order; who gives up makes room for those
 // behind.
 func TestBudget_Order(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	held := b.gone(t)
-	mustTake(t, held, 1600)
-	arriving := b.come(t, oneAddress)
-	mustTake(t, arriving, 1600)
-	mustTake(t, b.come(t, otherAddress), 1000)
-	ctx, giveUp := context.WithCancel(t.Context())
-	first := b.come(t, "192.0.2.3")
-	first.ctx = ctx
-	large := taking(first, 1500)
-	b.wait(t, arriveLine, 1)
-	behind := taking(b.come(t, "192.0.2.4"), 500)
-	b.wait(t, arriveLine, 2) // there would be room for 500, but it is not their turn
-	giveUp()
-	if err := <-large; err != &problemBusy {
-		t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
-	}
-	if err := <-behind; err != nil {
-		t.Errorf("%v for 500 beside 2,600 of 3,200", err)
-	}
-	if b.inUse() != 4700 || b.refused.Load() != 1 {
-		t.Errorf("%d in use, %d refused", b.inUse(), b.refused.Load())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		held := b.gone(t)
+		mustTake(t, held, 1600)
+		arriving := b.come(t, oneAddress)
+		mustTake(t, arriving, 1600)
+		mustTake(t, b.come(t, otherAddress), 1000)
+		ctx, giveUp := context.WithCancel(t.Context())
+		first := b.come(t, "192.0.2.3")
+		first.ctx = ctx
+		large := taking(first, 1500)
+		b.wait(t, arriveLine, 1)
+		behind := taking(b.come(t, "192.0.2.4"), 500)
+		b.wait(t, arriveLine, 2) // there would be room for 500, but it is not their turn
+		giveUp()
+		if err := <-large; err != &problemBusy {
+			t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
+		}
+		if err := <-behind; err != nil {
+			t.Errorf("%v for 500 beside 2,600 of 3,200", err)
+		}
+		if b.inUse() != 4700 || b.refused.Load() != 1 {
+			t.Errorf("%d in use, %d refused", b.inUse(), b.refused.Load())
+		}
+	})
 }
 
 // A reservation that is not to be had ends after a while.
 func TestBudget_Patience(t *testing.T) {
-	b := newBudget(tinyBudget, 0)
-	mustTake(t, b.come(t, oneAddress), 1600)
-	mustTake(t, b.come(t, otherAddress), 1600)
-	start := time.Now()
-	if err := b.come(t, "192.0.2.3").take(200); err != &problemBusy {
-		t.Error(err)
-	}
-	if took := time.Since(start); took < budgetPatience {
-		t.Errorf("it took %v", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(tinyBudget, 0)
+		mustTake(t, b.come(t, oneAddress), 1600)
+		mustTake(t, b.come(t, otherAddress), 1600)
+		start := time.Now()
+		if err := b.come(t, "192.0.2.3").take(200); err != &problemBusy {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != budgetPatience {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // What is read is what there is, whatever the buffers do; the lease holds the

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,65 +190,6 @@ func newHTTP2Server(h http.Handler) *httptest.Server {
 	return s
 }
 
-// Where the connection cannot be had, as with HTTP/2, a stream is the same, and
-// the server's own time limits do not cut it.
-func TestStream_WithoutHijack(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	o.makeFlag(t, `{"key": "a"}`)
-	h := o.streamHandler(t, 10*time.Millisecond, longTime, longTime, nil)
-	for name, s := range map[string]*httptest.Server{
-		"HTTP/2":  httptest.NewUnstartedServer(h),
-		"wrapped": httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(onlyFlush{w}, r) })),
-	} {
-		t.Run(name, func(t *testing.T) {
-			const limit = time.Second // a handshake has to fit too
-			s.Config.WriteTimeout, s.Config.ReadTimeout = limit, limit
-			s.EnableHTTP2 = name == "HTTP/2"
-			if s.StartTLS(); s.EnableHTTP2 {
-				s.Client().Timeout = 0
-			}
-			t.Cleanup(s.Close)
-			l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
-			if l.Header.Get("Content-Type") != "text/event-stream" || (l.ProtoMajor == 2) != s.EnableHTTP2 {
-				t.Error(l.Proto, l.Header)
-			}
-			before := l.event(t, "definitions")
-			for began := time.Now(); time.Since(began) < limit+limit/4; {
-				if b, ok := l.next(t); !ok || !b.comment {
-					t.Fatalf("%v %+v", ok, b)
-				}
-			}
-			o.makeFlag(t, fmt.Sprintf(`{"key": "over-http-%d"}`, l.ProtoMajor))
-			if after := l.event(t, "definitions"); after.id == before.id {
-				t.Error("the same version twice")
-			}
-			l.leave()
-			eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 0 })
-		})
-	}
-	t.Run("no streaming at all", func(t *testing.T) {
-		w := &struct{ http.ResponseWriter }{httptest.NewRecorder()}
-		r := httptest.NewRequest("GET", streamPath, nil)
-		r.Header.Set("Authorization", "Bearer "+o.key(t, "owner"))
-		h.ServeHTTP(w, r)
-		checkError(t, w.ResponseWriter.(*httptest.ResponseRecorder), 500)
-		if n := h.Stats().Streams; n != 0 {
-			t.Errorf("%d streams", n)
-		}
-	})
-}
-
-// onlyFlush is a wrapper that hides the connection.
-type onlyFlush struct{ http.ResponseWriter }
-
-func (w onlyFlush) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
-func (w onlyFlush) SetReadDeadline(at time.Time) error {
-	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(at)
-}
-func (w onlyFlush) SetWriteDeadline(at time.Time) error {
-	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(at)
-}
-
 // Decision 5: members of static cohorts ship when asked for, all ids of each, and
 // are renewed on merge and when the cohort changes.
 func TestStream_Decision5_StaticMembers(t *testing.T) {
@@ -307,43 +246,4 @@ func TestStream_Decision5_StaticMembers(t *testing.T) {
 		t.Errorf("a merge is told without members: %+v", b)
 	default:
 	}
-}
-
-// A herd that comes with one key looks it up once.
-func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
-	w := sharedWorld(t)
-	keys := &countedKeys{Keys: w}
-	h := w.handler(t, nil, func(c *httpapi.Config) { c.Keys = keys }).(*httpapi.Handler)
-	t.Cleanup(h.CloseStreams)
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	const herd = 50
-	connect := func() { open(t, s.Client(), s.URL+"/flags/definitions/stream?token=phc_test", bearerOf("phs_test")...) }
-	begin := time.Now()
-	connect() // a stream with the key is open
-	var coming sync.WaitGroup
-	for range herd {
-		coming.Go(connect)
-	}
-	coming.Wait()
-	eventually(t, "all are there", func() bool { return h.Stats().Streams == herd+1 })
-	time.Sleep(time.Second)
-	for range 10 { // one after the other
-		connect()
-	}
-	// One look-up is good for a second; each stream that is open is looked after too.
-	if n, most := keys.asked.Load(), 2+2*int64(time.Since(begin)/time.Second); n > most {
-		t.Errorf("%d look-ups, want at most %d", n, most)
-	}
-}
-
-// countedKeys count look-ups.
-type countedKeys struct {
-	httpapi.Keys
-	asked atomic.Int64
-}
-
-func (k *countedKeys) Key(ctx context.Context, key string) (httpapi.Key, error) {
-	k.asked.Add(1)
-	return k.Keys.Key(ctx, key)
 }

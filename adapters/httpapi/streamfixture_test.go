@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // longTime is one that no test waits for.
 const longTime = time.Hour

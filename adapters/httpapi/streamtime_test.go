@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// The tests of this file are about time itself, which is not real in them.
+
+// pipes is a listener whose connections are in memory, so that time passes where nothing happens
+// on them.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// Close is called once: http.Server sees to that.
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	p <- there
+	return here, nil
+}
+
+// serveInMemory serves a handler, until the test ends, and returns a client of it.
+func serveInMemory(t *testing.T, h http.Handler, http2 bool, limit time.Duration) *http.Client {
+	t.Helper()
+	var protocols http.Protocols
+	protocols.SetHTTP1(!http2)
+	protocols.SetUnencryptedHTTP2(http2)
+	p := make(pipes)
+	s := &http.Server{Handler: h, Protocols: &protocols, ReadTimeout: limit, WriteTimeout: limit}
+	transport := &http.Transport{DialContext: p.dial, Protocols: &protocols}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(p) })
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = s.Close()
+		serving.Wait()
+	})
+	return &http.Client{Transport: transport}
+}
+
+// Where the connection cannot be had, as with HTTP/2, a stream is the same, and
+// the server's own time limits do not cut it.
+func TestStream_WithoutHijack(t *testing.T) {
+	const limit, keepAlive = time.Minute, 10 * time.Second
+	for name, http2 := range map[string]bool{"HTTP/2": true, "wrapped": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := sharedWorld(t)
+				h := w.handler(t, nil, nil).(*httpapi.Handler)
+				h.SetStreamTiming(keepAlive, longTime, longTime)
+				var handler http.Handler = h
+				if !http2 {
+					handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(onlyFlush{w}, r) })
+				}
+				client := serveInMemory(t, handler, http2, limit)
+				t.Cleanup(h.CloseStreams)
+				l := listen(t, client, "http://flags.test/flags/definitions/stream?token=phc_test", bearerOf("phs_test")...)
+				if l.Header.Get("Content-Type") != "text/event-stream" || (l.ProtoMajor == 2) != http2 {
+					t.Error(l.Proto, l.Header)
+				}
+				before := l.event(t, "definitions")
+				for range 3 * limit / keepAlive {
+					if b, ok := l.next(t); !ok || !b.comment {
+						t.Fatalf("%v %+v", ok, b)
+					}
+				}
+				w.change("phc_test", func(p *flags.FileProject) { p.Definitions.Flags = p.Definitions.Flags[1:] })
+				h.DefinitionsChanged(0)
+				if after := l.event(t, "definitions"); after.id == before.id {
+					t.Error("the same version twice")
+				}
+				l.leave()
+				eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 0 })
+			})
+		})
+	}
+}
+
+// Nothing is streamed where the answer cannot be sent in pieces.
+func TestStream_WithoutFlush(t *testing.T) {
+	h := sharedWorld(t).handler(t, nil, nil).(*httpapi.Handler)
+	t.Cleanup(h.CloseStreams)
+	w := &struct{ http.ResponseWriter }{httptest.NewRecorder()}
+	r := httptest.NewRequest("GET", "/flags/definitions/stream?token=phc_test", nil)
+	r.Header.Set("Authorization", "Bearer phs_test")
+	h.ServeHTTP(w, r)
+	checkError(t, w.ResponseWriter.(*httptest.ResponseRecorder), 500)
+	if n := h.Stats().Streams; n != 0 {
+		t.Errorf("%d streams", n)
+	}
+}
+
+// onlyFlush is a wrapper that hides the connection.
+type onlyFlush struct{ http.ResponseWriter }
+
+func (w onlyFlush) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+func (w onlyFlush) SetReadDeadline(at time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(at)
+}
+func (w onlyFlush) SetWriteDeadline(at time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(at)
+}
+
+// A herd that comes with one key looks it up once, and again when a second has passed.
+func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := sharedWorld(t)
+		keys := &countedKeys{Keys: w}
+		h := w.handler(t, nil, func(c *httpapi.Config) { c.Keys = keys }).(*httpapi.Handler)
+		var streams sync.WaitGroup
+		defer streams.Wait()
+		defer h.CloseStreams()
+		connect := func(clients int) {
+			for range clients {
+				streams.Go(func() {
+					r := httptest.NewRequest("GET", "/flags/definitions/stream?token=phc_test", nil)
+					r.Header.Set("Authorization", "Bearer phs_test")
+					h.ServeHTTP(httptest.NewRecorder(), r)
+				})
+			}
+			synctest.Wait()
+		}
+		connect(1) // a stream with the key is open
+		connect(50)
+		if open, asked := h.Stats().Streams, keys.asked.Load(); open != 51 || asked != 1 {
+			t.Fatalf("%d streams with %d look-ups, want 51 with 1", open, asked)
+		}
+		time.Sleep(time.Second)
+		for range 10 { // one after the other
+			connect(1)
+		}
+		if open, asked := h.Stats().Streams, keys.asked.Load(); open != 61 || asked != 2 {
+			t.Errorf("%d streams with %d look-ups, want 61 with 2", open, asked)
+		}
+	})
+}
+
+// countedKeys count look-ups.
+type countedKeys struct {
+	httpapi.Keys
+	asked atomic.Int64
+}
+
+func (k *countedKeys) Key(ctx context.Context, key string) (httpapi.Key, error) {
+	k.asked.Add(1)
+	return k.Keys.Key(ctx, key)
+}
