@@ -34,7 +34,7 @@ func TestPostgres_Restart(t *testing.T) {
 		t.Errorf("without a server: %v, want an error that says where to look", err)
 	}
 	c.Start(t)
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if err = commitEvents(s, 11, 10); err == nil || time.Now().After(deadline) {
 			break
 		}

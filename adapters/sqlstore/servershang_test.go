@@ -43,13 +43,13 @@ func TestServers_LockIsHeld(t *testing.T) {
 		})
 	}
 	for n := range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), lookupTime)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		_, err := other.Stored(ctx, flags.Query{ProjectID: 1, DistinctID: fmt.Sprint("user ", n), Needs: storedNeeds})
 		cancel()
 		if err != nil {
 			t.Fatal("flags:", err)
 		}
-		ctx, cancel = context.WithTimeout(t.Context(), lookupTime)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 		err = other.Commit(ctx, []int64{1}, func(capture.Tx) error { return nil })
 		cancel()
 		if err != nil {

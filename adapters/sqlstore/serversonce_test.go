@@ -61,7 +61,7 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 		t.Error(err)
 	}
 	one.apply(t, sharedFile{Cohort: "silver"}.String())
-	becomes(t, other, lookDecide, "always", 10*time.Second)
+	becomes(t, other, lookDecide, "always")
 }
 
 // Servers that start at once without definitions make one project, and one of
@@ -186,7 +186,7 @@ func TestServers_RetainTogether(t *testing.T) {
 	}
 	before := fromMicros(int64(events/2) * 1e6)
 	storetest.AtOnce(t, 4, func(i int) error {
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
 				return err
 			}
