@@ -81,7 +81,7 @@ func withGateway(do func() int) int {
 		_ = in.Close()
 		_ = cmd.Wait()
 	}()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if resp, err := http.Get(endpoint + "/healthz"); err == nil {
 			_ = resp.Body.Close()
 			return do()
