@@ -45,6 +45,9 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 		own += facts.size
 		n.counted = max(n.counted, sub.counted)
 	}
+	if n.op == opCondition && n.subs[0].op != opExists {
+		own += subs[0].size // the backtracking engine's syntax has the expression twice
+	}
 	facts := a.combine(n, subs)
 	if n.op != opRepeat {
 		facts.size += own

@@ -71,8 +71,11 @@ func (p *parser) class() (*node, error) {
 		}
 		raw(r, size)
 	}
-	c := &classParser{items: items, fold: p.flags.fold}
+	c := &classParser{parser: p, start: start, items: items, fold: p.flags.fold}
 	set, msg := c.bracket()
+	if c.tooMuch != nil {
+		return nil, c.tooMuch
+	}
 	if msg == "" && c.next < len(items) {
 		msg = "unopened bracket"
 	}
@@ -99,10 +102,21 @@ func (p *parser) classEscape() (classItem, error) {
 // classParser evaluates the items of a bracket class: unions of items, joined from left to right
 // by && (both), -- (without) and ~~ (either, not both).
 type classParser struct {
-	items []classItem
-	next  int
-	depth int
-	fold  bool
+	parser  *parser
+	start   int // of the class in the pattern
+	items   []classItem
+	next    int
+	depth   int
+	fold    bool
+	tooMuch error // the work on sets exceeds maxSetWork
+}
+
+// spend counts work on sets that is about to be done; false if it is too much.
+func (c *classParser) spend(work int) bool {
+	if c.tooMuch == nil {
+		c.tooMuch = c.parser.spend(c.start, work)
+	}
+	return c.tooMuch == nil
 }
 
 // isRaw tells whether the item ahead is the unescaped r.
@@ -123,6 +137,13 @@ func (c *classParser) takeRaw(r rune) bool {
 func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 	if op == 0 {
 		return right
+	}
+	work := len(left) + len(right)
+	if c.fold {
+		work += foldWork(left) + foldWork(right)
+	}
+	if !c.spend(work) {
+		return nil
 	}
 	if c.fold {
 		left, right = left.fold(), right.fold()
@@ -149,6 +170,9 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		op     rune        // that operator's character; 0: none yet
 	)
 	operand := func() runeSet {
+		if !c.spend(len(ranges) + len(sets)) {
+			return nil
+		}
 		right := newRuneSet(ranges).union(sets)
 		ranges, sets = nil, nil
 		return c.join(left, op, right)
@@ -179,13 +203,15 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		if msg != "" {
 			return nil, msg
 		}
-		sets = sets.union(item)
+		if len(item) > 0 && c.spend(len(sets)+len(item)) {
+			sets = sets.union(item)
+		}
 	}
 	set = operand()
-	if c.fold {
+	if c.fold && c.spend(foldWork(set)) {
 		set = set.fold()
 	}
-	if negated {
+	if negated && c.spend(len(set)) {
 		set = set.negate()
 	}
 	return set, ""

@@ -10,6 +10,27 @@ const (
 	maxLinearText = 1 << 20 // bytes, of however small a program
 )
 
+// maxSetWork bounds how long it takes to read the bracket classes and properties of a pattern. Each time
+// a set of runes is computed from others their ranges are counted, and with (?i) the runes among them
+// that have an upper and a lower case; each takes some 50 ns. \w and \pL have some 700 ranges and
+// 2,700 such runes. A property that package unicode does not know counts as engineSetWork, for the
+// first use of one in a process takes 20 ms.
+const (
+	maxSetWork    = 1 << 20
+	engineSetWork = maxSetWork / 8
+)
+
+// spend counts work on sets that is about to be done for what begins at a position of the pattern.
+func (p *parser) spend(start, work int) error {
+	if p.work += work; p.work > maxSetWork {
+		return p.errorf(start, "its classes take too long to compute, write fewer or smaller ones")
+	}
+	return nil
+}
+
+// foldWork is how much it takes to fold a set.
+func foldWork(s runeSet) int { return len(s) + len(s.foldable()) }
+
 // instructions is how many instructions an expression takes, about, without compiling it: counted
 // repetitions are written out.
 func instructions(re *syntax.Regexp) int {

@@ -84,3 +84,42 @@ func TestFind_Bounded(t *testing.T) {
 		}
 	}
 }
+
+// nestedConditions are conditions on expressions, one within the other: in the engine's syntax an
+// expression stands twice.
+func nestedConditions(deep int) string {
+	return strings.Repeat("(?(", deep) + "a" + strings.Repeat(")b|c)", deep)
+}
+
+// What computing sets takes, and what the engine compiles, are counted; more than the limits is refused.
+func TestCompile_WorkBounded(t *testing.T) {
+	scripts := func(n int) (pattern string) {
+		for _, code := range strings.Fields("Latn Grek Cyrl Armn Hebr Arab Thai Deva Beng")[:n] {
+			pattern += `\p{scx=` + code + `}`
+		}
+		return pattern
+	}
+	const classes, size = "its classes take too long", "too big once compiled"
+	for _, v := range []struct{ pattern, refusal string }{
+		{"[" + strings.Repeat(`\w&&`, 300) + "a]", ""}, // 300·(770+770+1,540) of 2^20
+		{"[" + strings.Repeat(`\w&&`, 400) + "a]", classes},
+		{"(?i)[" + strings.Repeat(`\w&&`, 50) + "a]", ""},
+		{"(?i)[" + strings.Repeat(`\w&&`, 200) + "a]", classes},
+		{"(?i)" + strings.Repeat(`\pL`, 160), ""}, // computed once
+		{strings.Repeat(`\W`, 160), ""},
+		{strings.Repeat(`\W`, 4000), classes},
+		{scripts(7), ""},
+		{scripts(9), classes},
+		{nestedConditions(8), ""},
+		{nestedConditions(18), size}, // 2^18 times four parts
+		{`(?!x)` + strings.Repeat(`[\w--a]`, 20), ""},
+		{`(?!x)` + strings.Repeat(`[\w--a]`, 40), size}, // 40·770² of 2^24
+	} {
+		switch _, err := compileBounded(t, v.pattern); {
+		case v.refusal == "" && err != nil:
+			t.Errorf("%.40q of %d bytes: %v", v.pattern, len(v.pattern), err)
+		case v.refusal != "" && (err == nil || !strings.Contains(err.Error(), v.refusal)):
+			t.Errorf("%.40q of %d bytes: %v, want %q", v.pattern, len(v.pattern), err, v.refusal)
+		}
+	}
+}

@@ -12,6 +12,9 @@
 // (33,554,432) steps, instructions times bytes, where that is less; of a longer
 // text a search is a [Timeout], too.
 //
+// What Compile itself takes is counted too, and bounded: see there. So neither a
+// pattern nor a text that is made to hurt keeps a processor busy for long.
+//
 // The time limit of regexp2 is kept by a goroutine that ends by itself when no
 // search is under way; tests that look for leaked goroutines stop it with
 // regexp2.StopTimeoutClock.

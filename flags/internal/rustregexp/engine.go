@@ -17,6 +17,10 @@ const (
 	maxBacktrackingText = 1 << 20 // bytes
 )
 
+// maxSquaredRanges bounds the sum of the squares of how many ranges each class has that the engine
+// compiles: for each range of a class it sorts those before it, which takes some 5 ns for one.
+const maxSquaredRanges = 1 << 24
+
 // A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's
 // goroutine runs from the first backtracking match until a second after the last.
 func init() { regexp2.SetTimeoutCheckPeriod(clockPeriod) }
@@ -140,6 +144,10 @@ func writeEngineSet(w *writer, set runeSet) {
 	case set.equal(notWordSet()):
 		w.put("[^", engineWord, "]")
 	default:
+		if w.squared += len(set) * len(set); w.squared > maxSquaredRanges {
+			w.full = true
+			return
+		}
 		w.class(set)
 	}
 }

@@ -133,6 +133,9 @@ func (p *parser) sharedEscape() (classItem, error) {
 	if set, ok := setEscapes[c|0x20]; ok {
 		item := classItem{set: set(), isSet: true}
 		if c&0x20 == 0 {
+			if err := p.spend(start, len(item.set)); err != nil {
+				return classItem{}, err
+			}
 			item.set = item.set.negate()
 		}
 		return item, nil
@@ -187,6 +190,12 @@ func isHex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
+// propertyName is a property as a pattern writes it, where flags and \P change what it means.
+type propertyName struct {
+	name          string
+	fold, negated bool
+}
+
 // property reads the name behind \p or \P: one rune, or in braces.
 func (p *parser) property(start int, negated bool) (classItem, error) {
 	var name string
@@ -202,19 +211,36 @@ func (p *parser) property(start int, negated bool) (classItem, error) {
 		name = p.src[p.pos : p.pos+size]
 		p.pos += size
 	}
-	set, ok := p.sets[name]
-	if !ok {
-		var err error
-		if set, err = propertySet(name); err != nil {
-			return classItem{}, p.errorf(start, "%v", err)
-		}
-		p.sets[name] = set
+	set, err := p.propertySet(start, propertyName{name, p.flags.fold, negated})
+	return classItem{set: set, isSet: true}, err
+}
+
+// propertySet is the set of a property, which is computed once for a pattern.
+func (p *parser) propertySet(start int, of propertyName) (runeSet, error) {
+	set, ok := p.sets[of]
+	if ok {
+		return set, nil
 	}
-	if p.flags.fold {
+	set, slow, err := propertySet(of.name)
+	if err != nil {
+		return nil, p.errorf(start, "%v", err)
+	}
+	work := 2 * len(set) // it is computed, and perhaps negated
+	if slow {
+		work = engineSetWork
+	}
+	if of.fold {
+		work += foldWork(set)
+	}
+	if err := p.spend(start, work); err != nil {
+		return nil, err
+	}
+	if of.fold {
 		set = set.fold()
 	}
-	if negated {
+	if of.negated {
 		set = set.negate()
 	}
-	return classItem{set: set, isSet: true}, nil
+	p.sets[of] = set
+	return set, nil
 }

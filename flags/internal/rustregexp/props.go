@@ -12,47 +12,49 @@ import (
 // propertySet returns the runes of \p{name}, where name is what stands between the braces:
 // a general category, a script, a binary property, or "property=value" (also ":" and "!=").
 // Names are matched loosely (UAX #44, LM3), as Rust does. Scripts and properties are those of
-// Unicode as this Go release knows it. Age and the break properties are not supported.
-func propertySet(name string) (runeSet, error) {
+// Unicode as this Go release knows it. Age and the break properties are not supported. slow means
+// that the engine knows the runes, see engineSet.
+func propertySet(name string) (set runeSet, slow bool, err error) {
 	for _, sep := range []string{"!=", ":", "="} {
 		property, value, found := strings.Cut(name, sep)
 		if !found {
 			continue
 		}
-		set, err := propertyValueSet(looseName(property), looseName(value))
+		set, slow, err := propertyValueSet(looseName(property), looseName(value))
 		if err != nil {
-			return nil, fmt.Errorf("unknown property %q", name)
+			return nil, false, fmt.Errorf("unknown property %q", name)
 		}
 		if sep == "!=" {
 			set = set.negate()
 		}
-		return set, nil
+		return set, slow, nil
 	}
 	loose := looseName(name)
-	if table, ok := binaryProperties()[loose]; ok {
-		return table()
+	if p, ok := binaryProperties()[loose]; ok {
+		set, err := p.set()
+		return set, p.slow, err
 	}
 	if set, ok := categorySet(loose); ok {
-		return set, nil
+		return set, false, nil
 	}
-	if set, err := scriptSet("sc", loose); err == nil {
-		return set, nil
+	if set, slow, err := scriptSet("sc", loose); err == nil {
+		return set, slow, nil
 	}
-	return nil, fmt.Errorf("unknown property %q", name)
+	return nil, false, fmt.Errorf("unknown property %q", name)
 }
 
-func propertyValueSet(property, value string) (runeSet, error) {
+func propertyValueSet(property, value string) (set runeSet, slow bool, err error) {
 	switch property {
 	case "gc", "generalcategory":
 		if set, ok := categorySet(value); ok {
-			return set, nil
+			return set, false, nil
 		}
 	case "sc", "script":
 		return scriptSet("sc", value)
 	case "scx", "scriptextensions":
 		return scriptSet("scx", value)
 	}
-	return nil, fmt.Errorf("unknown property %q", property)
+	return nil, false, fmt.Errorf("unknown property %q", property)
 }
 
 // looseName drops case, blanks, "_", "-", anything not ASCII, and a leading "is".
@@ -106,18 +108,19 @@ var categories = sync.OnceValue(func() map[string]*unicode.RangeTable {
 
 // scriptSet returns a script ("sc") or its extension ("scx") by its long name or its four-letter
 // code.
-func scriptSet(property, loose string) (runeSet, error) {
+func scriptSet(property, loose string) (set runeSet, slow bool, err error) {
 	canonical, long := scripts()[loose]
 	if long && property == "sc" {
-		return tableSet(unicode.Scripts[canonical]), nil
+		return tableSet(unicode.Scripts[canonical]), false, nil
 	}
 	if !long {
 		if len(loose) != 4 || strings.Trim(loose, "abcdefghijklmnopqrstuvwxyz") != "" {
-			return nil, fmt.Errorf("unknown script %q", loose)
+			return nil, false, fmt.Errorf("unknown script %q", loose)
 		}
 		canonical = string(loose[0]-'a'+'A') + loose[1:]
 	}
-	return engineSet(property + "=" + canonical)
+	set, err = engineSet(property + "=" + canonical)
+	return set, true, err
 }
 
 var scripts = sync.OnceValue(func() map[string]string {
@@ -128,17 +131,23 @@ var scripts = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// binaryProperties maps loose names to the property's runes.
-var binaryProperties = sync.OnceValue(func() map[string]func() (runeSet, error) {
-	sets := make(map[string]func() (runeSet, error))
-	fixed := func(set func() runeSet) func() (runeSet, error) {
-		return func() (runeSet, error) { return set(), nil }
+// binaryProperty is a property that a rune has or has not.
+type binaryProperty struct {
+	set  func() (runeSet, error)
+	slow bool // it comes from engineSet
+}
+
+// binaryProperties maps loose names to properties.
+var binaryProperties = sync.OnceValue(func() map[string]binaryProperty {
+	sets := make(map[string]binaryProperty)
+	fixed := func(set func() runeSet) binaryProperty {
+		return binaryProperty{func() (runeSet, error) { return set(), nil }, false}
 	}
 	for name, table := range unicode.Properties {
 		sets[looseName(name)] = fixed(func() runeSet { return tableSet(table) })
 	}
 	for _, name := range strings.Fields(engineProperties) {
-		sets[looseName(name)] = func() (runeSet, error) { return engineSet(name) }
+		sets[looseName(name)] = binaryProperty{func() (runeSet, error) { return engineSet(name) }, true}
 	}
 	sets["alphabetic"] = fixed(alphabeticSet)
 	sets["lowercase"] = fixed(func() runeSet { return tableSet(unicode.Ll, unicode.Other_Lowercase) })

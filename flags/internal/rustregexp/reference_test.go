@@ -2,7 +2,6 @@ package rustregexp
 
 import (
 	"maps"
-	"sort"
 	"unicode"
 )
 
@@ -187,9 +186,4 @@ func (m *referenceMatcher) assertion(op nodeOp, i int) bool {
 		return !before
 	}
 	return !after // opHalfEnd
-}
-
-func (s runeSet) has(r rune) bool {
-	i := sort.Search(len(s), func(i int) bool { return s[i].hi >= r })
-	return i < len(s) && s[i].lo <= r
 }

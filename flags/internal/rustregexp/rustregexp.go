@@ -47,8 +47,10 @@ func Timeouts() uint64 { return timedOutPatterns.Load() }
 
 // Compile prepares a pattern. An error says what is wrong and at which byte of the pattern: bad
 // syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, a compiled
-// size above about 10 MiB (the limits of fancy_regex, but for the length), or a program of package
-// regexp above 10,000 instructions.
+// size above about 10 MiB (the limits of fancy_regex, but for the length), a program of package
+// regexp above 10,000 instructions, sets of runes that take more than 2^20 steps to compute
+// (maxSetWork), or more or larger classes than the backtracking engine compiles soon
+// (maxSquaredRanges). So no pattern takes much longer than a tenth of a second to compile.
 func Compile(rust string) (*Pattern, error) {
 	if len(rust) > maxLength {
 		return nil, fmt.Errorf("pattern: %d bytes are more than %d", len(rust), maxLength)

@@ -1,7 +1,8 @@
 package rustregexp
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"sync"
 	"unicode"
 )
@@ -35,7 +36,7 @@ func newRuneSet(ranges []runeRange) runeSet {
 			sorted = append(sorted, r)
 		}
 	}
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].lo < sorted[j].lo })
+	slices.SortFunc(sorted, func(a, b runeRange) int { return cmp.Compare(a.lo, b.lo) })
 	var set runeSet
 	for _, r := range sorted {
 		if n := len(set); n > 0 && r.lo <= set[n-1].hi+1 {
@@ -99,7 +100,7 @@ func (s runeSet) union(t runeSet) runeSet {
 }
 
 func (s runeSet) negate() runeSet {
-	var ranges []runeRange
+	ranges := make([]runeRange, 0, len(s)+1)
 	next := rune(0)
 	for _, r := range s {
 		if r.lo > next {
@@ -131,28 +132,51 @@ func (s runeSet) intersect(t runeSet) runeSet {
 
 func (s runeSet) subtract(t runeSet) runeSet { return s.intersect(t.negate()) }
 
+func (s runeSet) has(r rune) bool {
+	_, found := slices.BinarySearchFunc(s, r, func(in runeRange, r rune) int {
+		switch {
+		case in.hi < r:
+			return -1
+		case in.lo > r:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
 // fold adds every rune that differs from a member by simple case folding only.
 func (s runeSet) fold() runeSet {
 	var extra []runeRange
 	i := 0
-	for _, r := range foldableRunes() {
-		for i < len(s) && s[i].hi < r {
+	for _, r := range s.foldable() {
+		for s[i].hi < r {
 			i++
-		}
-		if i == len(s) {
-			break
 		}
 		if r < s[i].lo {
 			continue
 		}
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			extra = append(extra, runeRange{f, f})
+			if !s.has(f) {
+				extra = append(extra, runeRange{f, f})
+			}
 		}
 	}
 	if len(extra) == 0 {
 		return s
 	}
 	return s.union(newRuneSet(extra))
+}
+
+// foldable lists the runes of foldableRunes from the first member of a set to its last.
+func (s runeSet) foldable() []rune {
+	if len(s) == 0 {
+		return nil
+	}
+	runes := foldableRunes()
+	first, _ := slices.BinarySearch(runes, s[0].lo)
+	last, _ := slices.BinarySearch(runes, s[len(s)-1].hi+1)
+	return runes[first:last]
 }
 
 // foldableRunes lists, in order, every rune that simple case folding connects with another.

@@ -95,7 +95,8 @@ type parser struct {
 	names   map[string]int // group by name
 	numeric bool           // a group was referred to by number
 	refs    []groupRef
-	sets    map[string]runeSet // properties by name, read once for a pattern
+	sets    map[propertyName]runeSet // computed once for a pattern
+	work    int                      // see maxSetWork
 }
 
 // groupRef is a reference to a group, checked once all groups are known.
@@ -107,7 +108,7 @@ func (p *parser) errorf(pos int, format string, args ...any) error {
 
 // parse reads a whole pattern. It returns the tree and the groups to which it refers.
 func parse(src string) (*node, map[int]bool, error) {
-	p := &parser{src: src, names: make(map[string]int), sets: make(map[string]runeSet)}
+	p := &parser{src: src, names: make(map[string]int), sets: make(map[propertyName]runeSet)}
 	node, err := p.alternation()
 	if err != nil {
 		return nil, nil, err

@@ -14,11 +14,13 @@ const maxWritten = 8 << 20
 // writer writes a tree in an engine's own syntax.
 type writer struct {
 	out   strings.Builder
-	full  bool // maxWritten is reached, the rest is dropped
+	full  bool // a limit is reached, the rest is dropped
 	write func(w *writer, n *node)
 	set   func(w *writer, set runeSet)
 	refs  map[int]bool // groups that must be captured
 	ascii bool         // only for ASCII text: other runes may be left out
+	// squared is the sum of the squares of how many ranges each class has.
+	squared int
 }
 
 var errTooBig = errors.New("pattern: too big once compiled")
