@@ -13,7 +13,8 @@ import (
 // TestFlags_Decision2_PartialLaw: what a partial subject decides holds for
 // every completion of what is unknown, and a full subject decides everything.
 func TestFlags_Decision2_PartialLaw(t *testing.T) {
-	const definitions, completions = 10000, 6
+	const completions = 6
+	definitions := int64(flags.Draws(2000))
 	decided, undecided := 0, 0
 	shortest := ""
 	for seed := int64(0); seed < definitions; seed++ {
@@ -86,7 +87,7 @@ func report(problem string, seed int64, d *flags.Definitions, partial, full *fla
 // alone and the definitions as served all give the answer of Evaluate.
 func TestFlags_AgreementLaw(t *testing.T) {
 	var shortest string
-	for seed := int64(0); seed < 5000; seed++ {
+	for seed := int64(0); seed < int64(flags.Draws(1000)); seed++ {
 		g := generator{rand.New(rand.NewSource(seed))}
 		d := g.definitions()
 		d.Cohorts[3] = flags.Cohort{Static: true} // lists are not served
@@ -166,7 +167,7 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 // and none matter when the request covers all that is asked of the person.
 func TestFlags_8_1_NeedsLaw(t *testing.T) {
 	shortest := ""
-	for seed := int64(0); seed < 10000; seed++ {
+	for seed := int64(0); seed < int64(flags.Draws(2000)); seed++ {
 		g := generator{rand.New(rand.NewSource(seed))}
 		d := g.definitions()
 		set := flags.Compile(d)

@@ -53,7 +53,7 @@ func (g generator) changed(d flags.Definitions) flags.Definitions {
 // A set that was made from the one before answers as one that was made from nothing,
 // whatever has changed and however often.
 func TestRecompile_AnswersAsCompile(t *testing.T) {
-	for seed := range int64(1500) {
+	for seed := range int64(flags.Draws(300)) {
 		g := generator{rand.New(rand.NewSource(seed))}
 		d := g.definitions()
 		for i := range 3 + g.Intn(6) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -293,4 +294,16 @@ func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
 	t.Helper()
 	status, _, body := o.send(t, &s)
 	return status, body
+}
+
+var allValues = flag.Bool("long", false, "try every value on every route, instead of a seventh of them")
+
+// sample picks every seventh of what it is asked about, and all of it with -long. The
+// numbers of values that are tried on each route are no multiples of seven: from route to
+// route others are picked.
+type sample struct{ n int }
+
+func (s *sample) has() bool {
+	s.n++
+	return *allValues || s.n%7 == 0
 }

@@ -68,6 +68,7 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 			t.Errorf("%s %s, %s: %d %s; want %d %s %q", e.Method, e.Path, what, status, body, want.status, want.code, want.detail)
 		}
 	}
+	var some sample
 	for _, e := range httpapi.EndpointsForTest() {
 		if e.Scope == "public" {
 			continue
@@ -75,8 +76,8 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 		refused(&e, "no key", manageStep{As: "none"}, refusal{401, "not_authenticated", "Authentication credentials were not provided."})
 		refused(&e, "wrong key", manageStep{As: "none", Headers: map[string]string{"Authorization": "Bearer phx_wrong"}},
 			refusal{401, "authentication_failed", "Personal API key found in request Authorization header is invalid."})
-		for scope := range scopes {
-			if e.Scope == "" || scope == e.Scope || strings.TrimSuffix(scope, "write")+"read" == e.Scope {
+		for _, scope := range slices.Sorted(maps.Keys(scopes)) {
+			if e.Scope == "" || scope == e.Scope || strings.TrimSuffix(scope, "write")+"read" == e.Scope || !some.has() {
 				continue
 			}
 			refused(&e, "scope "+scope, manageStep{As: "owner " + scope}, refusal{403, "permission_denied", "API key missing required scope '" + e.Scope + "'"})
@@ -106,6 +107,7 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	long := strings.Repeat("x", 5000)
+	var some sample
 	ids := []string{unknownUUID, "999999", "0", "-1", "abc", "99999999999999999999999", "@current", "%00", "a b", "é", long[:300]}
 	for _, e := range httpapi.EndpointsForTest() {
 		if e.Scope == "INTERNAL" && strings.Contains(e.Path, "run_test_step") {
@@ -113,12 +115,18 @@ func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
 		}
 		if strings.Contains(e.Path[strings.LastIndexByte(e.Path[:len(e.Path)-1], '/'):], "{") || strings.Count(e.Path, "{") > 1 {
 			for _, id := range ids {
+				if !some.has() {
+					continue
+				}
 				if status, body := o.ask(t, manageStep{Request: e.Method + " " + walkPath(e.Path, id), Body: []byte("{}")}); status >= 500 {
 					t.Errorf("%s %s with %q: %d %s", e.Method, e.Path, id, status, body)
 				}
 			}
 		}
 		for _, body := range nonsense(e.Takes, long) {
+			if !some.has() {
+				continue
+			}
 			if e.Array {
 				body = "[" + body + "]"
 			}

@@ -19,7 +19,15 @@ func postgresURL(t testing.TB) string {
 
 func postgresStore(t testing.TB) *Store {
 	t.Helper()
-	return openStore(t, postgresURL(t))
+	return openStore(t, storetest.PostgresCopy(t, func(url string) {
+		s, err := Open(context.Background(), url, Config{}) // migrates
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}))
 }
 
 func TestPostgres_Restart(t *testing.T) {

@@ -32,6 +32,8 @@ type PostgresServer struct {
 	process *exec.Cmd
 	alive   io.Closer // closing it ends the server
 	made    atomic.Int64
+
+	template sync.Once // the database of PostgresCopy has been made
 }
 
 // QuickPostgres are options for tests that do not look at what is left after a
@@ -50,11 +52,31 @@ var (
 // returns its URL.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	return sharedPostgres(t).Database(t)
+}
+
+// PostgresCopy makes a copy of a database on the server that a package's tests share, and
+// returns its URL. The first call makes that database with fill, which gets its URL and
+// must have closed its connections when it returns: a copy takes a tenth of the time that
+// migrations take.
+func PostgresCopy(t testing.TB, fill func(url string)) string {
+	t.Helper()
+	s := sharedPostgres(t)
+	const template = "filled"
+	s.template.Do(func() {
+		s.Admin(t, "CREATE DATABASE "+template)
+		fill(s.URL(template))
+	})
+	return s.database(t, " TEMPLATE "+template)
+}
+
+func sharedPostgres(t testing.TB) *PostgresServer {
+	t.Helper()
 	sharedOnce.Do(func() { shared, sharedErr = startPostgres(0, QuickPostgres) })
 	if sharedErr != nil {
 		t.Fatal(sharedErr)
 	}
-	return shared.Database(t)
+	return shared
 }
 
 // StartPostgres starts a server with more options, which ends with the test. A
@@ -198,8 +220,13 @@ func (s *PostgresServer) Admin(t testing.TB, text string) {
 // its URL.
 func (s *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
+	return s.database(t, "")
+}
+
+func (s *PostgresServer) database(t testing.TB, options string) string {
+	t.Helper()
 	name := fmt.Sprintf("test_%d", s.made.Add(1))
-	s.Admin(t, "CREATE DATABASE "+name)
+	s.Admin(t, "CREATE DATABASE "+name+options)
 	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
 	return s.URL(name)
 }

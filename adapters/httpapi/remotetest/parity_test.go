@@ -21,7 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-var pairs = flag.Int("pairs", 100_000, "how many random pairs of definitions and user TestRemote_AnswersAsTheServer compares")
+var pairs = flag.Int("pairs", 20_000, "how many random pairs of definitions and user TestRemote_AnswersAsTheServer compares")
 
 // perProject is how many users are asked about in one set of definitions.
 const perProject = 250
