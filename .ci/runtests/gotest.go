@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
+
+// hangs is after how long the tests of a package are taken to hang. It leaves room for a
+// machine that is busy with other things.
+const hangs = "40m"
 
 // goTest runs `go test` in dir and reports each package as it ends, and what failed. The
 // args are those of go test; vet has run in a step of its own.
@@ -19,7 +24,7 @@ func (r *stepRun) goTest(dir string, args ...string) {
 func (r *stepRun) goTestEnv(dir string, env []string, args ...string) {
 	reader, writer := io.Pipe()
 	var stderr lockedBuffer
-	c := command{dir: dir, env: env, args: append([]string{"go", "test", "-vet=off", "-json"}, args...)}
+	c := command{dir: dir, env: env, args: append([]string{"go", "test", "-vet=off", "-json", "-timeout=" + hangs}, args...)}
 	ended := make(chan error, 1)
 	go func() {
 		err := r.start(c, writer, &stderr)
@@ -117,7 +122,7 @@ func (t *testEvents) endTest(e event, key string, took time.Duration) {
 func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	output := t.output[key]
 	if e.Action == "fail" && !t.failed[e.Package] {
-		t.fail(e.Package, shortName(e.Package), t.output[e.FailedBuild]+output)
+		t.fail(e.Package, shortName(e.Package), t.output[e.FailedBuild]+t.unfinished(e.Package)+output)
 	}
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
 	line := lines[len(lines)-1]
@@ -129,6 +134,18 @@ func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	}
 	delete(t.output, key)
 	delete(t.tests, e.Package)
+}
+
+// unfinished returns what tests of a package have printed that have not ended: where the
+// package timed out or a goroutine panicked.
+func (t *testEvents) unfinished(pkg string) string {
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(t.output)) {
+		if strings.HasPrefix(key, pkg+" ") && key != pkg+" " {
+			text.WriteString(t.output[key])
+		}
+	}
+	return text.String()
 }
 
 // fail reports a failure of a package, with the command that repeats it.

@@ -40,9 +40,9 @@ var steps = []step{
 	{name: "format", about: "gofmt", tiers: everyTier, do: checkFormat},
 	{name: "programs", about: "builds the programs that tests start", do: func(r *stepRun) {
 		r.removeOld()
-		r.build("BUNTING_TEST_BINARY", ".", "./cmd/bunting")
-		r.build("BUNTING_TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
-		r.build("BUNTING_TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
+		r.build("TEST_BINARY", ".", "./cmd/bunting")
+		r.build("TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
+		r.build("TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
 	}, needs: []need{cpu}},
 	{name: "tests", about: "every package, once", needs: []need{cpu}, after: []string{"programs"}, do: func(r *stepRun) {
 		packages, err := testedPackages()
@@ -57,7 +57,7 @@ var steps = []step{
 		r.run(in("", ".ci/lint/run"))
 	}},
 	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"programs"}, do: func(r *stepRun) {
-		r.goTest("", "-timeout=20m", "./cmd/bunting/faulttest")
+		r.goTest("", "./cmd/bunting/faulttest")
 	}},
 	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"programs"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "./...")

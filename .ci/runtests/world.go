@@ -38,7 +38,7 @@ func newWorld(t tier, r *report) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.env = []string{"BUNTING_TEST_INPUTS=" + inputs}
+	w.env = []string{"TEST_INPUTS=" + inputs}
 	return w, nil
 }
 

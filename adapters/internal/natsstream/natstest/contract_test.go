@@ -36,6 +36,6 @@ func TestStream_Contract(t *testing.T) {
 func TestStream_Contract_ClusterWithOneKilled(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	stop(c.servers[0])
+	stop(c.follower())
 	storetest.Stream(t, opener(c.url(), 3))
 }

@@ -5,6 +5,7 @@ package natstest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -95,6 +96,18 @@ func startCluster(t testing.TB) *cluster {
 	return c
 }
 
+// follower returns a broker that does not lead the others. Where the leader ends, the next
+// one may not have heard yet how much room the others have, and places nothing there.
+func (c *cluster) follower() *server.Server {
+	for _, s := range c.servers {
+		if !s.JetStreamIsLeader() {
+			return s
+		}
+	}
+	c.t.Fatal("every broker is a leader")
+	return nil
+}
+
 func (c *cluster) start(i int) {
 	c.servers[i] = start(c.t, filepath.Join(c.dir, fmt.Sprint(i)), func(o *server.Options) {
 		o.ServerName, o.Port = fmt.Sprintf("n%d", i), c.ports[i]
@@ -109,13 +122,18 @@ func (c *cluster) url() string {
 	return fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", c.ports[0], c.ports[1], c.ports[2])
 }
 
+// freePort returns a port on which nobody listens, below those that the system hands out
+// by itself: a broker that is started again later finds it free.
 func freePort(t testing.TB) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := 10_000 + rand.IntN(22_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 // connect connects, with a short lease so that a test need not wait for long.
