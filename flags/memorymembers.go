@@ -11,12 +11,13 @@ func (l MembersLimit) fits(members map[int64][]string) map[int64][]string {
 	bySize := slices.SortedFunc(maps.Keys(members), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(len(members[a]), len(members[b])), cmp.Compare(a, b))
 	})
+	ids, bytes := l.IDs, l.Bytes
 	for i, cohort := range bySize {
-		bytes := 0
+		ids -= len(members[cohort])
 		for _, id := range members[cohort] {
-			bytes += len(id)
+			bytes -= len(id)
 		}
-		if l.IDs, l.Bytes = l.IDs-len(members[cohort]), l.Bytes-bytes; l.IDs < 0 || l.Bytes < 0 {
+		if ids < 0 || bytes < 0 {
 			for _, left := range bySize[i:] {
 				delete(members, left)
 			}

@@ -117,7 +117,7 @@ func SortTime(at time.Time) string { return SortNumber(at.UnixMicro()) }
 // EmailKey is an e-mail address as two of the same are compared.
 func EmailKey(email string) string { return strings.ToLower(email) }
 
-// UserByUUID, UserByNumber and UserByEmail return nil for nobody.
+// UserByUUID returns nil for nobody.
 func UserByUUID(tx Tx, uuid string) (*User, error) {
 	r, err := tx.Get(KindUser, "", uuid)
 	if err != nil {

@@ -143,11 +143,11 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	case s.Rows == nil:
 		return errNoExports()
 	}
-	first, any, err := s.first(ctx, e)
+	first, found, err := s.first(ctx, e)
 	if err != nil {
 		return err
 	}
-	if !any {
+	if !found {
 		return management.Fault("", "There is no data to backfill for this model.")
 	}
 	b.Start, b.End = management.At(start), management.At(end)

@@ -89,9 +89,9 @@ func (s schedule) next(at time.Time) time.Time {
 	}
 }
 
-// count is how many intervals there are from one time to another, at most max.
-func (s schedule) count(from, to time.Time, max int) (n int) {
-	for from.Before(to) && n < max {
+// count is how many intervals there are from one time to another, at most limit.
+func (s schedule) count(from, to time.Time, limit int) (n int) {
+	for from.Before(to) && n < limit {
 		from = s.next(from)
 		n++
 	}

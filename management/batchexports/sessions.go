@@ -144,28 +144,28 @@ func (p *sessionPass) halve() {
 }
 
 // add takes an event in.
-func (x *session) add(e *Event, url string) {
-	if x.events == 0 || e.Timestamp.Before(x.first) {
-		x.first, x.distinctID = e.Timestamp, strings.Clone(e.DistinctID)
+func (s *session) add(e *Event, url string) {
+	if s.events == 0 || e.Timestamp.Before(s.first) {
+		s.first, s.distinctID = e.Timestamp, strings.Clone(e.DistinctID)
 	}
-	if x.events == 0 || !e.Timestamp.Before(x.last) {
-		x.last, x.person = e.Timestamp, strings.Clone(e.PersonID)
+	if s.events == 0 || !e.Timestamp.Before(s.last) {
+		s.last, s.person = e.Timestamp, strings.Clone(e.PersonID)
 	}
-	x.events++
+	s.events++
 	switch e.Name {
 	case "$pageview":
-		x.views++
+		s.views++
 	case "$autocapture":
-		x.clicks++
+		s.clicks++
 	}
 	if url == "" {
 		return
 	}
-	if x.entry == "" || e.Timestamp.Before(x.firstURL) {
-		x.entry, x.firstURL = url, e.Timestamp
+	if s.entry == "" || e.Timestamp.Before(s.firstURL) {
+		s.entry, s.firstURL = url, e.Timestamp
 	}
-	if x.exit == "" || !e.Timestamp.Before(x.lastURL) {
-		x.exit, x.lastURL = url, e.Timestamp
+	if s.exit == "" || !e.Timestamp.Before(s.lastURL) {
+		s.exit, s.lastURL = url, e.Timestamp
 	}
 }
 

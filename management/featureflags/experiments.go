@@ -92,12 +92,12 @@ type storedExperiment struct {
 	Saved     []savedLink `json:"saved_metrics,omitempty"`
 }
 
-func (e *storedExperiment) thing() management.Thing {
-	return management.Thing{Kind: kindExperiment, ID: strconv.FormatInt(e.ID, 10), Author: e.CreatedBy}
+func (x *storedExperiment) thing() management.Thing {
+	return management.Thing{Kind: kindExperiment, ID: strconv.FormatInt(x.ID, 10), Author: x.CreatedBy}
 }
 
 // draft reports whether the experiment has not begun.
-func (e *storedExperiment) draft() bool { return e.Start.IsZero() }
+func (x *storedExperiment) draft() bool { return x.Start.IsZero() }
 
 // ExperimentFields are the writable fields of an experiment.
 var ExperimentFields = management.Fields{

@@ -35,8 +35,8 @@ func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
 	return out, nil
 }
 
-func (e *storedExperiment) checkVariants() error {
-	list, err := readVariants(management.JSONObject(e.Parameters)["feature_flag_variants"])
+func (x *storedExperiment) checkVariants() error {
+	list, err := readVariants(management.JSONObject(x.Parameters)["feature_flag_variants"])
 	switch {
 	case err != nil:
 		return err
@@ -50,8 +50,8 @@ func (e *storedExperiment) checkVariants() error {
 
 // filters are the filters of the experiment's flag: was with the variants of the
 // experiment, or new ones.
-func (e *storedExperiment) filters(was json.RawMessage) json.RawMessage {
-	out, parameters := management.JSONObject(was), management.JSONObject(e.Parameters)
+func (x *storedExperiment) filters(was json.RawMessage) json.RawMessage {
+	out, parameters := management.JSONObject(was), management.JSONObject(x.Parameters)
 	if out == nil {
 		out = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`), "payloads": json.RawMessage("{}")}
 	}
@@ -82,10 +82,10 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 
 // changeVariants takes the experiment's variants to its flag; after the launch
 // they have to be those that it has.
-func (e *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
-	wanted := management.JSONObject(e.Parameters)["feature_flag_variants"]
+func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
+	wanted := management.JSONObject(x.Parameters)["feature_flag_variants"]
 	if draft {
-		if changed := e.filters(flag.Filters); string(compactOf(changed)) != string(compactOf(flag.Filters)) {
+		if changed := x.filters(flag.Filters); string(compactOf(changed)) != string(compactOf(flag.Filters)) {
 			flag.Filters = changed
 		}
 		return nil

@@ -35,7 +35,7 @@ type copyFailed struct {
 // ErrMissingFields, ErrNoFlagToCopy and ErrMayNotCopy are told in a form of their
 // own (§5.1.3).
 var (
-	ErrMissingFields = errors.New("Missing required fields")
+	ErrMissingFields = errors.New("Missing required fields")                       //nolint:staticcheck // the text of the API
 	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")          //nolint:staticcheck // the text of the API
 	ErrMayNotCopy    = errors.New("You do not have permission to copy this flag.") //nolint:staticcheck // the text of the API
 )

@@ -157,8 +157,8 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 	return starts, current, since
 }
 
-func (x *storedSurvey) thing() management.Thing {
-	return management.Thing{Kind: kindSurvey, ID: x.ID, Author: x.CreatedBy}
+func (s *storedSurvey) thing() management.Thing {
+	return management.Thing{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
 }
 
 func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// ProgramLife is how long a program waits for its person, ProgramInterval how often
-	// it may ask meanwhile (clients.md §14.2).
-	ProgramLife     = 10 * time.Minute
+	// ProgramLife is how long a program waits for its person (clients.md §14.2).
+	ProgramLife = 10 * time.Minute
+	// ProgramInterval is how often it may ask meanwhile.
 	ProgramInterval = 5 * time.Second
 	// pollSlack is how much sooner a poll may come, as requests travel at different speeds.
 	pollSlack = time.Second

@@ -13,9 +13,9 @@ import (
 const kindSession = "session"
 
 const (
-	// DefaultSessionIdle and DefaultSessionLife are Config.SessionIdle and SessionLife
-	// where these are zero (console.md §5.1).
+	// DefaultSessionIdle is Config.SessionIdle where that is zero (console.md §5.1).
 	DefaultSessionIdle = 12 * time.Hour
+	// DefaultSessionLife is Config.SessionLife where that is zero.
 	DefaultSessionLife = 30 * 24 * time.Hour
 
 	// seenEvery is how exactly the time of a session's last use is kept.

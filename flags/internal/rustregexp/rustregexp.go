@@ -19,6 +19,7 @@ const maxLength = 16 << 10
 // Result is the outcome of looking for a pattern.
 type Result uint8
 
+// The results of looking for a pattern.
 const (
 	Miss    Result = iota // not in the text
 	Hit                   // in the text
