@@ -174,8 +174,11 @@ func workspace(t *testing.T, root fs.FS) (dirs []string) {
 	return dirs
 }
 
-// published is the version that our modules ask of each other.
-const published = "v0.1.0"
+const (
+	module = "github.com/bunting-flags/bunting"
+	// published is the version that our modules ask of each other.
+	published = "v0.1.0"
+)
 
 // publish puts the module of a folder into a proxy of files.
 func publish(t *testing.T, proxy, dir string) {

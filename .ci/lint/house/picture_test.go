@@ -1,4 +1,4 @@
-package main
+package house
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 // A floor may go on in lines without a name.
 func picture(t *testing.T) (floors [][]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	page, err := os.ReadFile("../../../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func roomCalled(t *testing.T, short string) string {
 }
 
 // The picture shows every room of the table once, and every arrow of the table leads
-// to a lower floor. TestHouse_ImportTable holds the table against the code.
-func TestHouse_Picture(t *testing.T) {
+// to a lower floor. The analyzer Imports holds the table against the code.
+func TestPicture(t *testing.T) {
 	floors := picture(t)
 	floorOf := map[string]int{}
 	for i, floor := range floors {

@@ -1,15 +1,11 @@
-package main
+package house
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path"
 	"slices"
 	"strings"
-	"testing"
+
+	"golang.org/x/tools/go/analysis"
 )
 
 // mostExported bounds what users of each room can see: the functions, types,
@@ -54,47 +50,30 @@ var mostExported = map[string]int{
 	"management/rooms":         5,
 }
 
-func TestHouse_Exported(t *testing.T) {
-	rooms := map[string]int{}
-	root := os.DirFS("../..")
-	modules := workspace(t, root)
-	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// Exported reports packages that export more than the table allows.
+var Exported = &analysis.Analyzer{
+	Name: "mostexported",
+	Doc:  "reports packages that export more identifiers than their bound",
+	Run: func(pass *analysis.Pass) (any, error) {
+		s, err := sourcesOf(pass)
+		if err != nil || len(s.files) == 0 || slices.Contains(strings.Split(s.dir, "/"), "internal") {
+			return nil, err
 		}
-		name := d.Name()
-		_, nested := fs.Stat(root, path.Join(file, "go.mod"))
-		switch {
-		case d.IsDir() && nested == nil && !slices.Contains(modules, file): // a module for tests, which has no users
-			return fs.SkipDir
-		case d.IsDir() && file != "." && (name == "internal" || name == "testdata" || name == "node_modules" || name[0] == '.'):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
+		n := 0
+		for _, file := range s.files {
+			if file.syntax.Name.Name != "main" {
+				n += exported(file.syntax)
+			}
 		}
-		source, err := fs.ReadFile(root, file)
-		if err != nil {
-			return err
+		most, there := mostExported[s.dir]
+		switch pos := pass.Files[0].Name.Pos(); {
+		case n > most:
+			pass.Reportf(pos, "the package exports %d identifiers, want at most %d: make internal what no user needs", n, most)
+		case n == 0 && there:
+			pass.Reportf(pos, "the package exports nothing: it needs no row in mostExported")
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
-		if err == nil && parsed.Name.Name != "main" {
-			rooms[path.Dir(file)] += exported(parsed)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for room, n := range rooms {
-		if n > mostExported[room] {
-			t.Errorf("%s exports %d identifiers, want at most %d: make internal what no user needs", room, n, mostExported[room])
-		}
-	}
-	for room := range mostExported {
-		if rooms[room] == 0 {
-			t.Errorf("%s exports nothing: is there such a room?", room)
-		}
-	}
+		return nil, nil
+	},
 }
 
 // exported counts what a file shows.
@@ -141,22 +120,4 @@ func receiver(t ast.Expr) string {
 		return t.Name
 	}
 	return ""
-}
-
-func TestHouse_ExportedCounts(t *testing.T) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), "a.go", `package a
-const A, b = 1, 2
-var C int
-type D[T any] struct{ E, F int }
-type g struct{}
-func (*D[T]) H() {}
-func (g) I() {}
-func J() {}
-func k() {}`, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := exported(parsed); got != 5 {
-		t.Errorf("%d exported, want A, C, D, H and J", got)
-	}
 }

@@ -1,0 +1,5 @@
+package bench
+
+import _ "os"
+
+func Exported() {}

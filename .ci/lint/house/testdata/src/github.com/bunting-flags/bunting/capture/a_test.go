@@ -1,0 +1,5 @@
+package capture
+
+import _ "os"
+
+func forTests() int { return b() }

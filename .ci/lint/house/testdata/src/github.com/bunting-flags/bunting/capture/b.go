@@ -1,0 +1,3 @@
+package capture
+
+func b() int { return T{}.n }

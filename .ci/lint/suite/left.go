@@ -1,0 +1,60 @@
+package suite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bunting-flags/bunting/ci/lint/unit"
+)
+
+// left is a finding, or several of a kind, that is let pass: those of a rule in a package,
+// in files whose names end with file, with messages that have the text. Tests outside of a
+// package p are in p_test.
+type left struct {
+	pkg, rule, file, text string
+}
+
+// allLeft only shrinks.
+var allLeft = []left{
+	{"management/batchexports", "cognitive-complexity", "engine.go", "(Service).begin "},
+	{"management/featureflags", "cognitive-complexity", "cohortmembers.go", "(Cohorts).listed "},
+	{"management/organizations", "cognitive-complexity", "apikeys.go", "changeKey "},
+	{"management/organizations", "cognitive-complexity", "recover.go", "ownerNamed "},
+
+	{"management/batchexports_test", "redefines-builtin-id", "world_test.go", "type any"},
+	{"management/organizations_test", "SA4006", "claims_test.go", "this value of me"},
+	{"management/organizations_test", "timeequal", "outbox_test.go", ""},
+	{"flags/internal/rustregexp", "errorlint", "rustregexp_test.go", "type assertion on error"},
+	{"adapters/httpapi", "errorlint", "budget_test.go", "fail on wrapped errors"},
+	{"adapters/httpapi_test", "errorlint", "failures_test.go", "fail on wrapped errors"},
+	{"adapters/internal/exports/s3test", "errorlint", "s3_test.go", "fail on wrapped errors"},
+	{"bench", "SA4006", "ours_test.go", "this value of set"},
+
+	// Right as it is: a pointer is compared.
+	{"adapters/remote_test", "errorlint", "read_test.go", "fail on wrapped errors"},
+}
+
+// leave drops the findings that are let pass. An entry of the package that drops nothing
+// becomes a finding itself.
+func leave(path string, found []unit.Finding) []unit.Finding {
+	pkg, _, _ := strings.Cut(path, " ")
+	for _, l := range allLeft {
+		if module+l.pkg != pkg {
+			continue
+		}
+		kept := found[:0:0]
+		for _, f := range found {
+			if f.Rule != l.rule || !strings.HasSuffix(f.Position.Filename, l.file) || !strings.Contains(f.Message, l.text) {
+				kept = append(kept, f)
+			}
+		}
+		if len(kept) == len(found) {
+			text := fmt.Sprintf("mended, take it out of .ci/lint/suite/left.go: %q of %s/%s", l.text, l.pkg, l.file)
+			kept = append(kept, unit.Finding{Rule: l.rule, Message: text})
+		}
+		found = kept
+	}
+	return found
+}
+
+const module = "github.com/bunting-flags/bunting/"

@@ -1,0 +1,53 @@
+// Package suite names the analyzers that run over this repository, and the findings that
+// they let pass.
+package suite
+
+import (
+	"strings"
+
+	"codeberg.org/polyfloyd/go-errorlint/errorlint"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/ctrlflow"
+	"honnef.co/go/tools/analysis/facts/deprecated"
+
+	"github.com/bunting-flags/bunting/ci/lint/house"
+	"github.com/bunting-flags/bunting/ci/lint/timed"
+	"github.com/bunting-flags/bunting/ci/lint/unit"
+)
+
+const organization = "github.com/bunting-flags/"
+
+// Suite is what the tool runs.
+func Suite() unit.Suite {
+	return unit.Suite{
+		Analyzers:  analyzers(),
+		Ours:       func(path string) bool { return strings.HasPrefix(path, organization) },
+		Signatures: deprecated.Analyzer,
+		Word:       "Deprecated: ",
+		Whole:      []*analysis.Analyzer{ctrlflow.Analyzer},
+		Packages:   neverReturning,
+		Filter:     leave,
+	}
+}
+
+// neverReturning are the packages that have functions which never return and are called
+// here, such as testing's Fatal: what follows a call of them is not run.
+var neverReturning = []string{"syscall", "runtime", "os", "log", "flag", "testing"}
+
+// analyzers are all of them.
+func analyzers() []unit.Analyzer {
+	var all []unit.Analyzer
+	add := func(group string, analyzers ...*analysis.Analyzer) {
+		for _, a := range analyzers {
+			all = append(all, unit.Analyzer{Group: group, Analyzer: a})
+		}
+	}
+	add("vet", vet...)
+	add("staticcheck", staticchecks()...)
+	add("unused", unusedCode)
+	add("errorlint", errorlint.NewAnalyzer())
+	add("unparam", unusedParameters)
+	add(unit.Categories, reviveRules)
+	add("house", timed.Analyzer, timeEqual, house.Imports, house.Exported, house.Backwards)
+	return all
+}

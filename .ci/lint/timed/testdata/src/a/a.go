@@ -1,0 +1,6 @@
+package a
+
+import "time"
+
+// What is not a test may measure.
+func slow(start time.Time) bool { return time.Since(start) > time.Second }

@@ -1,0 +1,182 @@
+package unit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/gob"
+	"fmt"
+	"go/types"
+	"os"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/objectpath"
+)
+
+// facts is what analyzers have found out about objects and packages, for the analysis of
+// the packages that import them.
+type facts struct {
+	objects  map[objectKey]analysis.Fact
+	packages map[packageKey]analysis.Fact
+	records  map[recordKey]analysis.Fact // all that were read, known here or not
+	paths    objectpath.Encoder
+}
+
+type objectKey struct {
+	object types.Object
+	kind   reflect.Type
+}
+
+type packageKey struct {
+	pkg  *types.Package
+	kind reflect.Type
+}
+
+// recordKey names a fact in a file. Object is empty where it is about a package.
+type recordKey struct {
+	Package string
+	Object  objectpath.Path
+	kind    reflect.Type
+}
+
+// record is a fact in a file.
+type record struct {
+	Package string
+	Object  objectpath.Path
+	Fact    analysis.Fact
+}
+
+// readFacts reads the facts of what the program imports.
+func readFacts(p *program) (*facts, error) {
+	f := &facts{
+		objects:  map[objectKey]analysis.Fact{},
+		packages: map[packageKey]analysis.Fact{},
+		records:  map[recordKey]analysis.Fact{},
+	}
+	for path, name := range p.PackageVetx {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(data) == 0 {
+			continue
+		}
+		var records []record
+		if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&records); err != nil {
+			return nil, fmt.Errorf("facts of %q: %w", path, err)
+		}
+		for _, r := range records {
+			f.add(r, p.loaded)
+		}
+	}
+	return f, nil
+}
+
+// add takes in a fact from a file. What it is about may not be among the types that the
+// export data of the imports mentions: then nothing here can ask for it.
+func (f *facts) add(r record, loaded map[string]*types.Package) {
+	kind := reflect.TypeOf(r.Fact)
+	key := recordKey{r.Package, r.Object, kind}
+	if _, there := f.records[key]; there {
+		return
+	}
+	f.records[key] = r.Fact
+	pkg := loaded[r.Package]
+	if pkg == nil {
+		return
+	}
+	if r.Object == "" {
+		f.packages[packageKey{pkg, kind}] = r.Fact
+	} else if object, err := objectpath.Object(pkg, r.Object); err == nil {
+		f.objects[objectKey{object, kind}] = r.Fact
+	}
+}
+
+// write writes the facts about pkg, and with all also those about what it imports.
+func (f *facts) write(name string, pkg *types.Package, all bool) error {
+	records := map[recordKey]analysis.Fact{}
+	if all {
+		records = f.records
+	}
+	for key, fact := range f.objects {
+		if key.object.Pkg() != pkg {
+			continue
+		}
+		if path, err := f.paths.For(key.object); err == nil { // other objects are not seen from outside
+			records[recordKey{pkg.Path(), path, key.kind}] = fact
+		}
+	}
+	for key, fact := range f.packages {
+		if key.pkg == pkg {
+			records[recordKey{pkg.Path(), "", key.kind}] = fact
+		}
+	}
+	return writeRecords(name, records)
+}
+
+// writeRecords writes facts in an order, so that equal facts make equal files.
+func writeRecords(name string, facts map[recordKey]analysis.Fact) error {
+	if len(facts) == 0 {
+		return os.WriteFile(name, nil, 0o666)
+	}
+	records := make([]record, 0, len(facts))
+	for key, fact := range facts {
+		records = append(records, record{key.Package, key.Object, fact})
+	}
+	slices.SortFunc(records, func(a, b record) int {
+		return cmp.Or(
+			cmp.Compare(a.Package, b.Package),
+			cmp.Compare(a.Object, b.Object),
+			cmp.Compare(reflect.TypeOf(a.Fact).String(), reflect.TypeOf(b.Fact).String()),
+		)
+	})
+	var out bytes.Buffer
+	if err := gob.NewEncoder(&out).Encode(records); err != nil {
+		return err
+	}
+	return os.WriteFile(name, out.Bytes(), 0o666)
+}
+
+// object copies the fact of fact's type about an object to *fact, and reports whether
+// there is one.
+func (f *facts) object(object types.Object, fact analysis.Fact) bool {
+	return assign(fact, f.objects[objectKey{object, reflect.TypeOf(fact)}])
+}
+
+// ofPackage is as object, about a package.
+func (f *facts) ofPackage(pkg *types.Package, fact analysis.Fact) bool {
+	return assign(fact, f.packages[packageKey{pkg, reflect.TypeOf(fact)}])
+}
+
+func assign(to, from analysis.Fact) bool {
+	if from == nil {
+		return false
+	}
+	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
+	return true
+}
+
+// allObjects are the facts about objects that are of a's types.
+func (f *facts) allObjects(a *analysis.Analyzer) (all []analysis.ObjectFact) {
+	for key, fact := range f.objects {
+		if isOf(a, key.kind) {
+			all = append(all, analysis.ObjectFact{Object: key.object, Fact: fact})
+		}
+	}
+	return all
+}
+
+// allPackages are the facts about packages that are of a's types.
+func (f *facts) allPackages(a *analysis.Analyzer) (all []analysis.PackageFact) {
+	for key, fact := range f.packages {
+		if isOf(a, key.kind) {
+			all = append(all, analysis.PackageFact{Package: key.pkg, Fact: fact})
+		}
+	}
+	return all
+}
+
+func isOf(a *analysis.Analyzer, kind reflect.Type) bool {
+	return slices.ContainsFunc(a.FactTypes, func(f analysis.Fact) bool { return reflect.TypeOf(f) == kind })
+}
