@@ -20,7 +20,7 @@ import (
 // which commands reach it.
 func started(t *testing.T) (s *serving, env []string, token string) {
 	t.Helper()
-	s = serve(t, time.Second)
+	s = serve(t, time.Minute)
 	env = []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	t.Cleanup(func() { s.stop(); s.wait(0) })
 	var p struct {

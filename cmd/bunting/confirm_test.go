@@ -11,7 +11,7 @@ import (
 )
 
 func TestManager_DeletionsWantYes(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	for want, args := range map[string][]string{
 		`Delete the flag "x" in project 1 (Default project)?`: {"flags", "delete", "x"},
@@ -29,7 +29,7 @@ func TestManager_DeletionsWantYes(t *testing.T) {
 
 // Who is asked before a pruning apply hears how many flags go, and which.
 func TestConfirm_PruneNamesWhatGoes(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	document := func(keys ...string) string {
 		var list []string

@@ -18,7 +18,7 @@ var (
 // A newcomer's demo: a filled dashboard behind the printed link. The second time
 // nothing is there twice; a project with events of its own is asked about.
 func TestDemo_FillsAProjectOnce(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	first := call(t, "", env, "demo")
 	first.Want(t, cli.ExitOK, "with 6 insights", "made-up events of the last 30 days into project 1")

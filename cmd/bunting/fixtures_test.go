@@ -68,7 +68,7 @@ func TestServe_Fixtures(t *testing.T) {
 		return `{"api_key": "` + token + `", "fixtures": {"search": true, "layout": {"value": "` + layout + `", "payload": {"columns": 3}, "for": {"bob": false}}, "old": false}}`
 	}
 	path := clitest.TempFile(t, "fixtures.json", fixtures("wide"))
-	s := serve(t, time.Second, "--fixtures", path)
+	s := serve(t, time.Minute, "--fixtures", path)
 
 	flags := recorded(t, "posthog-go-1.23.1.batch-default-and-flags.001-POST-flags.json") // of user_1
 	var v2 struct {

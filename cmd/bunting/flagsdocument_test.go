@@ -13,7 +13,7 @@ import (
 // A plan says line by line what would change, in three formats, and exits with 2
 // while there is something to do.
 func TestFlagsPlan(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	run := func(code int, args ...string) clitest.Result {
 		t.Helper()

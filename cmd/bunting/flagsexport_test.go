@@ -14,7 +14,7 @@ import (
 // The demo's flags as code: bunting check finds nothing wrong with them, bunting
 // eval decides as the demo does, another project takes them as they are.
 func TestFlagsExport_Demo(t *testing.T) {
-	s := serve(t, time.Second, "--definitions", demo)
+	s := serve(t, time.Minute, "--definitions", demo)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo"}
 	file := filepath.Join(t.TempDir(), "flags.json")
 	run := func(code int, args ...string) string {

@@ -13,7 +13,7 @@ import (
 // Decision 24: exceptions become issues while the server runs, and the follower
 // ends with it.
 func TestServe_FollowsExceptions(t *testing.T) {
-	s := serve(t, time.Second, "--rate-limit", "off")
+	s := serve(t, time.Minute, "--rate-limit", "off")
 	key := func(kind string) string {
 		t.Helper()
 		found := regexp.MustCompile(`\b` + kind + `_\w+`).FindString(s.stdout.String())

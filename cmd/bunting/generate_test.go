@@ -96,7 +96,7 @@ func TestGenerate_Go(t *testing.T) {
 
 // The same from a server, and what no code names there.
 func TestGenerate_OfServer(t *testing.T) {
-	s := serve(t, time.Second, "--definitions", demo)
+	s := serve(t, time.Minute, "--definitions", demo)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo", "BUNTING_PROJECT=1"}
 	r := call(t, "", env, "generate", "ts")
 	if r.Code != 0 || !strings.Contains(r.Stdout, `export type CheckoutLayout = "control" | "one-page" | "steps"`) {
@@ -151,7 +151,7 @@ func lastCalled(t *testing.T, url string, env []string, code string) {
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("/batch/ answers %d", answer.StatusCode)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.Patience); ; time.Sleep(50 * time.Millisecond) {
 		r := call(t, "", env, "unused", "--code", code)
 		if strings.Contains(r.Stdout, "new-onboarding  last called 2026-03-02T10:00:00Z\n") && strings.Contains(r.Stdout, "  never called\n") {
 			return

@@ -97,7 +97,7 @@ func TestImportFlags_Refusals(t *testing.T) {
 // With --server the flags become those of a project, as bunting flags apply does:
 // a second time nothing changes.
 func TestImportFlags_Server(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
 	in, err := os.ReadFile("../../adapters/convert/testdata/convert/unleash.json")
 	if err != nil {

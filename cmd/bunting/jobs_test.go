@@ -15,7 +15,7 @@ import (
 // What becomes of work that nobody waits for is in the log and in the metrics:
 // scheduled changes, done and failed, and merges of people that were refused.
 func TestServe_JobsTellTheirResults(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	keys := regexp.MustCompile(`ph[cx]_\w+`).FindAllString(s.stdout.String(), -1)
 	var public, personal string
 	for _, key := range keys {

@@ -58,7 +58,7 @@ func (s *serving) postAs(host, path, key, body string) (int, string) {
 func TestServe_InvitationByMail(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "hushhush", Plain: true})
 	file := clitest.TempFile(t, "password", "hushhush\n")
-	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>", "--site-url", site)
+	s := serve(t, time.Minute, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>", "--site-url", site)
 	owner := printedKey.FindString(s.stdout.String())
 	if status, body := s.postAs("evil.example.com", "/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated || !strings.Contains(body, `"emailing_attempt_made":true`) || strings.Contains(body, "accept_url") {
 		t.Fatal(status, body)
@@ -97,7 +97,7 @@ func TestServe_InvitationByMail(t *testing.T) {
 // mail waits.
 func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "another", Plain: true})
-	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site, "--log-level", "debug")
+	s := serve(t, time.Minute, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site, "--log-level", "debug")
 	owner := printedKey.FindString(s.stdout.String())
 	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
@@ -140,7 +140,7 @@ func TestServe_VerifyDomain(t *testing.T) {
 		_ = srv.Shutdown()
 		<-ended //nolint:errcheck // it ends with an error
 	}()
-	s := serve(t, time.Second, "--dns-resolver", packets.LocalAddr().String(), "--domain-challenge-host", "_prove")
+	s := serve(t, time.Minute, "--dns-resolver", packets.LocalAddr().String(), "--domain-challenge-host", "_prove")
 	owner := printedKey.FindString(s.stdout.String())
 	status, body := s.post(s.url+"/api/organizations/@current/domains/", owner, `{"domain": "example.com"}`)
 	id, challenge := member(t, body, "id"), member(t, body, "verification_challenge")
@@ -216,7 +216,7 @@ func TestConfig_Mail(t *testing.T) {
 // reading the page of the link changes nothing.
 func TestServe_AddressIsConfirmed(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{Plain: true})
-	s := serve(t, time.Second, "--smtp-url", "smtp+plain://"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site)
+	s := serve(t, time.Minute, "--smtp-url", "smtp+plain://"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site)
 	owner := printedKey.FindString(s.stdout.String())
 	r, err := http.NewRequest(http.MethodPatch, s.url+"/api/users/@me/", strings.NewReader(`{"email": "me@example.com"}`))
 	if err != nil {

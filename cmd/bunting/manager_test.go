@@ -16,7 +16,7 @@ var printedKey = regexp.MustCompile(`phx_[0-9A-Za-z]{40,}`)
 // The way of somebody who begins with an empty folder: a flag is made, seen by an
 // SDK's request, changed, and carried over to another project.
 func TestManager_FromAnEmptyFolder(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
 	if key == "" {
 		t.Fatalf("the first start prints no key: %s", s.stdout)

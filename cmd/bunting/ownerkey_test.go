@@ -24,7 +24,7 @@ func (s *serving) opens(key string) bool {
 // firstKey starts a server and wants a key printed that works.
 func firstKey(t *testing.T, dir string) {
 	t.Helper()
-	s := serve(t, time.Second, "--data", dir)
+	s := serve(t, time.Minute, "--data", dir)
 	if key := printedKey.FindString(s.stdout.String()); key == "" || !s.opens(key) {
 		t.Errorf("the next start shows no key that works: %s", s.stdout)
 	}
@@ -108,7 +108,7 @@ func inPipe(pid int) bool {
 func TestServe_OwnerKeyFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "owner.key")
-	s := serve(t, time.Second, "--data", dir, "--owner-key-file", file)
+	s := serve(t, time.Minute, "--data", dir, "--owner-key-file", file)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	// Another server takes the key that is there.
 	key := "phx_" + strings.Repeat("a1B2", 10)
 	given := clitest.TempFile(t, "given.key", "\n"+key+"\r\n")
-	s = serve(t, time.Second, "--owner-key-file", given)
+	s = serve(t, time.Minute, "--owner-key-file", given)
 	if !s.opens(key) || strings.Contains(s.stdout.String(), key) {
 		t.Errorf("the key of the file opens nothing, or is printed: %s", s.stdout)
 	}
@@ -146,7 +146,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 // Somebody has lost the only key.
 func TestKeys_Recover(t *testing.T) {
 	dir := t.TempDir()
-	s := serve(t, time.Second, "--data", dir, "--owner-email", "me@example.com")
+	s := serve(t, time.Minute, "--data", dir, "--owner-email", "me@example.com")
 	lost := printedKey.FindString(s.stdout.String())
 	call(t, "", nil, "keys", "recover", "--data", dir).Want(t, 1, "", "is in use by another server")
 	s.stop()
@@ -164,7 +164,7 @@ func TestKeys_Recover(t *testing.T) {
 	r := call(t, "", []string{"BUNTING_DATA=" + dir}, "keys", "recover")
 	r.Want(t, 0, "of me@example.com. Keep it", "")
 	key := printedKey.FindString(r.Stdout)
-	s = serve(t, time.Second, "--data", dir)
+	s = serve(t, time.Minute, "--data", dir)
 	if key == lost || !s.opens(key) || !s.opens(lost) {
 		t.Errorf("the recovered key opens nothing: %s", r.Stdout)
 	}

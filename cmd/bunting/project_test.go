@@ -13,7 +13,7 @@ import (
 // else the variable, else the only one, else an error that lists them; each write
 // names the project that it has changed.
 func TestProject_OfTheCommandLine(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + key}
 	call(t, "", env, "flags", "set", "a").Want(t, cli.ExitOK, "100%", "in project 1 (Default project)\n")
@@ -74,7 +74,7 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 // A server that is not there is given up before long: TestAPIClient_Retries has
 // the time.
 func TestProject_StoppedServer(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
 	s.stop()
 	s.wait(0)

@@ -14,7 +14,7 @@ import (
 // A question in SQL and one in a file, as a table, as CSV and as JSON, and on the
 // metrics' page.
 func TestQuery_FromTheCommandLine(t *testing.T) {
-	s := serve(t, time.Second)
+	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	token := call(t, "", env, "projects", "list").Stdout
 	token = token[strings.Index(token, "phc_"):]

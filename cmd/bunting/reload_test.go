@@ -169,7 +169,7 @@ func TestServe_TLSFaults(t *testing.T) {
 
 // Requests that fail are in the log, with what their answer was named.
 func TestServe_LogRequests(t *testing.T) {
-	s := serve(t, time.Second, "--definitions", demo)
+	s := serve(t, time.Minute, "--definitions", demo)
 	resp, err := httpClient.Get(s.url + "/nowhere")
 	if err != nil {
 		t.Fatal(err)

@@ -27,11 +27,11 @@ func oneFlag(t *testing.T, rollout string) string {
 // TestShadow_TellsWhatDiffers: a flag that is on here and off there, on both
 // answering sides.
 func TestShadow_TellsWhatDiffers(t *testing.T) {
-	upstream := serve(t, time.Second, "--definitions", oneFlag(t, "0"))
+	upstream := serve(t, time.Minute, "--definitions", oneFlag(t, "0"))
 	for side, want := range map[string]string{"self": `"f":true`, "upstream": `"f":false`} {
 		t.Run(side, func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report.json")
-			s := serve(t, time.Second, "--definitions", oneFlag(t, "100"), "--upstream", upstream.url, "--shadow-answer", side, "--shadow-report", report)
+			s := serve(t, time.Minute, "--definitions", oneFlag(t, "100"), "--upstream", upstream.url, "--shadow-answer", side, "--shadow-report", report)
 			r, err := http.NewRequest(http.MethodPost, s.url+"/decide?v=3", strings.NewReader(`{"api_key": "phc_x", "distinct_id": "ana"}`))
 			if err != nil {
 				t.Fatal(err)

@@ -15,7 +15,7 @@ var printedLink = regexp.MustCompile(`Open the console: (http://127\.0\.0\.1:[0-
 func TestServe_SignInLink(t *testing.T) {
 	dir := t.TempDir()
 	start := func(args ...string) (*serving, []string) {
-		s := serve(t, time.Second, append([]string{"--data", dir}, args...)...)
+		s := serve(t, time.Minute, append([]string{"--data", dir}, args...)...)
 		return s, printedLink.FindStringSubmatch(s.stdout.String())
 	}
 	end := func(s *serving) { s.stop(); s.wait(0) }

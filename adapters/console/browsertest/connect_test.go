@@ -36,12 +36,12 @@ func TestSignIn_Program(t *testing.T) {
 		p.accessible()
 		p.click("button", "Continue")
 		p.node("combobox", "Project")
-		if !js[bool](p, "document.body.innerText.includes('posthog-cli wants a key of yours') && document.body.innerText.includes('Read and change: error tracking')") {
+		if !js[bool](p, "(document.body?.innerText ?? '').includes('posthog-cli wants a key of yours') && (document.body?.innerText ?? '').includes('Read and change: error tracking')") {
 			t.Error("the page does not say what the program asks for")
 		}
 		p.accessible()
 		p.click("button", button)
-		eventually(t, "that it is done", func() bool { return js[bool](p, "document.body.innerText.includes('You can close this page.')") })
+		eventually(t, "that it is done", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('You can close this page.')") })
 		p.accessible()
 		if status, answer := s.asks(t, "/api/cli-auth/poll/", map[string]string{"device_code": codes["device_code"].(string)}); status != want {
 			t.Errorf("%s: %d %v, want %d", button, status, answer, want)

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	program string          // the real one: BUNTING_TEST_BINARY, or else built once
+	program string          // the real one: TEST_BINARY, or else built once
 	browser context.Context // the one Chromium
 	axe     string          // axe-core's source
 )
@@ -43,7 +43,7 @@ func run(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	commands := [][]string{{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}}
-	if program = os.Getenv("BUNTING_TEST_BINARY"); program == "" {
+	if program = os.Getenv("TEST_BINARY"); program == "" {
 		program = filepath.Join(dir, "bunting")
 		commands = append(commands, []string{"go", "build", "-C", "../../..", "-o", program, "./cmd/bunting"})
 	}
@@ -174,12 +174,15 @@ func (s *server) flag(key, distinctID string) any {
 	return got.FeatureFlags[key]
 }
 
-// eventually waits for up to twenty seconds, which a busy machine may take.
+// patience is how long a test waits for what must come before it says that it hangs.
+const patience = time.Minute
+
+// eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("twenty seconds have passed without: %s", what)
+			t.Fatalf("%s have passed without: %s", patience, what)
 		}
 	}
 }

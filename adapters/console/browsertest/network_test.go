@@ -126,7 +126,7 @@ func TestNetwork_Lost(t *testing.T) {
 func (p *page) back(is string) {
 	p.t.Helper()
 	p.network(fast)
-	for end := time.Now().Add(20 * time.Second); !js[bool](p, is); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !js[bool](p, is); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("the network is back, and not: %s", is)
 		}

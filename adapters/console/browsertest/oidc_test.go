@@ -101,7 +101,7 @@ func TestSignIn_Provider(t *testing.T) {
 	p.node("link", "Sign in with Example")
 	p.accessible()
 	p.click("link", "Sign in with Example")
-	eventually(t, "why nobody is signed in", func() bool { return js[bool](p, "document.body.innerText.includes('Ask for an invitation')") })
+	eventually(t, "why nobody is signed in", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('Ask for an invitation')") })
 	p.accessible()
 	at.signsIn("owner@localhost")
 	p.visit("p/1/flags")

@@ -52,7 +52,7 @@ func (s *server) open(t *testing.T, path string) *page {
 func (s *server) stranger(t *testing.T) *page {
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser)
-	ctx, late := context.WithTimeout(ctx, 60*time.Second)
+	ctx, late := context.WithTimeout(ctx, 5*patience)
 	p := &page{t: t, ctx: ctx, server: s}
 	err := chromedp.Listen(ctx, func(ev any) {
 		if fault := p.fault(ev); fault != "" {
@@ -177,7 +177,7 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	p.t.Helper()
 	var within cdp.BackendNodeID
 	found := 0
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
 		within = 0
 		for i := 0; i < len(roleName); i += 2 {
 			nodes := p.all(within, roleName[i], roleName[i+1])

@@ -12,7 +12,7 @@ func TestFirstRun_Link(t *testing.T) {
 	s := serve(t)
 	p := s.stranger(t)
 	p.visit(strings.TrimPrefix(s.link, s.url+"/console/"))
-	eventually(t, "whose link it is", func() bool { return js[bool](p, "document.body.innerText.includes('owner@localhost')") })
+	eventually(t, "whose link it is", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('owner@localhost')") })
 	if got := js[string](p, "location.hash"); got != "" {
 		t.Errorf("the address has %q: the link stays in it", got)
 	}

@@ -46,12 +46,12 @@ func TestWhy(t *testing.T) {
 	p.visit("p/1/why?person=ana&flag=new-checkout")
 	p.node("table", "Simulated and assigned", "cell", "true")
 	eventually(t, "why these differ", func() bool {
-		return js[bool](p, "document.body.innerText.includes('These differ: the flag changed.')")
+		return js[bool](p, "(document.body?.innerText ?? '').includes('These differ: the flag changed.')")
 	})
 	p.visit("p/1/why?person=nobody&flag=new-checkout")
 	p.node("region", "Answer", "heading", "new-checkout is false for nobody")
 	eventually(t, "that nobody has the id", func() bool {
-		return js[bool](p, "document.body.innerText.includes('No stored person has this id.')")
+		return js[bool](p, "(document.body?.innerText ?? '').includes('No stored person has this id.')")
 	})
 	p.visit("p/1/why?person=ana&flag=none")
 	p.node("button", "Try again")

@@ -102,7 +102,7 @@ func captureOf(t *testing.T, s *served.Server, now time.Time) {
 		t.Fatal(res, err)
 	}
 	_ = res.Body.Close()
-	for deadline := time.Now().Add(20 * time.Second); len(s.Issues()) == 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(served.Patience); len(s.Issues()) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("there is no issue of the exceptions")
 		}

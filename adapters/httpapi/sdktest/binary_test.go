@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -17,14 +17,7 @@ var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // The built program serves the same, to an SDK that asks and to one that
 // decides.
 func TestGo_Binary(t *testing.T) {
-	const root = "../../.."
-	binary := filepath.Join(t.TempDir(), "bunting")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/bunting")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	s := &server{URL: runBinary(t, binary), projects: map[string]*project{}}
+	s := &server{URL: runBinary(t, served.Binary(t)), projects: map[string]*project{}}
 	for _, p := range readFile(t).Projects {
 		s.projects[p.Name] = &project{&p, flags.Compile(p.Definitions)}
 	}
@@ -92,7 +85,7 @@ func runBinary(t *testing.T, binary string) string {
 	select {
 	case found := <-url:
 		return found
-	case <-time.After(20 * time.Second):
+	case <-time.After(served.Patience):
 		t.Fatalf("the program does not say where it listens\n%s", errors)
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
 // reading is a program of somebody's, with the functions that were generated. The
@@ -31,8 +33,7 @@ func TestGenerate_TypeScript(t *testing.T) {
 	if err := installed(); err != nil {
 		t.Fatal(err)
 	}
-	const root = "../../.."
-	definitions, err := os.ReadFile(filepath.Join(root, "testdata", "demo.json"))
+	definitions, err := os.ReadFile("../../../testdata/demo.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +52,7 @@ func TestGenerate_TypeScript(t *testing.T) {
 	in("package.json", `{"type": "module"}`)
 	in("use.ts", reading)
 	compile := func(definitions string) (string, error) {
-		generate := exec.Command("go", "run", "./cmd/bunting", "generate", "ts", in("flags.json", definitions), "--output", filepath.Join(dir, "flags.ts"))
-		generate.Dir = root
+		generate := exec.Command(served.Binary(t), "generate", "ts", in("flags.json", definitions), "--output", filepath.Join(dir, "flags.ts"))
 		if out, err := generate.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

@@ -92,7 +92,7 @@ func identityOf(m posthog.APIMessage) served.Sent {
 func goSender(t *testing.T, url string, change func(*posthog.Config)) (posthog.Client, *hearing) {
 	t.Helper()
 	h := &hearing{}
-	config := posthog.Config{Endpoint: url, Logger: h, Callback: h, ShutdownTimeout: 20 * time.Second}
+	config := posthog.Config{Endpoint: url, Logger: h, Callback: h, ShutdownTimeout: served.Patience}
 	if change != nil {
 		change(&config)
 	}
@@ -181,7 +181,7 @@ func TestGo_Capture(t *testing.T) {
 			// v0 of posthog-go has no sent_at; v1 has, in a header of whole seconds.
 			tolerance := time.Duration(0)
 			if c.path == pathV1 {
-				tolerance = 3 * time.Second
+				tolerance = moved
 			}
 			checkWalk(t, s, h.sent, tolerance)
 			checkRequests(t, p, c.path, c.encoding, 3) // two flushes and the shutdown
@@ -204,7 +204,7 @@ func TestGo_NewGroupType(t *testing.T) {
 	if err := client.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	served.Eventually(t, 3*time.Second, "the flag", func() error {
+	served.Eventually(t, "the flag", func() error {
 		if got := goFlags(t, client)["for-gold"]; got != true {
 			return fmt.Errorf("it is %v", got)
 		}
@@ -243,7 +243,7 @@ func checkHistorical(t *testing.T, s *served.Server, sent []served.Sent) {
 	storedOnce(t, s, sent)
 	for i := range 3 {
 		e := s.EventNamed(fmt.Sprint("old%20", i))
-		if apart := e.Timestamp.Sub(browseTime.AddDate(-i, 0, 0)).Abs(); !e.Historical || apart > 3*time.Second {
+		if apart := e.Timestamp.Sub(browseTime.AddDate(-i, 0, 0)).Abs(); !e.Historical || apart > time.Minute {
 			t.Errorf("%s: historical %v, at %v", e.Event, e.Historical, e.Timestamp)
 		}
 	}
@@ -289,7 +289,7 @@ func TestGo_Retry(t *testing.T) {
 				enqueue(t, client, message)
 				heal()
 				// Close would give up what is to be sent again.
-				served.Eventually(t, 10*time.Second, "posthog-go", func() error {
+				served.Eventually(t, "posthog-go", func() error {
 					sent, failures := h.outcome()
 					if len(failures) > 0 {
 						t.Fatalf("posthog-go gave up %q", failures)

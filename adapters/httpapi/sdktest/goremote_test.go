@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/posthog/posthog-go"
@@ -27,7 +26,7 @@ func remoteClient(t *testing.T, url, projectKey, key string, change func(*remote
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
 		defer cancel()
 		_ = client.Close(ctx)
 	})
@@ -48,7 +47,7 @@ func without(p map[string]any, more ...string) map[string]any {
 func TestGo_RemoteEvents(t *testing.T) {
 	type outcome struct{ Event, Person map[string]any }
 	stored := func(s *served.Server) outcome {
-		served.Eventually(t, 10*time.Second, "the event", func() error { return hasEvent(s) })
+		served.Eventually(t, "the event", func() error { return hasEvent(s) })
 		if warnings := s.Warnings(); len(warnings) > 0 {
 			t.Errorf("warnings %v", warnings)
 		}
@@ -112,7 +111,7 @@ func TestGo_RemoteExposures(t *testing.T) {
 			key = "phs_nobody"
 		}
 		own := remoteClient(t, s.URL, p.APIKey, key, func(c *remote.Config) { c.AskServer = !here })
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
 		defer cancel()
 		if here {
 			if err := own.WaitForReady(ctx); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
@@ -40,7 +39,7 @@ func TestNode_AssignmentRules(t *testing.T) {
 			n.sender(s.URL, nil)
 			n.do("typed", object{"client": "c", "distinctId": "user_1"}, nil)
 			n.do("close", object{"client": "c"}, nil)
-			served.Eventually(t, time.Minute, "the issue", func() error {
+			served.Eventually(t, "the issue", func() error {
 				if got := s.Issues(); !slices.Equal(got, []served.Issue{want}) {
 					return fmt.Errorf("issues %v, want %v; exceptions %v", got, want, s.Events("event=$exception"))
 				}

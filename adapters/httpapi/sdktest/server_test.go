@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -209,7 +210,7 @@ func (s *server) evaluations() []request {
 // eventually waits for what another goroutine or process is about to do.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(served.Patience); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain for " + what)
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,7 +34,7 @@ func TestBackup_UnderLoad(t *testing.T) {
 	l := newLoad(8)
 	stop := l.run(s.url)
 	for n := range 3 {
-		eventually(t, 60*time.Second, "more is answered", func() bool { return l.ok.Load() > int64(100*(n+1)) })
+		eventually(t, "more is answered", func() bool { return l.ok.Load() > int64(100*(n+1)) })
 		before := &book{}
 		for _, b := range l.book.all() {
 			before.enter(&batch{events: b.events, answered: b.isAnswered()})
@@ -143,7 +142,7 @@ func TestBackup_AfterAKill(t *testing.T) {
 	s := start(t, onSQLite(dir)...)
 	l := newLoad(2)
 	stop := l.run(s.url)
-	eventually(t, 60*time.Second, "something is stored", func() bool { return l.ok.Load() > 20 })
+	eventually(t, "something is stored", func() bool { return l.ok.Load() > 20 })
 	stop()
 	s.kill() // what it had in its log stays there
 	out := tool(t, "backup", "--data", dir, "--output", filepath.Join(dir, "copy.db"))

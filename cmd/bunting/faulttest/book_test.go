@@ -44,13 +44,3 @@ func (b *book) all() []*batch {
 	defer b.mu.Unlock()
 	return b.batches[:len(b.batches):len(b.batches)]
 }
-
-// answered is how many batches were answered 200.
-func (b *book) answered() (n int) {
-	for _, batch := range b.all() {
-		if batch.isAnswered() {
-			n++
-		}
-	}
-	return n
-}

@@ -21,7 +21,7 @@ func TestClients(t *testing.T) {
 	idle := s.memory(t, "VmRSS")
 	l := newLoad(2)
 	stop := l.run(s.url)
-	time.Sleep(200 * time.Millisecond)
+	l.awaitOK(t, 20)
 	goroutines, address := s.metric(t, "go_goroutines"), strings.TrimPrefix(s.url, "http://")
 
 	odd := newLoad(1) // its batches may or may not be stored, unless answered
@@ -43,7 +43,7 @@ func TestClients(t *testing.T) {
 					return
 				}
 				defer func() { _ = conn.Close() }()
-				_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+				_ = conn.SetDeadline(time.Now().Add(patience))
 				b := newBatch()
 				head := fmt.Sprintf("POST /batch/ HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", address, len(b.body))
 				if err := do(conn, b, append([]byte(head), b.body...)); err != nil {
@@ -91,7 +91,7 @@ func TestClients(t *testing.T) {
 	if text := s.log.String(); strings.Contains(text, "ERROR") {
 		t.Errorf("clients that go away are no errors of the server: %s", s.log.tail(3))
 	}
-	eventually(t, 10*time.Second, "goroutines are as before", func() bool { return s.metric(t, "go_goroutines") <= goroutines+5 })
+	eventually(t, "goroutines are as before", func() bool { return s.metric(t, "go_goroutines") <= goroutines+5 })
 	if n := s.metric(t, "bunting_capture_body_bytes"); n != 0 {
 		t.Errorf("%v bytes of bodies are still reserved", n)
 	}

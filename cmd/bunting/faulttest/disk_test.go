@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // While fsync fails nothing is answered 200: each yes rests on one. When the disk
@@ -21,11 +20,11 @@ func TestFailingFsync(t *testing.T) {
 	s := start(t, onSQLite(dir)...)
 	l := newLoad(4)
 	stop := l.run(s.url)
-	time.Sleep(300 * time.Millisecond)
+	l.awaitOK(t, 20)
 
 	heal := inject(t, s, "fsync,fdatasync:error=EIO")
-	eventually(t, 10*time.Second, "a request is answered 503", func() bool { return l.busy.Load() > 0 })
-	eventually(t, 10*time.Second, "50 requests are answered 503", func() bool { return l.busy.Load() > 50 })
+	eventually(t, "a request is answered 503", func() bool { return l.busy.Load() > 0 })
+	eventually(t, "50 requests are answered 503", func() bool { return l.busy.Load() > 50 })
 	fresh := newLoad(1)
 	for range 20 { // new ones each time: what is stored already needs no fsync
 		fresh.clients[0].unanswered = nil
@@ -122,9 +121,9 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	s := start(t, onSQLite(dir)...)
 	l := newLoad(4)
 	stop := l.run(s.url)
-	time.Sleep(200 * time.Millisecond)
+	l.awaitOK(t, 20)
 	empty := fill(s)
-	eventually(t, 20*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > 20 })
+	eventually(t, "20 requests are answered 503", func() bool { return l.busy.Load() > 20 })
 	if status, body := s.flags(t, "user-1"); status != http.StatusOK || !strings.Contains(body, `"new-onboarding"`) {
 		t.Errorf("/flags answers %d while the disk is full: %s", status, body)
 	}
@@ -134,15 +133,15 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	if !strings.Contains(s.log.String(), "full") {
 		t.Errorf("the log does not say that the disk is full: %s", s.log.tail(3))
 	}
-	time.Sleep(200 * time.Millisecond)
+	before := l.busy.Load()
+	eventually(t, "20 more requests are answered 503", func() bool { return l.busy.Load() > before+20 })
 	stop()
 	newAudit(l.book).check(t, openFolder(t, dir), people) // what was accepted stays
 
 	empty()
 	l.settle(t, s.url)
-	before := l.ok.Load()
 	stop = l.run(s.url)
-	eventually(t, 10*time.Second, "20 more requests are answered 200", func() bool { return l.ok.Load() > before+20 })
+	l.awaitOK(t, 20)
 	stop()
 	if !s.running() {
 		t.Error("the server has ended")
@@ -174,7 +173,7 @@ func TestSlowDisk(t *testing.T) {
 		c.generator.batchSize, c.generator.padding = 60, 5000 // some 150 KB
 	}
 	stop := l.run(s.url)
-	time.Sleep(3 * time.Second)
+	eventually(t, "each client has had two answers or so", func() bool { return l.ok.Load()+l.busy.Load() >= int64(2*len(l.clients)) })
 	stop()
 	if peak := s.memory(t, "VmHWM"); peak > mostMemory {
 		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory>>20)

@@ -64,7 +64,7 @@ func TestKill_Exports(t *testing.T) {
 		}
 	}
 	for _, e := range x.exports {
-		eventually(t, 5*time.Minute, "everything of "+e.path+" is exported", func() bool {
+		eventuallyWithin(t, 5*time.Minute, "everything of "+e.path+" is exported", func() bool {
 			time.Sleep(200 * time.Millisecond)
 			return e.idle(t, s)
 		})

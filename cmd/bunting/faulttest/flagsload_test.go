@@ -18,12 +18,12 @@ import (
 // and want 200 with an answer without errors.
 type asking struct {
 	ok, broken atomic.Int64 // broken: no answer at all, as from a server that is killed
-	slowest    atomic.Int64 // in nanoseconds
 	ending     chan struct{}
 	running    sync.WaitGroup
 
-	mu    sync.Mutex
-	wrong []string
+	mu      sync.Mutex
+	wrong   []string
+	slowest time.Duration // is only told
 }
 
 // ask starts so many clients.
@@ -73,11 +73,9 @@ func (a *asking) one(client *http.Client, url, id string) {
 		return
 	}
 	a.ok.Add(1)
-	for took := int64(time.Since(begin)); ; {
-		if old := a.slowest.Load(); took <= old || a.slowest.CompareAndSwap(old, took) {
-			return
-		}
-	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.slowest = max(a.slowest, time.Since(begin))
 }
 
 // end stops the clients. unbroken: every request must have got an answer.
@@ -85,7 +83,7 @@ func (a *asking) end(t testing.TB, unbroken bool) {
 	t.Helper()
 	close(a.ending)
 	a.running.Wait()
-	t.Logf("%d requests for flags answered 200, the slowest after %s, %d without an answer", a.ok.Load(), time.Duration(a.slowest.Load()), a.broken.Load())
+	t.Logf("%d requests for flags answered 200, the slowest after %s, %d without an answer", a.ok.Load(), a.slowest, a.broken.Load())
 	for _, w := range a.wrong {
 		t.Errorf("a request for flags got %s", w)
 	}

@@ -84,7 +84,7 @@ func TestTerminate(t *testing.T) {
 	s := start(t, onSQLite(dir)...)
 	l := newLoad(8)
 	stop := l.run(s.url)
-	time.Sleep(500 * time.Millisecond)
+	l.awaitOK(t, 50)
 	if code := s.stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -92,9 +92,6 @@ func TestTerminate(t *testing.T) {
 	l.check(t)
 	a := newAudit(l.book)
 	a.check(t, openFolder(t, dir), people)
-	if l.book.answered() == 0 {
-		t.Error("nothing was answered: that is no load")
-	}
 }
 
 // Two servers on one folder: the second says why it cannot be, and the folder is
@@ -104,7 +101,7 @@ func TestTwoServers(t *testing.T) {
 	dir := t.TempDir()
 	first := start(t, onSQLite(dir)...)
 	second, _ := launch(t, nil, onSQLite(dir)...)
-	if code := second.exitCode(t, 10*time.Second); code != 1 {
+	if code := second.exitCode(t); code != 1 {
 		t.Errorf("the second server: exit code %d, want 1", code)
 	}
 	for _, wanted := range []string{"in use by another server", "stop that one", "PostgreSQL"} {
@@ -116,9 +113,5 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("the first server is not ready any more: %d", status)
 	}
 	first.kill()
-	begin := time.Now()
-	start(t, onSQLite(dir)...)
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("the next start takes %s", took)
-	}
+	start(t, onSQLite(dir)...) // fails where the folder is not free
 }

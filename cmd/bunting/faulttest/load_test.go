@@ -39,9 +39,6 @@ type client struct {
 	http       *http.Client
 }
 
-// clientTimeout is how long a client waits for an answer.
-const clientTimeout = 60 * time.Second
-
 func newLoad(clients int) *load {
 	l := &load{book: &book{}}
 	for range clients {
@@ -51,7 +48,7 @@ func newLoad(clients int) *load {
 }
 
 func newHTTPClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: clientTimeout}
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: patience}
 }
 
 // run sends until stop is called, which waits until every client has its answer
@@ -83,10 +80,17 @@ func (l *load) run(url string) (stop func()) {
 	}
 }
 
+// awaitOK waits until so many more requests are answered 200.
+func (l *load) awaitOK(t testing.TB, n int64) {
+	t.Helper()
+	before := l.ok.Load()
+	eventually(t, fmt.Sprintf("%d more requests are answered 200", n), func() bool { return l.ok.Load() >= before+n })
+}
+
 // settle sends again what is not answered, until all is.
 func (l *load) settle(t testing.TB, url string) {
 	t.Helper()
-	end := time.Now().Add(30 * time.Second)
+	end := time.Now().Add(patience)
 	var running sync.WaitGroup
 	for _, c := range l.clients {
 		running.Go(func() {
@@ -100,7 +104,7 @@ func (l *load) settle(t testing.TB, url string) {
 	running.Wait()
 	for _, c := range l.clients {
 		if c.unanswered != nil {
-			t.Fatal("after 30s a client has still no answer of 200")
+			t.Fatalf("after %s a client has still no answer of 200", patience)
 		}
 	}
 }

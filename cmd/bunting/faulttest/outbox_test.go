@@ -124,7 +124,7 @@ func TestKill_Outbox(t *testing.T) {
 	s.kill()
 	endLeases(t, o.dir)
 	s = o.start(t)
-	eventually(t, 10*time.Minute, "the owner is told who has joined", func() bool {
+	eventuallyWithin(t, 10*time.Minute, "the owner is told who has joined", func() bool {
 		told := map[string]bool{}
 		for _, m := range o.mails.all() {
 			for guest := range guests {
@@ -162,7 +162,7 @@ func TestOutbox(t *testing.T) {
 	for range 10 {
 		o.invite(s)
 	}
-	eventually(t, 10*time.Second, "the log says that a mail was not sent", func() bool { return strings.Contains(s.log.String(), "a mail was not sent yet") })
+	eventually(t, "the log says that a mail was not sent", func() bool { return strings.Contains(s.log.String(), "a mail was not sent yet") })
 	o.mails.up(t)
 	var inviting sync.WaitGroup
 	for range 4 {
@@ -222,7 +222,7 @@ func newOutbox(t testing.TB, data func() error, rcpt func(string) error) *outbox
 	o.args = append(onSQLite(o.dir), "--rate-limit", "off", "--site-url", mailSite, "--mail-from", "Bunting <bunting@example.org>",
 		"--smtp-url", "smtp+plain://"+o.mails.options.Address)
 	s := o.start(t)
-	eventually(t, 10*time.Second, "the first start shows a key", func() bool {
+	eventually(t, "the first start shows a key", func() bool {
 		o.key = shownKey.FindString(s.out.String())
 		return strings.Contains(s.out.String(), "curl") && o.key != ""
 	})
@@ -280,7 +280,7 @@ func (o *outbox) delivered(t testing.TB, s *server, within time.Duration) map[st
 			t.Errorf("the invitation %s of %s was answered 201 and is gone", id, to)
 		}
 	}
-	eventually(t, within, "every invitation has been mailed", func() bool {
+	eventuallyWithin(t, within, "every invitation has been mailed", func() bool {
 		got := map[string]bool{}
 		for _, m := range o.mails.all() {
 			_, id := linkOf(t, m)
@@ -299,7 +299,7 @@ func (o *outbox) delivered(t testing.TB, s *server, within time.Duration) map[st
 // empty waits until no mail waits any more.
 func (o *outbox) empty(t testing.TB, within time.Duration) {
 	t.Helper()
-	eventually(t, within, "no mail waits", func() bool {
+	eventuallyWithin(t, within, "no mail waits", func() bool {
 		db := openFolder(t, o.dir)
 		defer func() { _ = db.Close() }()
 		n := -1

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
@@ -94,7 +93,7 @@ func (d *database) start(t testing.TB) {
 		_ = d.cmd.Wait()
 		close(d.ended)
 	}()
-	eventually(t, 30*time.Second, "PostgreSQL can be used", func() bool {
+	eventually(t, "PostgreSQL can be used", func() bool {
 		db := d.open(t)
 		defer func() { _ = db.Close() }()
 		return db.Ping() == nil

@@ -19,15 +19,14 @@ func TestPostgres(t *testing.T) {
 	s := start(t, args...)
 	l := newLoad(4)
 	stop := l.run(s.url)
-	time.Sleep(400 * time.Millisecond)
+	l.awaitOK(t, 20)
 	for range 2 {
 		db.stop(t)
 		before := l.busy.Load()
-		eventually(t, 10*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
+		eventually(t, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
 		flagsWithoutDatabase(t, s)
 		db.start(t)
-		before = l.ok.Load()
-		eventually(t, 20*time.Second, "20 requests are answered 200 again", func() bool { return l.ok.Load() > before+20 })
+		l.awaitOK(t, 20)
 	}
 	stop()
 	if broken := l.broken.Load(); broken > 0 {
@@ -55,19 +54,15 @@ func TestPostgres(t *testing.T) {
 	t.Logf("%d events of %d persons", len(whole.stored), len(whole.model.persons()))
 }
 
-// A PostgreSQL that does not answer at all is gone as well: flags that need
-// nothing stored are answered soon, events with 503 before clients give up.
+// A PostgreSQL that does not answer at all is gone as well: while it hangs, flags that
+// need nothing stored are answered, and events are answered 503.
 func TestPostgres_Hangs(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	s := start(t, "--database", db.url())
 	l := newLoad(4)
-	for _, c := range l.clients {
-		c.http.Timeout = 30 * time.Second
-	}
 	flag := func() (status int, err error) {
-		client := &http.Client{Timeout: 5 * time.Second}
-		r, err := client.Post(s.url+"/flags?v=2", "application/json",
+		r, err := s.client.Post(s.url+"/flags?v=2", "application/json",
 			strings.NewReader(`{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["new-onboarding"]}`))
 		if err != nil {
 			return 0, err
@@ -78,26 +73,28 @@ func TestPostgres_Hangs(t *testing.T) {
 		t.Fatalf("/flags answers %d: %v", status, err)
 	}
 	stop := l.run(s.url)
-	time.Sleep(300 * time.Millisecond)
+	l.awaitOK(t, 20)
 	thaw := db.freeze(t)
-	time.Sleep(2 * time.Second) // so that nothing is known for sure any more
+	eventually(t, "the server has found out that its database does not answer", func() bool {
+		_, body := s.get(t, "/_readiness")
+		return strings.Contains(body, "does not answer")
+	})
 	for range 2 {
 		if status, err := flag(); status != http.StatusOK {
 			t.Errorf("/flags answers %d: %v", status, err)
 		}
 	}
 	late := newLoad(1)
-	late.clients[0].http.Timeout = 30 * time.Second
 	late.clients[0].step(s.url)
 	if busy, broken := late.busy.Load(), late.broken.Load(); busy != 1 || broken != 0 {
-		t.Error("events that come while the database hangs are not answered 503 within 30s")
+		t.Error("events that come while the database hangs are not answered 503")
 	}
+	eventually(t, "those that came just before are answered 503", func() bool { return l.busy.Load() >= int64(len(l.clients)) })
 	thaw()
-	before := l.ok.Load()
-	eventually(t, 40*time.Second, "20 requests are answered 200 again", func() bool { return l.ok.Load() > before+20 })
+	l.awaitOK(t, 20)
 	stop()
-	if busy, broken := l.busy.Load(), l.broken.Load(); busy == 0 || broken > 0 {
-		t.Errorf("%d requests were answered 503, %d not at all within 30s", busy, broken)
+	if broken := l.broken.Load(); broken > 0 {
+		t.Errorf("%d requests were not answered", broken)
 	}
 	l.settle(t, s.url)
 	late.settle(t, s.url)
@@ -110,11 +107,7 @@ func TestPostgres_Hangs(t *testing.T) {
 // the others as failed (decision 29).
 func flagsWithoutDatabase(t *testing.T, s *server) {
 	t.Helper()
-	begin := time.Now()
 	status, body := s.flags(t, "somebody")
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("/flags takes %s without the database", took)
-	}
 	var answer struct {
 		Errors bool `json:"errorsWhileComputingFlags"`
 		Flags  map[string]struct{ Enabled, Failed bool }

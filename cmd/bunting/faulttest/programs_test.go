@@ -16,8 +16,8 @@ var programs string
 
 // bunting is the server that is tested, natsServer NATS's own.
 var (
-	bunting    = builtOnce("BUNTING_TEST_BINARY", "bunting", "..", ".")
-	natsServer = builtOnce("BUNTING_TEST_NATS_SERVER", "nats-server", "../../../adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
+	bunting    = builtOnce("TEST_BINARY", "bunting", "..", ".")
+	natsServer = builtOnce("TEST_NATS_SERVER", "nats-server", "../../../adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
 )
 
 // builtOnce is the program that an environment variable names; without the variable it

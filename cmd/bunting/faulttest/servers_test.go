@@ -40,12 +40,12 @@ func TestServers_PostgresStops(t *testing.T) {
 	}
 	s := start(t, args...)
 	load := askFlags(s.url, 4)
-	time.Sleep(300 * time.Millisecond)
+	eventually(t, "flags are answered", func() bool { return load.ok.Load() > 20 })
 	db.stop(t)
 	began := time.Now()
 
 	fresh, _ := launchBare(t, nil, append([]string{"--definitions", definitions}, args...)...)
-	if code := fresh.exitCode(t, 20*time.Second); code != 1 || !strings.Contains(fresh.log.String(), "look whether PostgreSQL runs") {
+	if code := fresh.exitCode(t); code != 1 || !strings.Contains(fresh.log.String(), "look whether PostgreSQL runs") {
 		t.Errorf("a server without copies: exit code %d, %s", code, fresh.log)
 	}
 	cold := start(t, append(folder, args...)...)
@@ -78,12 +78,12 @@ func TestServers_PostgresStops(t *testing.T) {
 	time.Sleep(*outage - time.Since(began))
 	db.start(t)
 	for _, x := range []*server{s, cold} {
-		eventually(t, 30*time.Second, "events are taken and it is ready", func() bool {
+		eventually(t, "events are taken and it is ready", func() bool {
 			status, _, _ := x.request(t, "POST", "/batch/", `{"api_key":"phc_demo","batch":[{"event":"a","distinct_id":"u"}]}`)
 			ready, body, _ := x.request(t, "GET", "/_readiness", "")
 			return status == 200 && ready == 200 && body == "ready\n"
 		})
-		eventually(t, 5*time.Second, "flags that need what is stored are answered", func() bool {
+		eventually(t, "flags that need what is stored are answered", func() bool {
 			status, body := x.flags(t, "u")
 			return status == 200 && !strings.Contains(body, `"errorsWhileComputingFlags":true`)
 		})
@@ -114,8 +114,8 @@ func (s *server) request(t testing.TB, method, path, body string) (status int, t
 
 // Two servers on one PostgreSQL under events, flags and changes of flags; one after
 // the other is killed and started again. What was answered 200 is there once,
-// people are what a replay makes of them, every change is seen through both within
-// a second, and the server that lives fails nothing.
+// people are what a replay makes of them, every change is seen through both, and the
+// server that lives fails nothing.
 func TestServers_OneIsKilled(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -171,7 +171,7 @@ type changes struct {
 	id      int64
 	on      bool
 	made    int
-	slowest time.Duration
+	slowest time.Duration // is only told
 }
 
 func newChanges(t *testing.T, s *server) *changes {
@@ -183,8 +183,8 @@ func newChanges(t *testing.T, s *server) *changes {
 	return &changes{id: made.ID}
 }
 
-// make changes the flag through one server. Whoever asks any of the servers more
-// than a second after the answer must be told the new value.
+// make changes the flag through one server, and waits until all that are asked tell the
+// new value. How soon they must is tested beside the store, with a clock of its own.
 func (c *changes) make(t *testing.T, by *server, seen ...*server) {
 	t.Helper()
 	c.on = !c.on
@@ -192,8 +192,7 @@ func (c *changes) make(t *testing.T, by *server, seen ...*server) {
 	changed := time.Now()
 	c.made++
 	for _, s := range seen {
-		for {
-			began := time.Since(changed)
+		eventually(t, fmt.Sprintf("%s tells of a change through %s", s.url, by.url), func() bool {
 			status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["turned"]}`)
 			if status != 200 {
 				t.Fatalf("/flags answers %d: %s", status, body)
@@ -204,15 +203,9 @@ func (c *changes) make(t *testing.T, by *server, seen ...*server) {
 			if err := json.Unmarshal([]byte(body), &answer); err != nil {
 				t.Fatal(err)
 			}
-			if answer.Flags["turned"].Enabled == c.on {
-				c.slowest = max(c.slowest, began)
-				break
-			}
-			if began > time.Second {
-				t.Fatalf("%s after a change through %s, %s says %s", began, by.url, s.url, body)
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
+			return answer.Flags["turned"].Enabled == c.on
+		})
+		c.slowest = max(c.slowest, time.Since(changed))
 	}
 }
 
@@ -221,7 +214,7 @@ func (c *changes) make(t *testing.T, by *server, seen ...*server) {
 func TestServers_RollingUpgrade(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
-	args := []string{"--database", db.url(), "--rate-limit", "off", "--drain", "700ms"}
+	args := []string{"--database", db.url(), "--rate-limit", "off", "--drain", "3s"}
 	b := newBalancer(t)
 	servers := []*server{start(t, args...), start(t, args...)}
 	for _, s := range servers {
@@ -284,7 +277,7 @@ func (b *balancer) add(t *testing.T, s *server) {
 	known := make(chan struct{})
 	tell := sync.OnceFunc(func() { close(known) })
 	b.polls.Go(func() {
-		client := &http.Client{Timeout: 5 * time.Second}
+		client := &http.Client{Timeout: patience}
 		defer client.CloseIdleConnections()
 		for {
 			r, err := client.Get(s.url + "/_readiness")
@@ -305,7 +298,7 @@ func (b *balancer) add(t *testing.T, s *server) {
 	})
 	select {
 	case <-known:
-	case <-time.After(startTime):
+	case <-time.After(patience):
 		t.Fatal("the server does not become ready")
 	}
 }
@@ -358,7 +351,7 @@ func (b *balancer) serve(t *testing.T) string {
 		transport.CloseIdleConnections()
 	})
 	address := "http://" + srv.Addr
-	eventually(t, 5*time.Second, "the balancer listens", func() bool {
+	eventually(t, "the balancer listens", func() bool {
 		r, err := http.Get(address + "/_readiness")
 		if err == nil {
 			_ = r.Body.Close()

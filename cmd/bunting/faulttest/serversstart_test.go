@@ -4,6 +4,7 @@ package faulttest
 
 import (
 	"database/sql/driver"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -11,16 +12,9 @@ import (
 	"time"
 )
 
-// waits is how long a request for flags may take with a database that hangs: the
-// first one of a server, and any later one.
-const (
-	firstWait = 3 * time.Second
-	laterWait = time.Second
-)
-
 // A PostgreSQL that hangs, as behind a broken network, neither keeps a server with
-// copies from starting, nor more than the first requests for flags waiting, nor a
-// server from ending (decision 29).
+// copies from starting, nor requests for flags waiting, nor a server from ending: all of
+// that happens while it hangs (decision 29).
 func TestServers_PostgresHangs(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -29,43 +23,35 @@ func TestServers_PostgresHangs(t *testing.T) {
 	s := start(t, append(folder, args...)...)
 	keptOnDisk(t, folder[1])
 	thaw := db.freeze(t)
-	begin := time.Now()
-	flagsSoon(t, s, "running", firstWait)
-	t.Logf("the first answer after %s", time.Since(begin))
-	begin = time.Now()
+	flagsAnswered(t, s, "running")
 	cold := start(t, append(folder, args...)...)
-	if took := time.Since(begin); took > 2*firstWait {
-		t.Errorf("a server with copies starts after %s", took)
-	}
-	t.Logf("a server with copies has started after %s", time.Since(begin))
 	if !strings.Contains(cold.out.String(), "cannot be reached") {
 		t.Errorf("it prints %s", cold.out)
 	}
-	flagsSoon(t, cold, "cold", laterWait)
-	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		flagsSoon(t, s, "running", laterWait)
-		flagsSoon(t, cold, "cold", laterWait)
+	// Each look-up that waited for the database would take two seconds: all together
+	// several minutes. The pauses are for the servers, which try the database meanwhile.
+	began := time.Now()
+	for range 100 {
+		flagsAnswered(t, s, "running")
+		flagsAnswered(t, cold, "cold")
 		for _, x := range []*server{s, cold} {
-			began := time.Now()
-			if status, body, _ := x.request(t, "GET", "/_readiness", ""); status != 200 || !strings.Contains(body, "degraded") || time.Since(began) > laterWait {
-				t.Fatalf("/_readiness: %d %s after %s", status, body, time.Since(began))
+			if status, body, _ := x.request(t, "GET", "/_readiness", ""); status != 200 || !strings.Contains(body, "degraded") {
+				t.Fatalf("/_readiness: %d %s", status, body)
 			}
 		}
+		time.Sleep(40 * time.Millisecond)
 	}
-	// A server without copies waits, but not when it is told to end.
-	bare, _ := launchBare(t, nil, args...)
-	time.Sleep(300 * time.Millisecond)
-	for name, x := range map[string]*server{"without copies": bare, "cold": cold} {
-		begin := time.Now()
-		x.stop(t)
-		if took := time.Since(begin); took > 8*time.Second {
-			t.Errorf("%s: it ends after %s", name, took)
-		}
+	if took := time.Since(began); took > patience {
+		t.Errorf("400 requests beside a database that hangs take %s: they wait for it", took)
+	}
+	endsWithoutDatabase(t)
+	if code := cold.stop(t); code != 0 { // one that waited would be cut off
+		t.Errorf("exit code %d", code)
 	}
 	cold = start(t, append(folder, args...)...)
 	thaw()
 	for _, x := range []*server{s, cold} {
-		eventually(t, 20*time.Second, "it is ready, and flags that need what is stored are answered", func() bool {
+		eventually(t, "it is ready, and flags that need what is stored are answered", func() bool {
 			ready, text, _ := x.request(t, "GET", "/_readiness", "")
 			status, body := x.flags(t, "u")
 			return ready == 200 && text == "ready\n" && status == 200 && !strings.Contains(body, `"errorsWhileComputingFlags":true`)
@@ -74,6 +60,30 @@ func TestServers_PostgresHangs(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 	}
+}
+
+// endsWithoutDatabase: a server without copies waits for a database that takes
+// connections and says nothing, but not when it is told to end.
+func endsWithoutDatabase(t *testing.T) {
+	t.Helper()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	if err := silent.(*net.TCPListener).SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	bare, _ := launchBare(t, nil, "--database", "postgres://bunting@"+silent.Addr().String()+"/postgres?sslmode=disable")
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatalf("it does not ask for its database: %v\n%s", err, bare.log.tail(20))
+	}
+	defer func() { _ = conn.Close() }()
+	if !bare.running() {
+		t.Errorf("it has ended: %s", bare.log.tail(20))
+	}
+	bare.stop(t)
 }
 
 // A PostgreSQL that answers, but where another server holds the lock of the schema,
@@ -104,32 +114,23 @@ func TestServers_StartWaits(t *testing.T) {
 	// Without copies it waits; here with its definitions file in the hand.
 	inDatabase(`SELECT pg_advisory_lock($1)`, managementLock)
 	bare, _ := launch(t, nil, "--database", db.url())
-	eventually(t, 10*time.Second, "it waits for the lock", func() bool {
+	eventually(t, "it waits for the lock", func() bool {
 		var waiting int
 		err := pool.QueryRow(`SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&waiting)
 		return err == nil && waiting > 0
 	})
-	begin := time.Now()
-	bare.stop(t)
-	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("it ends after %s", took)
-	}
+	bare.stop(t) // while it waits
 	inDatabase(`SELECT pg_advisory_unlock($1)`, managementLock)
 
 	inDatabase(`SELECT pg_advisory_lock($1)`, schemaLock)
 	for range 2 {
-		begin := time.Now()
-		s = start(t, args...)
-		if took := time.Since(begin); took > 2*firstWait {
-			t.Errorf("it starts after %s", took)
-		}
-		flagsSoon(t, s, "waiting", laterWait)
+		s = start(t, args...) // while another one has the lock
+		flagsAnswered(t, s, "waiting")
 		if status, body, _ := s.request(t, "GET", "/_readiness", ""); status != 503 {
 			t.Errorf("/_readiness: %d %s", status, body)
 		}
-		begin = time.Now()
-		if code := s.stop(t); code != 0 || time.Since(begin) > 8*time.Second {
-			t.Errorf("it ends after %s with %d", time.Since(begin), code)
+		if code := s.stop(t); code != 0 {
+			t.Errorf("exit code %d", code)
 		}
 	}
 	s = start(t, append(args, "--upstream", "http://127.0.0.1:1")...)
@@ -137,11 +138,11 @@ func TestServers_StartWaits(t *testing.T) {
 	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); err == nil { // it is closed, and the lock free
 		t.Fatal("the connection is still there")
 	}
-	eventually(t, 20*time.Second, "it is ready", func() bool {
+	eventually(t, "it is ready", func() bool {
 		status, body, _ := s.request(t, "GET", "/_readiness", "")
 		return status == 200 && body == "ready\n"
 	})
-	eventually(t, 5*time.Second, "it has printed its projects", func() bool { return strings.Contains(s.out.String(), "phc_demo") })
+	eventually(t, "it has printed its projects", func() bool { return strings.Contains(s.out.String(), "phc_demo") })
 	s.metric(t, "bunting_shadow_requests_total")
 	if code := s.stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -151,18 +152,17 @@ func TestServers_StartWaits(t *testing.T) {
 // keptOnDisk waits until the definitions of the project are kept.
 func keptOnDisk(t *testing.T, folder string) {
 	t.Helper()
-	eventually(t, 10*time.Second, "the definitions are on the disk", func() bool {
+	eventually(t, "the definitions are on the disk", func() bool {
 		found, err := filepath.Glob(filepath.Join(folder, "last-good", "*.copy"))
 		return err == nil && len(found) == 1
 	})
 }
 
-// flagsSoon wants an answer of a flag that needs nothing stored within a time.
-func flagsSoon(t *testing.T, s *server, name string, within time.Duration) {
+// flagsAnswered wants an answer of a flag that needs nothing stored.
+func flagsAnswered(t *testing.T, s *server, name string) {
 	t.Helper()
-	began := time.Now()
 	status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["new-onboarding"]}`)
-	if took := time.Since(began); status != http.StatusOK || !strings.Contains(body, `"enabled":true`) || took > within {
-		t.Fatalf("%s: /flags answers %d after %s: %s", name, status, took, body)
+	if status != http.StatusOK || !strings.Contains(body, `"enabled":true`) {
+		t.Fatalf("%s: /flags answers %d: %s", name, status, body)
 	}
 }

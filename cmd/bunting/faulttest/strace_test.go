@@ -44,7 +44,7 @@ func inject(t testing.TB, s *server, what string) (end func()) {
 		<-ended
 	}
 	t.Cleanup(end)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), "attached"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(log.String(), "attached"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case <-ended:
 			t.Fatalf("strace cannot follow the server (that needs the right to trace other processes): %s", log)

@@ -38,7 +38,7 @@ func (b *broker) start(t testing.TB) {
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, startTime, "the broker listens", func() bool {
+	eventually(t, "the broker listens", func() bool {
 		c, err := net.Dial("tcp", b.address())
 		if err == nil {
 			_ = c.Close()
@@ -62,22 +62,17 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	args := []string{"--database", db.url(), "--stream", "nats://" + b.address(), "--rate-limit", "off"}
 	servers := [2]*server{start(t, args...), start(t, args...)}
 	loads := [2]*load{newLoad(2), newLoad(2)}
-	answers := func(l *load, n int64) {
-		t.Helper()
-		before := l.ok.Load()
-		eventually(t, 20*time.Second, fmt.Sprintf("%d more requests are answered 200", n), func() bool { return l.ok.Load() >= before+n })
-	}
 	for n := range *rounds {
 		living, dying := servers[n%2], servers[(n+1)%2]
 		asked := askFlags(living.url, 1)
 		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
-		answers(loads[0], 60)
-		answers(loads[1], 60)
+		loads[0].awaitOK(t, 60)
+		loads[1].awaitOK(t, 60)
 		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
 		dying.kill()
 		stop[1]()
 		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
-		answers(loads[1], 60)
+		loads[1].awaitOK(t, 60)
 		servers[(n+1)%2] = start(t, args...)
 		stop[0]()
 		stop[1]()
@@ -90,15 +85,15 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	broken := loads[0].broken.Load()
 	asked := [2]*asking{askFlags(servers[0].url, 1), askFlags(servers[1].url, 1)}
 	stop := [2]func(){loads[0].run(servers[0].url), loads[1].run(servers[1].url)}
-	answers(loads[0], 60)
+	loads[0].awaitOK(t, 60)
 	b.kill()
 	for _, l := range loads {
 		before := l.busy.Load()
-		eventually(t, 20*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
+		eventually(t, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
 	}
 	b.start(t)
-	answers(loads[0], 60)
-	answers(loads[1], 60)
+	loads[0].awaitOK(t, 60)
+	loads[1].awaitOK(t, 60)
 	for i, l := range loads {
 		stop[i]()
 		asked[i].end(t, true)
@@ -132,7 +127,7 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 			t.Fatalf("for a minute no event was stored")
 		}
 	}
-	eventually(t, 30*time.Second, "nothing waits, and all partitions are read", func() bool {
+	eventually(t, "nothing waits, and all partitions are read", func() bool {
 		sum := func(name string) float64 { return servers[0].metric(t, name) + servers[1].metric(t, name) }
 		return sum("bunting_capture_stream_waiting") == 0 && sum("bunting_capture_stream_partitions") == 16
 	})

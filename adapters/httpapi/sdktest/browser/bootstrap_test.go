@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/flagshttp"
 )
@@ -88,7 +89,7 @@ func TestBootstrap_Browser(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(60 * time.Second):
+		case <-time.After(served.Patience):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
@@ -120,7 +121,7 @@ func TestBootstrap_OFREP(t *testing.T) {
 		if diff := cmp.Diff(ofrepWanted()[0], got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-	case <-time.After(60 * time.Second):
+	case <-time.After(served.Patience):
 		t.Fatal("the page does not report")
 	}
 }

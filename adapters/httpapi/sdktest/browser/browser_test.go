@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -106,7 +107,7 @@ func TestBrowser(t *testing.T) {
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 					}
-				case <-time.After(60 * time.Second):
+				case <-time.After(served.Patience):
 					t.Fatalf("the page did not come to %q", want.Step)
 				}
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -147,7 +148,7 @@ func TestOFREP_Browser(t *testing.T) {
 		if want.Step == "changed" {
 			select {
 			case <-unchanged:
-			case <-time.After(60 * time.Second):
+			case <-time.After(served.Patience):
 				t.Fatal("no answer was 304")
 			}
 			source.set(t, strings.Replace(ofrepDefinitions, `{"groups": [{"properties": []}]}`, `{"groups": [{"rollout_percentage": 0}]}`, 1))
@@ -157,7 +158,7 @@ func TestOFREP_Browser(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(60 * time.Second):
+		case <-time.After(served.Patience):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
@@ -206,7 +207,7 @@ func TestOFREP_BrowserStream(t *testing.T) {
 	for i, want := range append(wanted, back) {
 		switch i {
 		case 3: // to one that listens
-			for deadline := time.Now().Add(60 * time.Second); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(served.Patience); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("the page opens no stream")
 				}
@@ -222,7 +223,7 @@ func TestOFREP_BrowserStream(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(60 * time.Second):
+		case <-time.After(served.Patience):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}

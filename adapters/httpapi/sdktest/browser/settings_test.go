@@ -210,12 +210,12 @@ func shop(t *testing.T, s *served.Server, with string, c state, snippet, module 
 	v := newShopper(t, snippet, module)
 	stop := browse(t, v.URL+"/?"+url.Values{"with": {with}, "host": {p.URL}, "key": {served.ProjectKey}}.Encode())
 	defer stop()
-	served.Eventually(t, 3*time.Minute, "what the page captures", func() error { return v.hasCaptured(c.on) })
+	served.Eventually(t, "what the page captures", func() error { return v.hasCaptured(c.on) })
 	checkScripts(t, p, with)
 	if !c.on {
 		return
 	}
-	served.Eventually(t, time.Minute, "the issue", func() error {
+	served.Eventually(t, "the issue", func() error {
 		if got := s.Issues(); len(got) != before+1 || got[0] != (served.Issue{Name: "TypeError", Assignee: assignee}) {
 			return fmt.Errorf("issues %v, there were %d; exceptions %v", got, before, s.Events("event=$exception"))
 		}
@@ -268,7 +268,7 @@ func TestBrowser_NoPosthogJS(t *testing.T) {
 	p := served.NewProxy(t, s)
 	stop := browse(t, v.URL+"/?"+url.Values{"with": {"snippet"}, "host": {p.URL}, "key": {served.ProjectKey}, "more": {"/static/1.449.2/surveys.js"}}.Encode())
 	defer stop()
-	served.Eventually(t, time.Minute, "both scripts", func() error {
+	served.Eventually(t, "both scripts", func() error {
 		seen := p.Seen()
 		v.mu.Lock()
 		defer v.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
@@ -23,7 +22,7 @@ import (
 // console says.
 func rendered(t *testing.T, address string, options ...string) (dom, pixel, console string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), served.Patience)
 	defer cancel()
 	look := func(what string) string {
 		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",

@@ -100,7 +100,7 @@ func (v *visit) complained() []string {
 
 // stored waits for a time until all that was captured is stored.
 func (v *visit) stored() {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(served.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if slices.Equal(v.captured(), v.server.SentEvents()) {
 			return
 		}
@@ -147,7 +147,7 @@ func TestBrowser_Walk(t *testing.T) {
 			address := v.address("walk", p.URL, c.options, more)
 			stop := browse(t, address)
 			defer stop()
-			served.Eventually(t, 40*time.Second, "the end of the visit", func() error {
+			served.Eventually(t, "the end of the visit", func() error {
 				v.mu.Lock()
 				defer v.mu.Unlock()
 				if !v.left || !slices.ContainsFunc(v.sent, func(e served.Sent) bool { return e.Event == "$pageleave" }) {
@@ -319,7 +319,7 @@ func TestBrowser_Outage(t *testing.T) {
 	v := newVisit(t, s, fetch(t))
 	stop := browse(t, v.address("outage", s.URL, `{}`, nil))
 	defer stop()
-	served.Eventually(t, 20*time.Second, "the outage", func() error {
+	served.Eventually(t, "the outage", func() error {
 		if got := v.captured(); len(got) < 3 {
 			return fmt.Errorf("captured %v, complaints %q", got, v.complained())
 		}

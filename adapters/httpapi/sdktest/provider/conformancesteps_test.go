@@ -121,7 +121,7 @@ func (w *world) provider(state string) error {
 
 // status waits, since events are told by other goroutines.
 func (w *world) status(want string) error {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if string(w.client.State()) == want {
 			return nil
 		}
@@ -233,7 +233,7 @@ func (w *world) completes() error {
 	select {
 	case <-w.later:
 		return nil
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return errors.New("the evaluation does not come back")
 	}
 }

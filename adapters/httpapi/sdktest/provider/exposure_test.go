@@ -85,7 +85,7 @@ func (h *house) client(t *testing.T, ask bool) *remote.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Error(err)
@@ -124,7 +124,7 @@ func TestProvider_10_3_Exposures(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		err := c.Flush(ctx)
 		cancel()
 		if err != nil {
@@ -197,7 +197,7 @@ func TestProvider_5_1_1_RemoteStale(t *testing.T) {
 // until waits for an event, whatever comes before it.
 func (l *listener) until(t *testing.T, kind openfeature.EventType) {
 	t.Helper()
-	for end := time.After(20 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		select {
 		case got := <-l.heard:
 			if got == kind {

@@ -25,8 +25,8 @@ const (
 	OrganizationKey = "phx_organization"
 )
 
-// Main runs the tests of a package with the program, which is built when the
-// first of them needs it.
+// Main runs the tests of a package with the program: the one that TEST_BINARY
+// names, or else one that is built when the first of them needs it.
 func Main(m *testing.M, root string) {
 	build = sync.OnceValues(func() (string, error) { return compile(root) })
 	code := m.Run()
@@ -37,12 +37,15 @@ func Main(m *testing.M, root string) {
 }
 
 var (
-	build  func() (binary string, err error)
-	folder string // of the program
+	build  func() (binary string, err error) // called by tests: their cache knows only variables that they read
+	folder string                            // of the program
 )
 
-// compile builds the program of the module at root.
+// compile builds the program of the module at root, unless there is one.
 func compile(root string) (binary string, err error) {
+	if binary = os.Getenv("TEST_BINARY"); binary != "" {
+		return binary, nil
+	}
 	if folder, err = os.MkdirTemp("", "bunting"); err != nil {
 		return "", err
 	}
@@ -53,6 +56,16 @@ func compile(root string) (binary string, err error) {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return binary, nil
+}
+
+// Binary is the path of the program.
+func Binary(t testing.TB) string {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
 }
 
 // Server is the program with a data folder of its own, which outlives Kill.
@@ -75,11 +88,7 @@ type Server struct {
 // error in its log.
 func New(t testing.TB, definitions string, options ...string) *Server {
 	t.Helper()
-	binary, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{t: t, binary: binary, definitions: definitions, data: t.TempDir(), options: options}
+	s := &Server{t: t, binary: Binary(t), definitions: definitions, data: t.TempDir(), options: options}
 	s.start("127.0.0.1:0")
 	t.Cleanup(func() {
 		if s.killed {
@@ -127,7 +136,7 @@ func (s *Server) start(listen string) {
 	}()
 	select {
 	case s.URL = <-url:
-	case <-time.After(20 * time.Second):
+	case <-time.After(Patience):
 		s.t.Fatalf("the program does not say where it listens\n%s", s.log)
 	}
 }
@@ -189,10 +198,13 @@ func (l *lines) complaints() (found []string) {
 	return found
 }
 
+// Patience is how long tests wait for what must come before they say that it hangs.
+const Patience = 3 * time.Minute
+
 // Eventually waits for what a program or a page is about to do.
-func Eventually(t testing.TB, within time.Duration, what string, done func() error) {
+func Eventually(t testing.TB, what string, done func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
 		err := done()
 		if err == nil {
 			return

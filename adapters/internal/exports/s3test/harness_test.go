@@ -52,7 +52,7 @@ func withGateway(do func() int) int {
 			panic(err)
 		}
 	}
-	program := os.Getenv("BUNTING_TEST_S3_GATEWAY")
+	program := os.Getenv("TEST_S3_GATEWAY")
 	if program == "" {
 		program = filepath.Join(folder, "gateway")
 		if out, err := exec.Command("go", "build", "-o", program, "./gateway").CombinedOutput(); err != nil {

@@ -10,5 +10,5 @@ import (
 // repository in a variable. The go command runs the tests anew when a variable has
 // changed that a test reads; it does not see what TestMain reads.
 func TestInputs(t *testing.T) {
-	t.Log("inputs:", os.Getenv("BUNTING_TEST_INPUTS"), os.Getenv("BUNTING_TEST_S3_GATEWAY"))
+	t.Log("inputs:", os.Getenv("TEST_INPUTS"), os.Getenv("TEST_S3_GATEWAY"))
 }

@@ -37,7 +37,7 @@ func (o *output) find(pattern string) string {
 // gone it answers 503.
 func TestBinary_Stream(t *testing.T) {
 	t.Parallel()
-	program := os.Getenv("BUNTING_TEST_BINARY")
+	program := os.Getenv("TEST_BINARY")
 	if program == "" {
 		program = filepath.Join(t.TempDir(), "bunting")
 		build := exec.Command("go", "build", "-o", program, "./cmd/bunting")

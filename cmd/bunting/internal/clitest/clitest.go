@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// Patience bounds every wait of tests.
-const Patience = 30 * time.Second
+// Patience is how long a test waits for what must come before it says that it hangs.
+const Patience = time.Minute
 
 // Output is what a program has written, for readers and writers at once.
 type Output struct {
