@@ -41,7 +41,9 @@ func TestSignIn_Program(t *testing.T) {
 		}
 		p.accessible()
 		p.click("button", button)
-		eventually(t, "that it is done", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('You can close this page.')") })
+		eventually(t, "that it is done", func() bool {
+			return js[bool](p, "(document.body?.innerText ?? '').includes('You can close this page.')")
+		})
 		p.accessible()
 		if status, answer := s.asks(t, "/api/cli-auth/poll/", map[string]string{"device_code": codes["device_code"].(string)}); status != want {
 			t.Errorf("%s: %d %v, want %d", button, status, answer, want)
