@@ -105,7 +105,7 @@ var steps = []step{
 			r.fail("what has changed", err.Error(), "")
 		} else if len(c.packages) > 0 {
 			r.run(command{args: append([]string{".ci/lint/run"}, c.packages...)})
-			r.goTest("", append([]string{"-short"}, c.packages...)...)
+			r.goTest("", append([]string{"-short", "-skip=" + names(sequential, slow)}, c.packages...)...)
 		}
 	}},
 

@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // racing are the packages in which our goroutines meet. Their tests run once more under
 // the race detector.
@@ -26,9 +29,26 @@ var sequential = []string{
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*", "TestEvents_LargePage",
 }
 
+// slow are further tests that take more than a second. The quick tier leaves them and the
+// sequential ones out.
+var slow = []string{
+	"TestScan_AsEncodingJSON", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
+	"TestSimulated_.*", "TestSimulation_WholeRollouts", "TestExperiments_Vectors", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
+	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
+	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",
+	"TestServer_Without.*", "TestServices_EqualAnswers", "TestPostgres.*", "TestFiles_ManyRows", ".*Postgres",
+	"TestStore_Reading", "TestStore_Contract", "TestBlocks_.*", "TestLedger_.*", "TestEventsAfter.*", "TestBreaker_.*", "TestServers_.*", "TestMove_.*",
+	"TestExportStore_.*", "TestPages_CommandsRun", "TestModules_.*", "TestServe_.*", "TestGenerate_.*",
+}
+
+// names returns a pattern for -skip that the lists of tests make together.
+func names(lists ...[]string) string {
+	return "^(" + strings.Join(slices.Concat(lists...), "|") + ")$"
+}
+
 func runRace(r *stepRun) {
 	args := []string{
-		"-race", "-skip=^(" + strings.Join(sequential, "|") + ")$",
+		"-race", "-skip=" + names(sequential),
 		// SQLite is C translated to Go, with memory that the detector does not know: it
 		// finds nothing there, at three times the cost of everything else.
 		"-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false",
