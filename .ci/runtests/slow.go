@@ -18,6 +18,7 @@ var sequential = []string{
 	// flags
 	"TestFlags_(AgreementLaw|4_.*|3_6_PlainLaw)", "TestExplain_ReplayGivesTheSameAnswer",
 	"TestRecompile_AnswersAsCompile", "TestParseDefinitions_LongLists", "TestEngines_Rebucket", "TestLocalProblems_.*",
+	"TestFlags_(Decisions|Decision2_PartialLaw)", "TestPayload_1_8_LongChain", "TestDiff_Laws", "TestParse_LongDocuments", "FuzzDefinitions",
 	// capture
 	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",
 	// adapters/httpapi
@@ -25,8 +26,10 @@ var sequential = []string{
 	"TestDefinitions_AtMost.*", "TestFlagsDocument_.*", "TestRequests_LinesAreBounded",
 	"TestLists_EveryParameter", "TestManagement_.*", "TestGoValues_AsTheServer",
 	"TestOpenAPI_.*", "TestLists_AreDescribed", "TestErrors_PageHasEveryCode", "TestRollouts_.*",
-	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_MountedLinks", "TestShared_Guesses", "TestShared_PagePassword",
-	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*", "TestEvents_LargePage",
+	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases)", "TestShared_(Guesses.*|PagePassword|Charts)",
+	"TestFlags_(9_11_.*|10_2_LongTokensAreNotRemembered)", "TestFlagCheck_Bounded", "TestDashboards_.*", "TestWarnIsBounded", "TestOIDC_.*",
+	"TestCapture_Cases", "TestBatchExport_(Failures|Pages|Backfill.*|Bounds)", "TestEvents_.*",
+	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
 }
 
 // slow are further tests that take more than a second. The quick tier leaves them and the
