@@ -38,13 +38,11 @@ var everyTier = []tier{quick, full, long}
 // steps are all steps, in the order in which they begin where nothing hinders them.
 var steps = []step{
 	{name: "format", about: "gofmt", tiers: everyTier, do: checkFormat},
-	{name: "programs", about: "builds the programs that tests start", do: func(r *stepRun) {
+	{name: "program", about: "builds bunting, which tests of later steps start", needs: []need{cpu}, do: func(r *stepRun) {
 		r.removeOld()
 		r.build("TEST_BINARY", ".", "./cmd/bunting")
-		r.build("TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
-		r.build("TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
-	}, needs: []need{cpu}},
-	{name: "tests", about: "every package, once", needs: []need{cpu}, after: []string{"programs"}, do: func(r *stepRun) {
+	}},
+	{name: "tests", about: "every package, once", needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		packages, err := testedPackages()
 		if err != nil {
 			r.fail("go list", err.Error(), "")
@@ -56,19 +54,21 @@ var steps = []step{
 	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
 		r.run(in("", ".ci/lint/run"))
 	}},
-	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"programs"}, do: func(r *stepRun) {
+	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"program"}, do: func(r *stepRun) {
+		r.build("TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
 		r.goTest("", "./cmd/bunting/faulttest")
 	}},
-	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"programs"}, do: func(r *stepRun) {
+	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "./...")
 	}},
-	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"programs"}, do: func(r *stepRun) {
+	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/httpapi/sdktest", "-tags=sdk", "./...")
 	}},
-	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"programs"}, do: func(r *stepRun) {
+	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/natsstream/natstest", "./...")
 	}},
-	{name: "s3", about: "exports against a real server of S3", after: []string{"programs"}, do: func(r *stepRun) {
+	{name: "s3", about: "exports against a real server of S3", do: func(r *stepRun) {
+		r.build("TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
 	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, do: func(r *stepRun) {
