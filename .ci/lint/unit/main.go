@@ -45,8 +45,9 @@ type Suite struct {
 	// Whole run over the whole of the named other packages.
 	Whole    []*analysis.Analyzer
 	Packages []string
-	// Filter drops findings about a package, and may add some.
-	Filter func(importPath string, found []Finding) []Finding
+	// Filter drops findings about a package, and may add some. They are complete if all
+	// analyzers have run.
+	Filter func(importPath string, found []Finding, complete bool) []Finding
 }
 
 // Main answers the go command and ends the program.
@@ -117,10 +118,7 @@ func (s Suite) check(configFile, only string) error {
 	if err := program.analyze(analyzers, true, f.add); err != nil {
 		return err
 	}
-	found := f.kept()
-	if s.Filter != nil && only == "" {
-		found = s.Filter(config.ImportPath, found)
-	}
+	found := s.Filter(config.ImportPath, f.kept(), only == "")
 	if len(found) == 0 {
 		return nil
 	}
