@@ -27,7 +27,7 @@ var mostExported = map[string]int{
 	"adapters/server":          41,
 	"adapters/smtptest":        8,
 	"adapters/sqlstore":        91,
-	"adapters/storetest":       33,
+	"adapters/storetest":       34,
 	"capture":                  171,
 	"capture/experiments":      54,
 	"capture/insights":         34,
