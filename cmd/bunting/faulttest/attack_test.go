@@ -51,6 +51,37 @@ type attackCase struct {
 	// most is how many times the processor time of an honest request one of theirs may
 	// cost; 0: it costs what it costs, and stops nobody.
 	most float64
+	// early: the answer does not wait for more than the beginning of the body.
+	early bool
+}
+
+// answeredEarly sends the beginning of the body, and wants the answer before the rest.
+// (A packed one is read to its end, and not unpacked further than its beginning.)
+func (c *attackCase) answeredEarly(t *testing.T, s *server) {
+	t.Helper()
+	const beginning = 64 << 10
+	address := strings.TrimPrefix(s.url, "http://")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", c.path, address, len(c.body))
+	if c.key != "" {
+		head += "X-API-Key: " + c.key + "\r\n"
+	}
+	head += "\r\n"
+	if _, err := conn.Write(append([]byte(head), c.body[:beginning]...)); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("HTTP/1.1 %d", c.statuses[0])
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
+		t.Errorf("%d of %d bytes of a body are answered %q, %v; want %s", beginning, len(c.body), got, err, want)
+	}
 }
 
 // against lets honest clients make their requests while attackers have theirs under way,
@@ -58,6 +89,9 @@ type attackCase struct {
 func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map[int]int {
 	t.Helper()
 	packed := pack(t, [][]byte{c.body})
+	if c.early {
+		c.answeredEarly(t, s)
+	}
 	began := s.processorTime(t)
 	honest(t, 5**attackRequests, step)
 	each := (s.processorTime(t) - began) / time.Duration(5**attackRequests*honestClients)
@@ -146,12 +180,9 @@ func repeated(head, piece string, n int, tail string) []byte {
 	return []byte(head + strings.Repeat(piece, n-1) + strings.TrimSuffix(piece, ",") + tail)
 }
 
-// How many honest requests one may cost that is refused for its first bytes, whatever it
-// becomes when it is unpacked. It would cost three times as much if all of it were read.
-const (
-	refusedBatch = 3
-	refusedFlags = 60 // the honest ones are small
-)
+// refused is how many honest requests one may cost that is refused for its first bytes,
+// whatever it becomes when it is unpacked. It would cost nine if all of it were read.
+const refused = 3
 
 // measured is how many requests of attackers are looked at for what one of them costs.
 const measured = 200
@@ -163,9 +194,9 @@ func TestAttack_PackedBodies(t *testing.T) {
 	const key = `{"api_key":"` + apiKey + `","batch":[`
 	events := func(key string) []byte { return repeated(key, `{"event":"e","distinct_id":"u"},`, 60_000, "]}") }
 	tests := map[string]attackCase{
-		"a million numbers":   {body: repeated("[", "1,", 1_000_000, "]"), statuses: []int{400}, most: refusedBatch},
-		"numbers in a batch":  {body: repeated(key, "1,", 1_000_000, "]}"), statuses: []int{400}, most: refusedBatch},
-		"events of nobody":    {body: events(`{"api_key":"phc_nobody","batch":[`), statuses: []int{401}, most: refusedBatch},
+		"a million numbers":   {body: repeated("[", "1,", 1_000_000, "]"), statuses: []int{400}, most: refused},
+		"numbers in a batch":  {body: repeated(key, "1,", 1_000_000, "]}"), statuses: []int{400}, most: refused},
+		"events of nobody":    {body: events(`{"api_key":"phc_nobody","batch":[`), statuses: []int{401}, most: refused},
 		"a million nothings":  {body: repeated(key, "{},", 1_000_000, "]}"), statuses: []int{400, 503}},
 		"a long text, no key": {body: repeated(`{"x":"`, "x", 60<<20, `"}`), statuses: []int{401, 413, 503}},
 	}
@@ -257,10 +288,10 @@ func TestAttack_LongFlagsBodies(t *testing.T) {
 	const ofrep = "/ofrep/v1/evaluate/flags"
 	many := `{"api_key":"` + apiKey + `","distinct_id":"u","person_properties":` + properties(70_000) + `}`
 	tests := map[string]attackCase{
-		"wrong key":            {path: "/flags?v=2", body: flagsBody("phc_nobody"), statuses: []int{401}, most: refusedFlags},
+		"wrong key":            {path: "/flags?v=2", body: flagsBody("phc_nobody"), statuses: []int{401}, early: true},
 		"right key":            {path: "/flags?v=2", body: flagsBody(apiKey), statuses: []int{200, 413, 503}},
 		"too many members":     {path: "/flags?v=2", body: []byte(many), statuses: []int{400, 413, 503}},
-		"wrong key over OFREP": {path: ofrep, body: context, key: "phc_nobody", statuses: []int{401}, most: refusedFlags},
+		"wrong key over OFREP": {path: ofrep, body: context, key: "phc_nobody", statuses: []int{401}, early: true},
 		"right key over OFREP": {path: ofrep, body: context, key: apiKey, statuses: []int{200, 413, 503}},
 	}
 	s := start(t, onSQLite(t.TempDir())...)
