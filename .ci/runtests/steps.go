@@ -110,7 +110,10 @@ var steps = []step{
 	}},
 
 	{name: "draws", about: "simulations, random questions and faults, five and ten times as many", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
-		r.goTest("", "-timeout=1h", "./capture/experiments", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
+		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
+	}},
+	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
+		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000")
 	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
