@@ -206,9 +206,7 @@ func dropRules(tx Tx, organization, whom string, forget func(*ProjectMeta) bool)
 // Finder finds the thing of a path in the caller's project, deleted or not: nil for none.
 type Finder func(ctx context.Context, st *Standing, id string) (*Thing, error)
 
-// Finder finds things whose Spec says what rules are about. Things that are kept under
-// another kind of path are found by that.
-func (r *Resource[T, Stored, Shown]) Finder() Finder {
+func (r *resource[T, Stored, Shown]) Finder() Finder {
 	deleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}} // which finds those too
 	return func(ctx context.Context, st *Standing, id string) (*Thing, error) {
 		return Read(ctx, r.desk, func(tx T) (*Thing, error) {

@@ -8,14 +8,54 @@ import (
 )
 
 // Resource finds, lists, shows, makes, changes and removes things, and notes it in
-// the log, as a Spec says.
-type Resource[T Tx, Stored, Shown any] struct {
+// the log, as a Spec says. NewResource makes one.
+//
+// It is an interface so that the compiler makes the methods for a Stored and a Shown only
+// where NewResource is called. Those of a generic struct would be compiled again in each
+// package that uses a type with such a field.
+type Resource[T Tx, Stored, Shown any] interface {
+	// List returns a page of things.
+	List(ctx context.Context, st *Standing, p Page) (List[Shown], error)
+	// Query returns the page that a query asks for; its Kind, its order and, without an
+	// Other, its Parent are those of the resource and of the standing.
+	Query(ctx context.Context, st *Standing, q Query) (List[Shown], error)
+	// Rows are things as lists show them.
+	Rows(v *View[T], list List[Stored]) (List[Shown], error)
+	// Get returns one thing.
+	Get(ctx context.Context, st *Standing, id string) (*Shown, error)
+	// Load finds what a path names.
+	Load(v *View[T], id string) (*Stored, error)
+	// Writable is Load for who may change the thing.
+	Writable(v *View[T], id string) (*Stored, error)
+	// Create makes a thing.
+	Create(ctx context.Context, st *Standing, b Body) (*Shown, error)
+	// Make is Create for a body that has been read.
+	Make(v *View[T], values Values) (*Shown, error)
+	// Add makes a thing that rules have made up: it stores, shows and notes it.
+	Add(v *View[T], x *Stored) (*Shown, error)
+	// Update changes a thing. put: all required fields have to be there.
+	Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error)
+	// Put stores a thing, and notes nothing.
+	Put(v *View[T], x *Stored) error
+	// Keep stores and notes what change makes of a thing, in the course of another call.
+	Keep(v *View[T], x *Stored, change func()) error
+	// Noting notes what work makes of a thing, which work stores.
+	Noting(v *View[T], x *Stored, work func() error) error
+	// Delete removes a thing.
+	Delete(ctx context.Context, st *Standing, id string) error
+	// Finder finds things whose Spec says what rules are about. Things that are kept
+	// under another kind of path are found by that.
+	Finder() Finder
+}
+
+// resource is the only Resource.
+type resource[T Tx, Stored, Shown any] struct {
 	desk *Desk[T]
 	spec Spec[T, Stored, Shown]
 }
 
 // NewResource panics when a table does not fit Stored.
-func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Shown]) *Resource[T, Stored, Shown] {
+func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Shown]) Resource[T, Stored, Shown] {
 	if spec.Changes == nil {
 		spec.Changes = spec.Fields
 	}
@@ -30,17 +70,14 @@ func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Sh
 	if spec.Row == nil {
 		spec.Row = spec.Show
 	}
-	return &Resource[T, Stored, Shown]{desk, spec}
+	return &resource[T, Stored, Shown]{desk, spec}
 }
 
-// List returns a page of things.
-func (r *Resource[T, Stored, Shown]) List(ctx context.Context, st *Standing, p Page) (List[Shown], error) {
+func (r *resource[T, Stored, Shown]) List(ctx context.Context, st *Standing, p Page) (List[Shown], error) {
 	return r.Query(ctx, st, Query{Offset: p.Offset, Limit: p.Limit})
 }
 
-// Query returns the page that a query asks for; its Kind, its order and, without an
-// Other, its Parent are those of the resource and of the standing.
-func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q Query) (List[Shown], error) {
+func (r *resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q Query) (List[Shown], error) {
 	q.Kind, q.Descending = r.spec.Kind, r.spec.Newest
 	if q.Parent == "" && q.Other == "" {
 		q.Parent = r.spec.Parent(st)
@@ -58,15 +95,14 @@ func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q 
 }
 
 // seen leaves out of a match what rules hide from the caller.
-func (r *Resource[T, Stored, Shown]) seen(st *Standing, match func(*Record) bool) func(*Record) bool {
+func (r *resource[T, Stored, Shown]) seen(st *Standing, match func(*Record) bool) func(*Record) bool {
 	return func(record *Record) bool {
 		x, err := Decode[Stored](record)
 		return (err != nil || st.Sees(r.spec.Thing(x))) && (match == nil || match(record))
 	}
 }
 
-// Rows are things as lists show them.
-func (r *Resource[T, Stored, Shown]) Rows(v *View[T], list List[Stored]) (List[Shown], error) {
+func (r *resource[T, Stored, Shown]) Rows(v *View[T], list List[Stored]) (List[Shown], error) {
 	out := List[Shown]{Count: list.Count, Results: make([]Shown, 0, len(list.Results))}
 	for i := range list.Results {
 		shown, err := r.spec.Row(v, &list.Results[i])
@@ -78,13 +114,13 @@ func (r *Resource[T, Stored, Shown]) Rows(v *View[T], list List[Stored]) (List[S
 	return out, nil
 }
 
-// Get returns one thing.
-func (r *Resource[T, Stored, Shown]) Get(ctx context.Context, st *Standing, id string) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) Get(ctx context.Context, st *Standing, id string) (*Shown, error) {
 	return Of(ctx, r, st, id, r.spec.Show)
 }
 
 // Of reads something of one thing.
-func Of[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, Stored, Shown], st *Standing, id string, read func(v *View[T], x *Stored) (Out, error)) (Out, error) {
+func Of[Out any, T Tx, Stored, Shown any](ctx context.Context, of Resource[T, Stored, Shown], st *Standing, id string, read func(v *View[T], x *Stored) (Out, error)) (Out, error) {
+	r := of.(*resource[T, Stored, Shown])
 	return Read(ctx, r.desk, func(tx T) (out Out, err error) {
 		v := &View[T]{Tx: tx, Standing: st}
 		x, err := r.Load(v, id)
@@ -99,19 +135,18 @@ func Of[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, St
 }
 
 // needs refuses a caller who may do less with a thing.
-func (r *Resource[T, Stored, Shown]) needs(v *View[T], level AccessLevel, x *Stored) error {
+func (r *resource[T, Stored, Shown]) needs(v *View[T], level AccessLevel, x *Stored) error {
 	if r.spec.Thing == nil {
 		return nil
 	}
 	return v.Needs(level, r.spec.Thing(x))
 }
 
-// Load finds what a path names.
-func (r *Resource[T, Stored, Shown]) Load(v *View[T], id string) (*Stored, error) {
+func (r *resource[T, Stored, Shown]) Load(v *View[T], id string) (*Stored, error) {
 	return r.load(v, id, nil)
 }
 
-func (r *Resource[T, Stored, Shown]) load(v *View[T], id string, change *Body) (x *Stored, err error) {
+func (r *resource[T, Stored, Shown]) load(v *View[T], id string, change *Body) (x *Stored, err error) {
 	if r.spec.Load != nil {
 		x, err = r.spec.Load(v, id, change)
 	} else if uuid, ok := NormalUUID(id); ok {
@@ -132,12 +167,11 @@ func LoadRecord[Stored any](tx Tx, kind, parent, id string) (*Stored, error) {
 	return Decode[Stored](record)
 }
 
-// Writable is Load for who may change the thing.
-func (r *Resource[T, Stored, Shown]) Writable(v *View[T], id string) (*Stored, error) {
+func (r *resource[T, Stored, Shown]) Writable(v *View[T], id string) (*Stored, error) {
 	return r.writable(v, id, nil)
 }
 
-func (r *Resource[T, Stored, Shown]) writable(v *View[T], id string, change *Body) (*Stored, error) {
+func (r *resource[T, Stored, Shown]) writable(v *View[T], id string, change *Body) (*Stored, error) {
 	x, err := r.load(v, id, change)
 	if err == nil {
 		err = r.needs(v, Editor, x)
@@ -149,7 +183,7 @@ func (r *Resource[T, Stored, Shown]) writable(v *View[T], id string, change *Bod
 }
 
 // loadForChange is writable, which also tells how the thing is noted.
-func (r *Resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change *Body) (x *Stored, noted any, err error) {
+func (r *resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change *Body) (x *Stored, noted any, err error) {
 	if x, err = r.writable(v, id, change); err == nil {
 		noted, err = r.noted(v, x)
 	}
@@ -157,15 +191,14 @@ func (r *Resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change
 }
 
 // write runs work in a transaction, in the name of who may write.
-func write[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, Stored, Shown], st *Standing, work func(v *View[T]) (Out, error)) (out Out, err error) {
+func write[Out any, T Tx, Stored, Shown any](ctx context.Context, r *resource[T, Stored, Shown], st *Standing, work func(v *View[T]) (Out, error)) (out Out, err error) {
 	if r.spec.Admins && !st.Admin() {
 		return out, Denied(MsgLevel)
 	}
 	return Write(ctx, r.desk, func(tx T) (Out, error) { return work(&View[T]{Tx: tx, Standing: st}) })
 }
 
-// Create makes a thing.
-func (r *Resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b Body) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b Body) (*Shown, error) {
 	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
 		if err := does(r.spec.Body, &b); err != nil {
 			return nil, err
@@ -178,12 +211,11 @@ func (r *Resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b
 	})
 }
 
-// Make is Create for a body that has been read.
-func (r *Resource[T, Stored, Shown]) Make(v *View[T], values Values) (shown *Shown, err error) {
+func (r *resource[T, Stored, Shown]) Make(v *View[T], values Values) (shown *Shown, err error) {
 	return r.make(&Edit[T, Stored]{View: v, Values: values})
 }
 
-func (r *Resource[T, Stored, Shown]) make(e *Edit[T, Stored]) (_ *Shown, err error) {
+func (r *resource[T, Stored, Shown]) make(e *Edit[T, Stored]) (_ *Shown, err error) {
 	e.Fresh, e.Now = true, new(Stored)
 	if r.spec.New != nil {
 		if e.Now, err = r.spec.New(e.View); err != nil {
@@ -198,8 +230,7 @@ func (r *Resource[T, Stored, Shown]) make(e *Edit[T, Stored]) (_ *Shown, err err
 	return r.finish(e, nil)
 }
 
-// Update changes a thing. put: all required fields have to be there.
-func (r *Resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error) {
 	return r.act(ctx, st, id, &b, func(e *Edit[T, Stored]) (err error) {
 		if err := does(r.spec.Body, &b); err != nil {
 			return err
@@ -214,11 +245,11 @@ func (r *Resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, i
 
 // Act does something else with one thing than Update: it stores, shows and notes what
 // work makes of it.
-func (r *Resource[T, Stored, Shown]) Act(ctx context.Context, st *Standing, id string, work func(e *Edit[T, Stored]) error) (*Shown, error) {
-	return r.act(ctx, st, id, nil, work)
+func Act[T Tx, Stored, Shown any](ctx context.Context, on Resource[T, Stored, Shown], st *Standing, id string, work func(e *Edit[T, Stored]) error) (*Shown, error) {
+	return on.(*resource[T, Stored, Shown]).act(ctx, st, id, nil, work)
 }
 
-func (r *Resource[T, Stored, Shown]) act(ctx context.Context, st *Standing, id string, b *Body, work func(e *Edit[T, Stored]) error) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) act(ctx context.Context, st *Standing, id string, b *Body, work func(e *Edit[T, Stored]) error) (*Shown, error) {
 	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
 		x, before, err := r.loadForChange(v, id, b)
 		if err != nil {
@@ -234,7 +265,7 @@ func (r *Resource[T, Stored, Shown]) act(ctx context.Context, st *Standing, id s
 
 // finish stores, shows and notes a thing. before is what the log knows of it, nil for a
 // new one.
-func (r *Resource[T, Stored, Shown]) finish(e *Edit[T, Stored], before any) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) finish(e *Edit[T, Stored], before any) (*Shown, error) {
 	if e.Fresh && r.spec.Thing != nil {
 		if err := e.Needs(Editor, Thing{Kind: r.spec.Thing(e.Now).Kind}); err != nil {
 			return nil, err
@@ -264,10 +295,9 @@ func does[E any](rule func(E) error, e E) error {
 	return rule(e)
 }
 
-// Put stores a thing, and notes nothing.
-func (r *Resource[T, Stored, Shown]) Put(v *View[T], x *Stored) error { return r.put(v, x, false) }
+func (r *resource[T, Stored, Shown]) Put(v *View[T], x *Stored) error { return r.put(v, x, false) }
 
-func (r *Resource[T, Stored, Shown]) put(v *View[T], x *Stored, fresh bool) (err error) {
+func (r *resource[T, Stored, Shown]) put(v *View[T], x *Stored, fresh bool) (err error) {
 	if r.spec.Put != nil {
 		err = r.spec.Put(v, x)
 	} else {
@@ -282,7 +312,7 @@ func (r *Resource[T, Stored, Shown]) put(v *View[T], x *Stored, fresh bool) (err
 	return err
 }
 
-func (r *Resource[T, Stored, Shown]) place(v *View[T], x *Stored) Place {
+func (r *resource[T, Stored, Shown]) place(v *View[T], x *Stored) Place {
 	p := r.spec.Place(v.Standing, x)
 	if p.Parent == "" {
 		p.Parent = r.spec.Parent(v.Standing)
@@ -291,7 +321,7 @@ func (r *Resource[T, Stored, Shown]) place(v *View[T], x *Stored) Place {
 }
 
 // noted is a thing as the log compares it, as JSON: what it is made of may change.
-func (r *Resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
+func (r *resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
 	if r.spec.Scope == "" {
 		return nil, nil
 	}
@@ -302,7 +332,7 @@ func (r *Resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
 	return Encode(shown), err
 }
 
-func (r *Resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after any) error {
+func (r *resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after any) error {
 	if r.spec.Scope == "" {
 		return nil
 	}
@@ -313,18 +343,15 @@ func (r *Resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after a
 	return r.desk.Note(v.Tx, v.Caller, p.Parent, r.spec.Scope, p.ID, p.Title, before, after)
 }
 
-// Add makes a thing that rules have made up: it stores, shows and notes it.
-func (r *Resource[T, Stored, Shown]) Add(v *View[T], x *Stored) (*Shown, error) {
+func (r *resource[T, Stored, Shown]) Add(v *View[T], x *Stored) (*Shown, error) {
 	return r.finish(&Edit[T, Stored]{View: v, Fresh: true, Was: *x, Now: x}, nil)
 }
 
-// Keep stores and notes what change makes of a thing, in the course of another call.
-func (r *Resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) error {
+func (r *resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) error {
 	return r.Noting(v, x, func() error { change(); return r.put(v, x, false) })
 }
 
-// Noting notes what work makes of a thing, which work stores.
-func (r *Resource[T, Stored, Shown]) Noting(v *View[T], x *Stored, work func() error) error {
+func (r *resource[T, Stored, Shown]) Noting(v *View[T], x *Stored, work func() error) error {
 	before, err := r.noted(v, x)
 	if err != nil {
 		return err
@@ -339,8 +366,7 @@ func (r *Resource[T, Stored, Shown]) Noting(v *View[T], x *Stored, work func() e
 	return r.note(v, x, before, after)
 }
 
-// Delete removes a thing.
-func (r *Resource[T, Stored, Shown]) Delete(ctx context.Context, st *Standing, id string) error {
+func (r *resource[T, Stored, Shown]) Delete(ctx context.Context, st *Standing, id string) error {
 	_, err := write(ctx, r, st, func(v *View[T]) (*Stored, error) {
 		x, before, err := r.loadForChange(v, id, nil)
 		if err != nil {
@@ -361,7 +387,7 @@ func (r *Resource[T, Stored, Shown]) Delete(ctx context.Context, st *Standing, i
 	return err
 }
 
-func (r *Resource[T, Stored, Shown]) drop(v *View[T], x *Stored) error {
+func (r *resource[T, Stored, Shown]) drop(v *View[T], x *Stored) error {
 	if r.spec.Drop != nil {
 		return r.spec.Drop(v, x)
 	}

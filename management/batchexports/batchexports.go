@@ -39,7 +39,7 @@ func New(c Config) *Service {
 	return &s
 }
 
-func (s Service) resource() *management.Resource[management.Tx, exportRecord, BatchExport] {
+func (s Service) resource() management.Resource[management.Tx, exportRecord, BatchExport] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, exportRecord, BatchExport]{
 		Kind: kindBatchExport, Scope: "BatchExport", Fields: Fields, Newest: true,
 		Place: func(_ *management.Standing, e *exportRecord) management.Place {

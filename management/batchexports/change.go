@@ -201,7 +201,7 @@ type paused struct {
 
 // Pause stops the schedule. A run that is under way ends as usual.
 func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*paused, error) {
-	_, err := s.exports.Act(ctx, st, id, func(e *exportEdit) error {
+	_, err := management.Act(ctx, s.exports, st, id, func(e *exportEdit) error {
 		x := e.Now
 		if x.Paused {
 			return nil
@@ -237,7 +237,7 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 			return nil, err
 		}
 	}
-	_, err = s.exports.Act(ctx, st, id, func(e *exportEdit) error {
+	_, err = management.Act(ctx, s.exports, st, id, func(e *exportEdit) error {
 		x, now := e.Now, s.Desk.Now()
 		if !x.Paused {
 			return nil

@@ -72,7 +72,7 @@ type Config struct {
 // makes one.
 type Service struct {
 	Config
-	exports *management.Resource[management.Tx, exportRecord, BatchExport]
+	exports management.Resource[management.Tx, exportRecord, BatchExport]
 }
 
 // view is a transaction and in whose name it runs.

@@ -25,7 +25,7 @@ const (
 // Actions are named disjunctions of steps that events match (clients.md §5).
 type Actions struct {
 	*core
-	*management.Resource[management.Tx, storedAction, Action]
+	management.Resource[management.Tx, storedAction, Action]
 }
 
 // ActionFields are the writable fields of an action.

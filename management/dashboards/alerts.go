@@ -33,7 +33,7 @@ const (
 // bounds of a threshold (clients.md §9).
 type Alerts struct {
 	*core
-	*management.Resource[management.Tx, storedAlert, Alert]
+	management.Resource[management.Tx, storedAlert, Alert]
 }
 
 // AlertFields are the writable fields of an alert.

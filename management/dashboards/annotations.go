@@ -34,7 +34,7 @@ var annotationScopes = []string{onInsight, onDashboard, onProject, onOrganizatio
 // Annotations are remarks on days of charts (clients.md §6).
 type Annotations struct {
 	*core
-	*management.Resource[management.Tx, storedAnnotation, Annotation]
+	management.Resource[management.Tx, storedAnnotation, Annotation]
 }
 
 // AnnotationFields are the writable fields of an annotation.

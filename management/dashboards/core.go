@@ -25,8 +25,8 @@ type Config struct {
 type core struct {
 	Config
 	guesses    *guesses // of passwords of links
-	dashboards *management.Resource[management.Tx, dashboardRecord, Dashboard]
-	insights   *management.Resource[management.Tx, insightRecord, Insight]
+	dashboards management.Resource[management.Tx, dashboardRecord, Dashboard]
+	insights   management.Resource[management.Tx, insightRecord, Insight]
 }
 
 // view is a transaction and in whose name it runs: nobody's for who looks through a

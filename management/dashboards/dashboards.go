@@ -116,7 +116,7 @@ func (f Filter) match() func(*management.Record) bool {
 	}
 }
 
-func (s Dashboards) resource() *management.Resource[management.Tx, dashboardRecord, Dashboard] {
+func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecord, Dashboard] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, dashboardRecord, Dashboard]{
 		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields, Thing: (*dashboardRecord).thing,
 		Place: func(_ *management.Standing, d *dashboardRecord) management.Place {

@@ -94,7 +94,7 @@ type insightRecord struct {
 	Modifier  int64            `json:"last_modified_by"`
 }
 
-func (s Insights) resource() *management.Resource[management.Tx, insightRecord, Insight] {
+func (s Insights) resource() management.Resource[management.Tx, insightRecord, Insight] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
 		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true, Thing: (*insightRecord).thing,
 		Place: func(_ *management.Standing, i *insightRecord) management.Place {

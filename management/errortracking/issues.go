@@ -81,7 +81,7 @@ func issueUnique(project int64, fingerprint string) string {
 	return management.ProjectParent(project) + "/" + fingerprint
 }
 
-func (c *Config) issueResource() *management.Resource[management.Tx, storedIssue, Issue] {
+func (c *Config) issueResource() management.Resource[management.Tx, storedIssue, Issue] {
 	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedIssue, Issue]{
 		Kind: kindIssue, Scope: "ErrorTrackingIssue", Fields: IssueFields, Newest: true,
 		Place: func(st *management.Standing, i *storedIssue) management.Place {

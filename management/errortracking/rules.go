@@ -21,8 +21,8 @@ type Config struct {
 // New makes one.
 type Service struct {
 	Config
-	rules  *management.Resource[management.Tx, storedRule, AssignmentRule]
-	issues *management.Resource[management.Tx, storedIssue, Issue]
+	rules  management.Resource[management.Tx, storedRule, AssignmentRule]
+	issues management.Resource[management.Tx, storedIssue, Issue]
 }
 
 // New makes a Service.
@@ -83,7 +83,7 @@ var RuleOrderFields = management.Fields{
 // ruleKeys are the numbers that an order_key may be.
 const ruleKeys = math.MaxInt32
 
-func (c *Config) ruleResource() *management.Resource[management.Tx, storedRule, AssignmentRule] {
+func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, AssignmentRule] {
 	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedRule, AssignmentRule]{
 		Kind: kindRule, Scope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
 		Place: func(_ *management.Standing, r *storedRule) management.Place {

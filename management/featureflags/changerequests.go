@@ -103,7 +103,7 @@ var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Requ
 // ChangeRequests are changes of flags that others have to approve.
 type ChangeRequests struct {
 	*core
-	*management.Resource[Tx, storedRequest, ChangeRequest]
+	management.Resource[Tx, storedRequest, ChangeRequest]
 }
 
 type requestEdit = management.Edit[Tx, storedRequest]

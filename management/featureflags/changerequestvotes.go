@@ -43,7 +43,7 @@ func (s ChangeRequests) vote(ctx context.Context, st *management.Standing, id st
 // Withdraw closes a request for good: who has written a part of it may, and administrators
 // of the project.
 func (s ChangeRequests) Withdraw(ctx context.Context, st *management.Standing, id string) (*ChangeRequest, error) {
-	return s.Act(ctx, st, id, func(e *requestEdit) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *requestEdit) error {
 		if e.Now.State != requestOpen {
 			return e.Now.closed()
 		}
@@ -103,7 +103,7 @@ func (s ChangeRequests) Apply(ctx context.Context, st *management.Standing, id s
 
 // whileOpen does something with a request that waits, and with its flag.
 func (s ChangeRequests) whileOpen(ctx context.Context, st *management.Standing, id string, work func(e *requestEdit, f *storedFlag) error) (*ChangeRequest, error) {
-	return s.Act(ctx, st, id, func(e *requestEdit) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *requestEdit) error {
 		if e.Now.State != requestOpen {
 			return e.Now.closed()
 		}

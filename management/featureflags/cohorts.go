@@ -158,7 +158,7 @@ func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
 
 // resource are the cohorts of a project. ids are put into a static one that is made or
 // changed; those of a file are only for static ones.
-func (s Cohorts) resource(ids []string, ofFile bool) *management.Resource[Tx, storedCohort, Cohort] {
+func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, storedCohort, Cohort] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedCohort, Cohort]{
 		Scope: cohortScope, Fields: CohortFields, Thing: (*storedCohort).thing,
 		Body: func(b *management.Body) error { return checkBody(b, flags.CohortPart) },

@@ -18,7 +18,7 @@ const kindFeature = "early_access_feature"
 // EarlyAccess are early access features (§5.5).
 type EarlyAccess struct {
 	*core
-	*management.Resource[Tx, storedFeature, feature]
+	management.Resource[Tx, storedFeature, feature]
 }
 
 type featureEdit = management.Edit[Tx, storedFeature]

@@ -19,7 +19,7 @@ const kindExperiment = "experiment"
 // exposure counts.
 type Experiments struct {
 	*core
-	*management.Resource[Tx, storedExperiment, Experiment]
+	management.Resource[Tx, storedExperiment, Experiment]
 }
 
 type experimentEdit = management.Edit[Tx, storedExperiment]

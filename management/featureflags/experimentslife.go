@@ -198,7 +198,7 @@ func (s Experiments) Call(ctx context.Context, st *management.Standing, id, name
 			return nil, management.Coded(management.CodeRequired, f.Name, "This field is required.")
 		}
 	}
-	return s.Act(ctx, st, id, func(e *experimentEdit) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *experimentEdit) error {
 		flags := Flags{s.core}
 		flag, err := flagOf(e.Tx, e.Standing, flags, e.Now.Flag)
 		if err != nil {

@@ -55,7 +55,7 @@ var FlagFields = management.Fields{
 	{Name: "_should_create_usage_dashboard", Type: management.Bool, Ruled: true, Help: "only when it is made: false, it gets no dashboard about its use"},
 }
 
-func (s Flags) resource() *management.Resource[Tx, storedFlag, Flag] {
+func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedFlag, Flag]{
 		Fields: FlagFields, Thing: (*storedFlag).thing,
 		Body: func(b *management.Body) error { return checkBody(b, flags.FlagPart) },

@@ -16,7 +16,7 @@ const kindHoldout = "experiment_holdout"
 // Access rules about experiments are about them too.
 type Holdouts struct {
 	*core
-	*management.Resource[Tx, storedHoldout, Holdout]
+	management.Resource[Tx, storedHoldout, Holdout]
 	experiments Experiments
 }
 

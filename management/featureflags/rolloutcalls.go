@@ -86,7 +86,7 @@ func (s Rollouts) Call(ctx context.Context, st *management.Standing, id, name st
 	if err != nil {
 		return nil, err
 	}
-	return s.Act(ctx, st, id, func(e *management.Edit[Tx, storedRollout]) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedRollout]) error {
 		x := e.Now
 		if values.Has("state_version") && string(values.Raw("state_version")) != "null" && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout was changed meanwhile: it is %s now, state_version %d.", x.Status, x.StateVersion)

@@ -137,7 +137,7 @@ func (x *storedRollout) thing() management.Thing {
 // Rollouts are guarded rollouts (experiments.md §4).
 type Rollouts struct {
 	*core
-	*management.Resource[Tx, storedRollout, Rollout]
+	management.Resource[Tx, storedRollout, Rollout]
 	flags       Flags
 	experiments Experiments
 }

@@ -17,7 +17,7 @@ const kindSavedMetric = "experiment_saved_metric"
 // about experiments are about them too.
 type SavedMetrics struct {
 	*core
-	*management.Resource[Tx, storedSavedMetric, SavedMetric]
+	management.Resource[Tx, storedSavedMetric, SavedMetric]
 	experiments Experiments
 }
 

@@ -67,7 +67,7 @@ var ScheduledChangeFields = management.Fields{
 // ScheduledChanges are changes of flags at a later time (§5.1.3).
 type ScheduledChanges struct {
 	*core
-	*management.Resource[Tx, storedChange, ScheduledChange]
+	management.Resource[Tx, storedChange, ScheduledChange]
 }
 
 func newScheduledChanges(c *core) (s ScheduledChanges) {

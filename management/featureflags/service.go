@@ -66,7 +66,7 @@ type view = management.View[Tx]
 // core is what all resources share.
 type core struct {
 	Config
-	flags      *management.Resource[Tx, storedFlag, Flag]
+	flags      management.Resource[Tx, storedFlag, Flag]
 	simulating chan struct{} // as many simulations of rollouts as run
 }
 

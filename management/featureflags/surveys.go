@@ -16,7 +16,7 @@ const kindSurvey = "survey"
 // Surveys are surveys (§5.6).
 type Surveys struct {
 	*core
-	*management.Resource[Tx, storedSurvey, Survey]
+	management.Resource[Tx, storedSurvey, Survey]
 }
 
 func newSurveys(c *core) (s Surveys) {

@@ -241,7 +241,7 @@ func (s Surveys) Stop(ctx context.Context, st *management.Standing, id string) (
 
 // turn changes a time of a survey, and its flags with it.
 func (s Surveys) turn(ctx context.Context, st *management.Standing, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
-	return s.Act(ctx, st, id, func(e *management.Edit[Tx, storedSurvey]) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedSurvey]) error {
 		if err := change(e.Now, management.At(s.Desk.Now())); err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ type ownKey struct {
 	value string
 }
 
-func (s *core) keyResource() *management.Resource[Tx, ownKey, APIKey] {
+func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, ownKey, APIKey]{
 		Scope: keyScope, Fields: APIKeyFields,
 		Place: func(st *management.Standing, k *ownKey) management.Place {
@@ -227,7 +227,7 @@ func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id stri
 
 // RollKey gives a key another value: the old one opens nothing from then on.
 func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
-	return s.keys.Act(ctx, st, id, func(e *management.Edit[Tx, ownKey]) error {
+	return management.Act(ctx, s.keys, st, id, func(e *management.Edit[Tx, ownKey]) error {
 		e.Now.LastRolledAt = s.Desk.Now()
 		e.Now.renew()
 		return nil

@@ -48,8 +48,8 @@ type Config struct {
 // core is what all resources share.
 type core struct {
 	Config
-	roles *management.Resource[Tx, storedRole, role]
-	keys  *management.Resource[Tx, ownKey, APIKey]
+	roles management.Resource[Tx, storedRole, role]
+	keys  management.Resource[Tx, ownKey, APIKey]
 }
 
 // ofOrganization is the Parent of what belongs to organizations.

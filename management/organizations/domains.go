@@ -55,7 +55,7 @@ var DomainFields = management.Fields{
 // Domains are the domains of organizations (§4.4).
 type Domains struct {
 	*core
-	*management.Resource[Tx, storedDomain, Domain]
+	management.Resource[Tx, storedDomain, Domain]
 }
 
 func newDomains(c *core) (s Domains) {
@@ -145,7 +145,7 @@ func (s Domains) Verify(ctx context.Context, st *management.Standing, id string)
 	case !s.proven(ctx, d):
 		return d, nil
 	}
-	return s.Act(ctx, st, id, func(e *management.Edit[Tx, storedDomain]) error {
+	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedDomain]) error {
 		switch again := e.Now; {
 		case again.Verified:
 			return errVerified()

@@ -72,7 +72,7 @@ const maxSecrets = 32
 // Invites are invitations and their acceptance (§4.5, decision 22).
 type Invites struct {
 	*core
-	invites *management.Resource[Tx, storedInvite, Invite]
+	invites management.Resource[Tx, storedInvite, Invite]
 }
 
 func newInvites(c *core) Invites {

@@ -12,7 +12,7 @@ import (
 // Projects are projects and their keys (§5.8, §1.11).
 type Projects struct {
 	*core
-	projects *management.Resource[Tx, management.ProjectRecord, Project]
+	projects management.Resource[Tx, management.ProjectRecord, Project]
 }
 
 func newProjects(c *core) Projects {
@@ -342,7 +342,7 @@ func errFromFile(what, origin string) error {
 
 // change does something to the project of the standing and notes it.
 func (s Projects) change(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return s.projects.Act(ctx, st, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
+	return management.Act(ctx, s.projects, st, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
 		meta, err := management.MetaOfProject(e.Now)
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ type storedRoleMember struct {
 	Joined       management.Stamp `json:"joined_at"`
 }
 
-func (s *core) roleResource() *management.Resource[Tx, storedRole, role] {
+func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedRole, role]{
 		Kind: management.KindRole, Scope: "Role", Fields: RoleFields, Admins: true, Parent: ofOrganization,
 		Place: func(st *management.Standing, r *storedRole) management.Place {
@@ -164,7 +164,7 @@ func (s *core) leaveRole(e *management.Edit[Tx, storedRole]) error {
 }
 
 // inRole are the places in a role that a path names.
-func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, roleMember] {
+func (s Service) inRole(role string) management.Resource[Tx, storedRoleMember, roleMember] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedRoleMember, roleMember]{
 		Kind: management.KindRoleMember, Fields: RoleMemberFields, Admins: true,
 		Place: func(_ *management.Standing, m *storedRoleMember) management.Place {

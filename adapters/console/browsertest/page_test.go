@@ -191,7 +191,7 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 			return within
 		}
 	}
-	p.t.Fatalf("there are %d of %q, want one", found, roleName)
+	p.t.Fatalf("there are %d of %q, want one; the page shows:\n%s", found, roleName, js[string](p, "document.body.innerText"))
 	return 0
 }
 
