@@ -69,25 +69,7 @@ func (s *server) servesSignIn(e *endpoint) bool {
 
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
-	for _, row := range s.routesOf(s.tables()) {
-		h := s.serve(row)
-		mux.Handle(row.path, h)
-		if row.path != "/" {
-			mux.Handle(row.path+"/", h)
-		}
-	}
-	if s.Metrics != nil {
-		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": getMetrics})) {
-			mux.Handle(row.path, s.serve(row))
-		}
-	}
-	if s.Console != nil {
-		mux.Handle("/console", s.Console)
-		mux.Handle("/console/*", s.Console)
-	}
-	for path, h := range s.Extra {
-		mux.Handle(path, h)
-	}
+	// These two come first: chi would look through all routes for each.
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		// chi does not know the method: the row of the path answers, as to any
 		// other method that it lacks.
@@ -107,6 +89,25 @@ func (s *server) router() http.Handler {
 			s.fail(w, r, &problemNotFound)
 		}
 	})
+	for _, row := range s.routesOf(s.tables()) {
+		h := s.serve(row)
+		mux.Handle(row.path, h)
+		if row.path != "/" {
+			mux.Handle(row.path+"/", h)
+		}
+	}
+	if s.Metrics != nil {
+		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": getMetrics})) {
+			mux.Handle(row.path, s.serve(row))
+		}
+	}
+	if s.Console != nil {
+		mux.Handle("/console", s.Console)
+		mux.Handle("/console/*", s.Console)
+	}
+	for path, h := range s.Extra {
+		mux.Handle(path, h)
+	}
 	return mux
 }
 
