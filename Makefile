@@ -17,7 +17,7 @@ pictures: ## of the console, for its page; wants Chromium
 	CONSOLE_KEEP=$(CURDIR)/adapters/console/pictures go test -C adapters/console/browsertest -count=1 -run TestPictures ./...
 
 lint:
-	.ci/lint/run
+	.ci/test --only lint
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

@@ -16,7 +16,8 @@ import (
 type change struct {
 	base     string   // the commit that the files are compared with
 	files    []string // that differ from base, by path from the top of the repository
-	packages []string // of go.work that these belong to, and all that import them, directly or not
+	changed  []string // packages of go.work that these belong to
+	packages []string // to test: these, and those that import them
 }
 
 // in reports whether a file below one of the folders has changed.
@@ -49,7 +50,7 @@ func (w *world) findChanges() (change, error) {
 	if err != nil {
 		return c, err
 	}
-	c.packages = affected(c.files, packages)
+	c.changed, c.packages = affected(c.files, packages)
 	w.report.print(fmt.Sprintf("changed since %.10s: %d files; %d packages to test", c.base, len(c.files), len(c.packages)))
 	return c, nil
 }
@@ -91,44 +92,36 @@ func listPackages() ([]goPackage, error) {
 	}
 }
 
-// affected returns the import paths of the packages to test after the files have changed:
-// those in whose folder a file is, or whose tests name its folder below testdata, and
-// all packages that import them.
-func affected(files []string, packages []goPackage) []string {
+// affected returns the import paths of the packages in whose folder a file is that has
+// changed, and of those to test: these, those whose tests name its folder below testdata,
+// and those that import them. What imports the latter in turn is left to the full tier.
+func affected(files []string, packages []goPackage) (changed, tested []string) {
 	byDir := map[string]goPackage{}
 	for _, p := range packages {
 		byDir[p.Dir] = p
 	}
-	changed := map[string]bool{}
-	tested := map[string]bool{} // only its tests have changed, or what they import
+	isChanged, isOther := map[string]bool{}, map[string]bool{} // isOther: for those that import it
+	folders := map[string]bool{}
 	for _, file := range files {
-		if p, ok := owner(file, byDir); ok && strings.HasSuffix(file, "_test.go") {
-			tested[p.ImportPath] = true
-		} else if ok {
-			changed[p.ImportPath] = true
-		}
-		for _, p := range packages {
-			if slices.Contains(p.data, dataFolder(file)) {
-				tested[p.ImportPath] = true
+		folders[dataFolder(file)] = true
+		if p, ok := owner(file, byDir); ok {
+			isChanged[p.ImportPath] = true
+			if !strings.HasSuffix(file, "_test.go") {
+				isOther[p.ImportPath] = true
 			}
 		}
 	}
-	isChanged := func(path string) bool { return changed[path] }
-	for before := -1; before != len(changed); {
-		before = len(changed)
-		for _, p := range packages {
-			if slices.ContainsFunc(p.Imports, isChanged) {
-				changed[p.ImportPath] = true
-			}
-		}
-	}
-	var paths []string
 	for _, p := range packages {
-		if changed[p.ImportPath] || tested[p.ImportPath] || slices.ContainsFunc(slices.Concat(p.TestImports, p.XTestImports), isChanged) {
-			paths = append(paths, p.ImportPath)
+		if isChanged[p.ImportPath] {
+			changed = append(changed, p.ImportPath)
+		}
+		if isChanged[p.ImportPath] ||
+			slices.ContainsFunc(p.data, func(folder string) bool { return folders[folder] }) ||
+			slices.ContainsFunc(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(path string) bool { return isOther[path] }) {
+			tested = append(tested, p.ImportPath)
 		}
 	}
-	return paths
+	return changed, tested
 }
 
 // owner returns the package in the nearest folder above a file.

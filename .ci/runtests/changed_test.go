@@ -16,20 +16,21 @@ func TestAffected(t *testing.T) {
 		{ImportPath: "p/console", Dir: "adapters/console"},
 	}
 	for _, tt := range []struct {
-		name  string
-		files []string
-		want  []string
+		name            string
+		files           []string
+		changed, tested []string
 	}{
-		{"nothing", nil, nil},
-		{"a file of a package: all that import it, and whose tests do", []string{"flags/decide.go"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip"}},
-		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}},
-		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}},
-		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}},
-		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, []string{"p/httpapi"}},
-		{"a page at the top", []string{"README.md"}, nil},
+		{"nothing", nil, nil, nil},
+		{"a file of a package: those that import it, and whose tests do", []string{"flags/decide.go"}, []string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/geoip"}},
+		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
+		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}},
+		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}},
+		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, []string{"p/httpapi"}},
+		{"a page at the top", []string{"README.md"}, nil, nil},
 	} {
-		if got := affected(tt.files, packages); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		changed, tested := affected(tt.files, packages)
+		if !slices.Equal(changed, tt.changed) || !slices.Equal(tested, tt.tested) {
+			t.Errorf("%s: %v changed and %v to test, want %v and %v", tt.name, changed, tested, tt.changed, tt.tested)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func runRace(r *stepRun) {
 		"-race", "-skip=" + names(sequential),
 		// SQLite is C translated to Go, with memory that the detector does not know: it
 		// finds nothing there, at three times the cost of everything else.
-		"-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false",
+		"-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
 	}
 	r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append(args, racing...)...)
 }

@@ -99,13 +99,17 @@ var steps = []step{
 		r.checkNoAlloc("./geoip", "./capture", "./adapters/remote")
 	}},
 
-	{name: "changed", about: "packages that changed since origin/main, and those that import them", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
+	{name: "changed", about: "packages that changed since origin/main, analysed and tested, and tests of those that import them", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
 		c, err := r.changes()
 		if err != nil {
 			r.fail("what has changed", err.Error(), "")
-		} else if len(c.packages) > 0 {
-			r.run(command{args: append([]string{".ci/lint/run"}, c.packages...)})
-			r.goTest("", append([]string{"-short", "-skip=" + names(sequential, slow)}, c.packages...)...)
+			return
+		}
+		if len(c.changed) > 0 {
+			r.run(command{args: append([]string{".ci/lint/run"}, c.changed...)})
+		}
+		if len(c.packages) > 0 { // with the part of go vet that go test runs
+			r.goTest("", append([]string{"-vet=", "-short", "-skip=" + names(sequential, slow)}, c.packages...)...)
 		}
 	}},
 

@@ -38,7 +38,7 @@ type PostgresServer struct {
 
 // QuickPostgres are options for tests that do not look at what is left after a
 // power cut.
-const QuickPostgres = "-c fsync=off"
+const QuickPostgres = "-c fsync=off -c full_page_writes=off -c autovacuum=off -c jit=off"
 
 // shared is the server that the tests of a package share, started when the first
 // one asks. It ends with them.
