@@ -27,7 +27,7 @@ func compileWith(d *Definitions, kept kept, old *Set, cohorts bool) *Set {
 	c := &compiler{
 		d:             d,
 		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, kept: kept},
-		preparation:   preparation{matchingVersion: max(d.PropertyMatchingVersion, 1), patterns: map[string]*compiledPattern{}},
+		preparation:   *newPreparation(nil, d.PropertyMatchingVersion),
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},
 		texts:         map[string]string{},

@@ -122,7 +122,7 @@ func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 	op := operators[p.Operator.orDefault(p.Type)]
 	id, isID := p.cohortID()
 	switch {
-	case op == nil || p.Type == CohortProperty && !isID: // cohorts built by hand
+	case op == nil, p.Type == CohortProperty && (!isID || op.only != CohortProperty): // cohorts built by hand
 		owner.failure = CohortFiltersParsingError
 		out = filter{kind: filterNever}
 	case p.Type == CohortProperty:
@@ -137,10 +137,16 @@ func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 		default:
 			owner.failure, owner.absent = inner.failure, inner.absent
 		}
-	case p.Type == PersonMetadata:
-		c.property(p, PersonMetadata, "", op, &out)
-	default: // cohorts are about persons whatever the leaf says (§4.1)
-		c.property(p, PersonProperty, "", op, &out)
+	default:
+		kind := PersonProperty // cohorts are about persons whatever the leaf says (§4.1)
+		if p.Type == PersonMetadata {
+			kind = PersonMetadata
+		}
+		if c.property(p, kind, "", op, true, &out) != "" {
+			if _, never := p.neverMatches(); never != "" { // as on reading, whatever the project's zone
+				owner.failure = CohortFiltersParsingError
+			}
+		}
 	}
 	out.operator, out.leaf = op, p.Negated
 	return out

@@ -39,7 +39,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 	out.operator = op
 	switch kind {
 	case PersonProperty, PersonMetadata, GroupProperty:
-		problem := c.property(p, kind, cond.group, op, out)
+		problem := c.property(p, kind, cond.group, op, false, out)
 		if problem != "" {
 			c.report(NoReason, c.place(j, k)+".value", string(name)+" never matches here: "+problem)
 		}
@@ -73,17 +73,15 @@ var cohortProblems = map[ReasonCode]string{
 	CohortFiltersParsingError: "cannot be read",
 }
 
-// property compiles a comparison of a person's or group's property. The result
-// tells why it can never match, empty when it can.
-func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, out *filter) (problem string) {
+// property compiles a comparison of a person's or group's property; lists says that they
+// mean what they do outside of flags. The result tells why it can never match, empty when
+// it can.
+func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, lists bool, out *filter) (problem string) {
 	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
-	if op.only != "" {
-		return "the operator is for " + string(op.only) + " filters"
+	if _, problem := p.unfit(op); problem != "" {
+		return problem
 	}
-	if !p.hasValue() && !op.valueless {
-		return "there is no value to compare with"
-	}
-	matcher, problem := c.match(op, p.Value)
+	matcher, problem := c.match(op, p.Value, lists)
 	missing := op.missing
 	if matcher == nil {
 		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue
@@ -117,17 +115,18 @@ type prepared struct {
 const maxPrepared, maxOperand = 4096, 16
 
 // match prepares the value of a filter. Many filters have the same.
-func (c *compiler) match(op *operator, value any) (matcher, string) {
+func (c *compiler) match(op *operator, value any, lists bool) (matcher, string) {
 	if list, _ := value.([]any); len(list) > maxOperand {
-		return op.compile(&c.preparation, normalize(value))
+		return c.prepare(op, value, lists)
 	}
 	var operand sums
 	operand.begin()
 	operand.text(string(op.name))
+	operand.bools(lists)
 	operand.value(value, 0)
 	known, ok := c.matchers[operand.sum]
 	if !ok || operand.opaque {
-		known.matcher, known.problem = op.compile(&c.preparation, normalize(value))
+		known.matcher, known.problem = c.prepare(op, value, lists)
 		if len(c.matchers) < maxPrepared && !operand.opaque {
 			c.matchers[operand.sum] = known
 		}

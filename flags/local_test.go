@@ -84,7 +84,8 @@ var localCases = []struct {
 	{"exact of a cohort", localCohort("exact", "1"), `{"1": {"type": "AND", "values": []}}`, "", []string{"go differs operator", "node differs operator", "python differs exact"}},
 	{"is_set of a cohort", localCohort("is_set", "1"), `{"1": {"type": "AND", "values": []}}`, "", []string{"go differs operator", "node differs operator", "python asks operator"}},
 	{"whole number in a cohort", localCohort("in", "1"), `{"1": {"type": "AND", "values": [{"key": "x", "type": "person", "value": 5}]}}`, "", []string{"go differs does not hold", "go asks whole number", "node asks whole number"}},
-	{"version in a cohort", localCohort("in", "1"), `{"1": {"type": "AND", "values": [{"key": "x", "type": "person", "operator": "semver_eq", "value": "a"}]}}`, "", []string{"go differs does not hold", "go asks version", "python asks version", "node asks version"}},
+	{"version in a cohort", localCohort("in", "1"), `{"1": {"type": "AND", "values": [{"key": "x", "type": "person", "operator": "semver_eq", "value": "a"}]}}`, "", []string{"all asks cohort"}},
+	{"list in a cohort", localCohort("in", "1"), `{"1": {"type": "AND", "values": [{"key": "x", "type": "person", "operator": "icontains", "value": ["a", "b"]}]}}`, "", []string{"all differs list", "go differs text", "python differs text", "node differs text"}},
 	{"flag in a cohort", localCohort("in", "1"), `{"1": {"type": "AND", "values": [{"key": "2", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}}`, "", []string{"go asks in a cohort", "node asks in a cohort"}},
 	{
 		"cohort by text, served", localCohort("in", `"1"`) + `, {"id": 2, "key": "g", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 1}]}]}}`,

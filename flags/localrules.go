@@ -102,6 +102,11 @@ var localRules = []localRule{
 	{"go node", differs, "a cohort's operator other than in and not_in never matches on the server, and is read as in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn })},
 	{"python", differs, "exact of a cohort is read as in", cohortOperator(func(o Operator) bool { return o == Exact })},
 	{"python", asks, "a cohort's operator other than in and not_in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
+	{"all", differs, "in a cohort, a list that is compared with an operator for one value means any of its elements, and in an SDK its text", ofFilter(func(_ *localCheck, p *localFilter) bool {
+		list, isList := p.Value.([]any)
+		op := operators[p.op]
+		return p.flag == nil && isList && op != nil && (op.any != nil || op.strict && len(list) == 1)
+	})},
 	{"go", differs, "in a cohort, a condition that posthog-go cannot decide may count as one that does not hold", ofFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag == nil && goUndecided(p)
 	})},

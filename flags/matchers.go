@@ -4,11 +4,8 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
 // matcher compares a property that is there with a prepared value.
@@ -26,18 +23,28 @@ type preparation struct {
 	buf             []byte // for texts on their way
 }
 
-type compiledPattern struct {
-	p   *rustregexp.Pattern
-	err error
+func newPreparation(zone *time.Location, matchingVersion int) *preparation {
+	if zone == nil {
+		zone = time.UTC
+	}
+	return &preparation{matchingVersion: max(matchingVersion, 1), zone: zone, patterns: map[string]*compiledPattern{}}
 }
 
-func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
-	if known, ok := p.patterns[text]; ok {
-		return known.p, known.err
+// prepare makes an operator and a value into a matcher; lists says that they mean what they
+// do outside of flags. Without a matcher, problem says why nothing can match.
+func (p *preparation) prepare(op *operator, value any, lists bool) (m matcher, problem string) {
+	value = normalize(value)
+	if list, ok := value.([]any); ok && lists {
+		if op.any != nil {
+			return op.any(p, list)
+		}
+		if op.strict && len(list) == 1 {
+			if _, nested := list[0].([]any); !nested {
+				value = list[0]
+			}
+		}
 	}
-	pattern, err := rustregexp.Compile(text)
-	p.patterns[text] = &compiledPattern{pattern, err}
-	return pattern, err
+	return op.compile(p, value)
 }
 
 const tooDeep = "the value is nested too deeply"
@@ -269,10 +276,15 @@ func text(test foldTest) func(*preparation, any) (matcher, string) {
 
 func anyText(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
-		list, ok := v.([]any)
-		if !ok {
-			return text(test)(p, v)
+		if list, ok := v.([]any); ok {
+			return anyOf(test)(p, list)
 		}
+		return text(test)(p, v)
+	}
+}
+
+func anyOf(test foldTest) func(*preparation, []any) (matcher, string) {
+	return func(_ *preparation, list []any) (matcher, string) {
 		m := anyFolded{test: test}
 		for _, item := range list {
 			if text, ok := appendText(nil, item); ok {
@@ -323,41 +335,6 @@ func (m anyFolded) matchText(text string) verdict {
 func (anyFolded) matchNumber(float64) verdict { return unknown }
 
 func (m anyFolded) operand(*reader) any { return anyList(m.lowered) }
-
-// expression compiles a regular expression (decision 8).
-func expression(p *preparation, v any) (matcher, string) {
-	text, ok := appendText(nil, v)
-	if !ok {
-		return nil, tooDeep
-	}
-	pattern, err := p.pattern(string(text))
-	if err != nil {
-		return nil, "bad regular expression: " + strings.TrimPrefix(err.Error(), "pattern: ")
-	}
-	return matches{pattern, string(text)}, ""
-}
-
-type matches struct {
-	*rustregexp.Pattern
-	source string
-}
-
-func (m matches) match(f *fact, r *reader) verdict {
-	text, ok := r.text(f)
-	if !ok {
-		return no
-	}
-	switch m.Find(text) {
-	case rustregexp.Hit:
-		return yes
-	case rustregexp.Timeout:
-		r.timedOut = true
-		return invalid
-	}
-	return no
-}
-
-func (m matches) operand(*reader) any { return m.source }
 
 func anyList(list []string) []any {
 	out := make([]any, len(list))

@@ -62,10 +62,16 @@ type operator struct {
 	// compile prepares the filter's value. Without a matcher the filter never
 	// matches, and problem says why.
 	compile func(p *preparation, v any) (m matcher, problem string)
+	// any is compile of a list outside of flags, where any of its elements is meant; nil:
+	// there a list of one element is that element, unless lists are the operator's own.
+	any func(p *preparation, list []any) (m matcher, problem string)
 	// negated turns a match round. What is invalid stays no match (§4.4).
 	negated bool
 	// valueless operators do not look at the filter's value.
 	valueless bool
+	// strict operators can never match with some values: they have to be looked at
+	// before anything depends on them.
+	strict bool
 	// sdks is how SDKs that decide locally read it; zero: they do not know it (§11).
 	sdks operatorFamily
 }
@@ -83,6 +89,9 @@ type OperatorInfo struct {
 	Opposite Operator
 	// Missing is the answer for a property that is not there.
 	Missing bool
+	// Negative: outside of flags, where each element of a list is compared, it has to hold
+	// of all of them. The others hold when one does.
+	Negative bool
 	// Only is the one property type that has the operator, empty for all.
 	Only PropertyType
 }
@@ -119,36 +128,36 @@ const (
 var operatorTable = []operator{
 	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: exactly, sdks: equality},
 	{name: IsNot, help: "is none of them", opposite: Exact, missing: true, compile: exactly, negated: true, sdks: equality},
-	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: text(containsFold), sdks: textual},
-	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: text(containsFold), negated: true, sdks: textual},
+	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: text(containsFold), any: anyOf(containsFold), sdks: textual},
+	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: text(containsFold), any: anyOf(containsFold), negated: true, sdks: textual},
 	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: anyText(containsFold)},
 	{name: NotIContainsMulti, help: "contains none of a list", operand: ListOperand, opposite: IContainsMulti, missing: true, compile: anyText(containsFold), negated: true},
-	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: text(hasPrefixFold), sdks: textual},
-	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: text(hasPrefixFold), negated: true, sdks: textual},
-	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: text(hasSuffixFold), sdks: textual},
-	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: text(hasSuffixFold), negated: true, sdks: textual},
-	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: expression, sdks: expressions},
-	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: expression, negated: true, sdks: expressions},
-	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), sdks: ordering},
-	{name: GreaterOrEqual, alias: "min", help: "is a number at least", operand: TextOperand, compile: compareNumber(0, 1), sdks: ordering},
-	{name: LessThan, help: "is a number less than", operand: TextOperand, compile: compareNumber(-1), sdks: ordering},
-	{name: LessOrEqual, alias: "max", help: "is a number at most", operand: TextOperand, compile: compareNumber(-1, 0), sdks: ordering},
-	{name: Between, help: "is a number in [low, high]", compile: between(false)},
-	{name: NotBetween, help: "is not a number in [low, high]", missing: true, compile: between(true), missingNeedsValue: true},
+	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: text(hasPrefixFold), any: anyOf(hasPrefixFold), sdks: textual},
+	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: text(hasPrefixFold), any: anyOf(hasPrefixFold), negated: true, sdks: textual},
+	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: text(hasSuffixFold), any: anyOf(hasSuffixFold), sdks: textual},
+	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: text(hasSuffixFold), any: anyOf(hasSuffixFold), negated: true, sdks: textual},
+	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: expression, any: anyExpression, sdks: expressions, strict: true},
+	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: expression, any: anyExpression, negated: true, sdks: expressions, strict: true},
+	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), sdks: ordering, strict: true},
+	{name: GreaterOrEqual, alias: "min", help: "is a number at least", operand: TextOperand, compile: compareNumber(0, 1), sdks: ordering, strict: true},
+	{name: LessThan, help: "is a number less than", operand: TextOperand, compile: compareNumber(-1), sdks: ordering, strict: true},
+	{name: LessOrEqual, alias: "max", help: "is a number at most", operand: TextOperand, compile: compareNumber(-1, 0), sdks: ordering, strict: true},
+	{name: Between, help: "is a number in [low, high]", compile: between(false), strict: true},
+	{name: NotBetween, help: "is not a number in [low, high]", missing: true, compile: between(true), missingNeedsValue: true, strict: true},
 	{name: IsSet, help: "the property is there, null included", opposite: IsNotSet, compile: present(yes), valueless: true, sdks: presence},
 	{name: IsNotSet, help: "the property is not there", opposite: IsSet, missing: true, compile: present(no), valueless: true, sdks: presence},
-	{name: IsDateExact, help: "is the same instant", operand: DateOperand, compile: compareDate(0)},
-	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), sdks: dating},
-	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), sdks: dating},
-	{name: SemverEqual, help: "is the same version, build metadata included", compile: compareSemver(0), sdks: versions},
-	{name: SemverNotEqual, help: "is another version", compile: compareSemver(-1, 1), sdks: versions},
-	{name: SemverGreater, help: "is a later version", compile: compareSemver(1), sdks: versions},
-	{name: SemverGreaterEqual, help: "is the version or a later one", compile: compareSemver(0, 1), sdks: versions},
-	{name: SemverLess, help: "is an earlier version", compile: compareSemver(-1), sdks: versions},
-	{name: SemverLessEqual, help: "is the version or an earlier one", compile: compareSemver(-1, 0), sdks: versions},
-	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(semver.Tilde), sdks: versions},
-	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(semver.Caret), sdks: versions},
-	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(semver.Wildcard), sdks: versions},
+	{name: IsDateExact, help: "is the same instant", operand: DateOperand, compile: compareDate(0), strict: true},
+	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), sdks: dating, strict: true},
+	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), sdks: dating, strict: true},
+	{name: SemverEqual, help: "is the same version, build metadata included", compile: compareSemver(0), sdks: versions, strict: true},
+	{name: SemverNotEqual, help: "is another version", compile: compareSemver(-1, 1), sdks: versions, strict: true},
+	{name: SemverGreater, help: "is a later version", compile: compareSemver(1), sdks: versions, strict: true},
+	{name: SemverGreaterEqual, help: "is the version or a later one", compile: compareSemver(0, 1), sdks: versions, strict: true},
+	{name: SemverLess, help: "is an earlier version", compile: compareSemver(-1), sdks: versions, strict: true},
+	{name: SemverLessEqual, help: "is the version or an earlier one", compile: compareSemver(-1, 0), sdks: versions, strict: true},
+	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(semver.Tilde), sdks: versions, strict: true},
+	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(semver.Caret), sdks: versions, strict: true},
+	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(semver.Wildcard), sdks: versions, strict: true},
 	{name: In, help: "is in the cohort", opposite: NotIn, only: CohortProperty},
 	{name: NotIn, help: "is not in the cohort", opposite: In, only: CohortProperty},
 	{name: FlagEvaluatesTo, help: "the other flag has this value", only: FlagProperty},
@@ -176,8 +185,11 @@ func Operators() []OperatorInfo {
 }
 
 func (o *operator) info() OperatorInfo {
-	return OperatorInfo{o.name, o.alias, o.help, o.operand, o.opposite, o.missing, o.only}
+	return OperatorInfo{o.name, o.alias, o.help, o.operand, o.opposite, o.missing, o.negative(), o.only}
 }
+
+// negative reports whether it says of a value what it is not.
+func (o *operator) negative() bool { return o.missing || o.name == SemverNotEqual }
 
 // Info describes the operator with this name or alias, false when there is none.
 func (o Operator) Info() (OperatorInfo, bool) {

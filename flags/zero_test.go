@@ -22,21 +22,21 @@ import (
 // types; interfaces are others' to implement.
 var (
 	functions = map[string]any{
-		"Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
+		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
 		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "LocalProblems": flags.LocalProblems,
-		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
+		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewFilter": flags.NewFilter, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
 		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
 		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,
 	}
 	types = []any{
 		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},
-		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
+		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterSettings{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
 		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Hook{}, flags.Kind(0), flags.LocalProblem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
 		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{}, flags.Read{},
 		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.Standing(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
 		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
 		// These hold locks or memory, and are not copied.
-		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),
+		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Filter)(nil), (*flags.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),
 	}
 	nils       = []string{"Snapshot", "Set", "Decider", "Decisions", "Decision", "FileReader"}
 	interfaces = "Continuity Locator Members People Reader Source Usage"

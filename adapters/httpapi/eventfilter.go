@@ -92,43 +92,46 @@ func eventFilters(text string) (string, error) {
 	return filterText(list)
 }
 
-// eventMatcher compiles a JSON list of property filters once for a request; nil:
-// there are none. Operators mean the same here as in flags. What it makes is for
-// one goroutine, and matches nothing once ctx has ended.
-func eventMatcher(ctx context.Context, text string, now time.Time) (func(*capture.Record) bool, error) {
+// eventMatcher compiles a JSON list of property filters once for a request, by the settings
+// of a project; nil: there are none. Operators mean the same here as in filters of persons.
+// What it makes is for one goroutine, and matches nothing once ctx has ended.
+func eventMatcher(ctx context.Context, text string, settings map[string]json.RawMessage, now time.Time) (func(*capture.Record) bool, error) {
 	filters, err := eventFilters(text)
 	if err != nil || filters == "" {
 		return nil, err
 	}
-	set, properties, err := compileFilters(filters)
+	d, properties, err := readFilters(filters, settings)
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]map[string]bool{"event:": {}, "person:": {}}
-	for _, p := range properties {
-		for place, keys := range wanted {
-			if key, here := strings.CutPrefix(p.Key, place); here {
-				keys[key] = true
-			}
+	tests := make([]*flags.Filter, len(properties))
+	for i, p := range properties {
+		key, ofEvent := strings.CutPrefix(p.Key, "event:")
+		if tests[i], err = filterOf(&d, p, ofEvent && flags.ComparesElements(key)); err != nil {
+			return nil, err
 		}
 	}
-	var out flags.Decisions
 	return func(e *capture.Record) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		values := flags.Properties{}
-		for place, text := range map[string]string{"event:": e.Properties, "person:": e.PersonProperties} {
-			if len(wanted[place]) == 0 {
-				continue
+		objects := map[string]capture.Object{}
+		for i, test := range tests {
+			place, key, _ := strings.Cut(properties[i].Key, ":")
+			object, read := objects[place]
+			if !read {
+				from := e.Properties
+				if place == "person" {
+					from = e.PersonProperties
+				}
+				object, _ = capture.ParseObject(from) // what is stored was read before
+				objects[place] = object
 			}
-			object, _ := capture.ParseObject(text) // what is stored was read before
-			for key, value := range decodeProperties(object, wanted[place]) {
-				values[place+key] = value
+			value, _ := object.Get(key)
+			if !test.HoldsJSON(value, now) {
+				return false
 			}
 		}
-		sub := flags.Subject{DistinctID: matchKey, Stored: &flags.Stored{Person: values}}
-		decision, ok := set.EvaluateFlag(matchKey, &sub, now, &out)
-		return ok && decision.Enabled
+		return true
 	}, nil
 }

@@ -70,7 +70,7 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	match, err := eventMatcher(c.ctx, params.Get("properties"), rd.now())
+	match, err := eventMatcher(c.ctx, params.Get("properties"), c.standing.Project.Settings, rd.now())
 	if err != nil {
 		return nil, err
 	}

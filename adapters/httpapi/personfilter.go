@@ -66,13 +66,20 @@ func filterList[T any](text string) (list []T, err error) {
 	return list, nil
 }
 
-// personMatcher compiles filters once for a request. What it makes is for one
-// goroutine, and matches nobody once ctx has ended.
-func personMatcher(ctx context.Context, filters string, now time.Time) (func(*capture.StoredPerson) bool, error) {
-	set, properties, err := compileFilters(filters)
+// personMatcher compiles filters once for a request, by the settings of a project. What it
+// makes is for one goroutine, and matches nobody once ctx has ended.
+func personMatcher(ctx context.Context, filters string, settings map[string]json.RawMessage, now time.Time) (func(*capture.StoredPerson) bool, error) {
+	d, properties, err := readFilters(filters, settings)
 	if err != nil {
 		return nil, err
 	}
+	leaves := make([]flags.CohortNode, len(properties))
+	for i := range properties {
+		leaves[i].Leaf = &properties[i]
+	}
+	d.Cohorts = map[int64]flags.Cohort{1: {Tree: &flags.CohortNode{Children: leaves}}}
+	d.Flags[0].Conditions[0].Properties = []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: int64(1)}}
+	set := flags.Compile(d)
 	wanted := wantedKeys(properties)
 	var out flags.Decisions
 	return func(p *capture.StoredPerson) bool {
@@ -88,27 +95,55 @@ func personMatcher(ctx context.Context, filters string, now time.Time) (func(*ca
 	}, nil
 }
 
-// compileFilters makes the flag matchKey of a JSON list of filters of persons, and
-// returns what it has read of them.
-func compileFilters(filters string) (*flags.Set, []flags.Property, error) {
-	d, err := flags.ParseDefinitions([]byte(`{"flags":[{"id":1,"key":"` + matchKey + `","active":true,"filters":{"groups":[{"properties":` + filters + `}]}}]}`))
+// readFilters reads a JSON list of filters of persons as the condition of the flag matchKey,
+// in definitions with the settings of a project. They are what cohorts make of them: lists
+// mean any of their elements.
+func readFilters(filters string, settings map[string]json.RawMessage) (d flags.Definitions, properties []flags.Property, err error) {
+	document := map[string]any{"flags": json.RawMessage(`[{"id":1,"key":"` + matchKey + `","active":true,"filters":{"groups":[{"properties":` + filters + `}]}}]`)}
+	for name, value := range settings {
+		document[name] = value
+	}
+	text, err := wire.Encode(document)
 	if err != nil {
-		return nil, nil, invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
+		return d, nil, err
+	}
+	if d, err = flags.ParseDefinitions(text); err != nil {
+		return d, nil, invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
 	}
 	if d.Flags[0].Conditions != nil {
-		for i, p := range d.Flags[0].Conditions[0].Properties {
-			switch p.Type {
-			case "", flags.PersonProperty, flags.PersonMetadata:
-			default:
-				return nil, nil, invalid("properties", "properties[%d].type: persons are found by filters of type person and person_metadata, not %q.", i, shorten(string(p.Type)))
-			}
+		properties = d.Flags[0].Conditions[0].Properties
+	}
+	for i := range properties {
+		p := &properties[i]
+		switch p.Type {
+		case "":
+			p.Type = flags.PersonProperty
+		case flags.PersonProperty, flags.PersonMetadata:
+		default:
+			return d, nil, invalid("properties", "properties[%d].type: persons are found by filters of type person and person_metadata, not %q.", i, shorten(string(p.Type)))
+		}
+		p.Negated = false // as in conditions of flags
+	}
+	for _, fault := range flags.Compile(d).Faults() {
+		if fault.Code != flags.NoReason { // others are of values
+			return d, nil, invalid("properties", "%s: %s", strings.TrimPrefix(fault.Path, "flags[0].filters.groups[0]."), fault.Problem)
 		}
 	}
-	set := flags.Compile(d)
-	if faults := set.Faults(); len(faults) > 0 {
-		return nil, nil, invalid("properties", "%s: %s", strings.TrimPrefix(faults[0].Path, "flags[0].filters.groups[0]."), faults[0].Problem)
+	for i, p := range properties {
+		if _, err := filterOf(&d, p, false); err != nil {
+			return d, nil, invalid("properties", "properties[%d].%s", i, err)
+		}
 	}
-	return set, d.Flags[0].Conditions[0].Properties, nil
+	return d, properties, nil
+}
+
+// filterOf is a comparison by the settings of definitions.
+func filterOf(d *flags.Definitions, p flags.Property, elements bool) (*flags.Filter, error) {
+	zone, err := time.LoadLocation(d.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return flags.NewFilter(p, flags.FilterSettings{Zone: zone, PropertyMatchingVersion: d.PropertyMatchingVersion, Elements: elements})
 }
 
 // wantedKeys are the properties that filters look at. $initial_x may be filled

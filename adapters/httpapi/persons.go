@@ -162,7 +162,7 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 		return q, err
 	}
 	if filters != "" {
-		if q.Match, err = personMatcher(c.ctx, filters, rd.now()); err != nil {
+		if q.Match, err = personMatcher(c.ctx, filters, c.standing.Project.Settings, rd.now()); err != nil {
 			return q, err
 		}
 	}

@@ -62,7 +62,7 @@ func parseAttributes(s string) (map[string]string, string) {
 // elementFilter looks at the elements that were clicked (§3.2.6).
 func elementFilter(n node, p *Project) condition {
 	key := n.get("key").choice("", "tag_name", "text", "href", "selector")
-	f := &onElements{comparison: n.comparison(p)}
+	f := &onElements{comparison: n.comparison(p, ofEvent(key))}
 	switch key {
 	case "text", "href":
 		f.attribute = key
@@ -118,8 +118,7 @@ func (f *onElements) bind(b *binder) func(*row) bool {
 
 // bindAttribute compares each text, or the first href.
 func (f *onElements) bindAttribute(b *binder) func(*row) bool {
-	test := f.testIn(b.run)
-	negated := f.operator == "is_not" || f.operator == "not_in" || strings.HasPrefix(f.operator, "not_") || f.operator == "is_not_set"
+	test, negated := f.testIn(b.run), f.negative()
 	return func(r *row) bool {
 		var values []string
 		for _, e := range parseChain(r.b.Elements[r.i]) {

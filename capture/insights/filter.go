@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -163,14 +164,6 @@ type compare struct {
 	of func(b *binder) getter
 }
 
-// comparison reads operator and value of a filter, and checks them.
-func (n node) comparison(p *Project) comparison {
-	c := comparison{node: n, operator: n.get("operator").text("exact"), value: n.get("value"), paths: cleanings(p.PathCleaning)}
-	c.now, c.calendar = func() time.Time { return time.Time{} }, func() calendar { return calendar{zone: time.UTC} }
-	c.test()
-	return c
-}
-
 // key is the filter's key, which must be there.
 func (n node) key() string {
 	k := n.get("key")
@@ -184,13 +177,6 @@ func (n node) key() string {
 	return name
 }
 
-// testIn is the comparison's test for one run.
-func (c *comparison) testIn(r *run) func(raw string) bool {
-	own := *c
-	own.now, own.calendar = func() time.Time { return r.now }, r.calendar
-	return own.test()
-}
-
 func (c *compare) bind(b *binder) func(*row) bool {
 	test, value := c.testIn(b.run), c.of(b)
 	return func(r *row) bool { return test(value(r)) }
@@ -198,7 +184,7 @@ func (c *compare) bind(b *binder) func(*row) bool {
 
 func eventFilter(n node, p *Project) condition {
 	key := n.key()
-	return &compare{n.comparison(p), func(b *binder) getter {
+	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
 			return b.elementsChain()
 		}
@@ -212,7 +198,7 @@ func columnFilter(n node, p *Project) condition {
 	if _, ok := columnGetters[key]; !ok && !n.failed() {
 		n.get("key").fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
-	return &compare{n.comparison(p), func(b *binder) getter { return columnGetters[key](b) }}
+	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
 // columnGetters give columns of events as JSON texts.
@@ -277,7 +263,7 @@ func groupFilter(n node, p *Project) condition {
 	if index.absent() {
 		index.fail(required, "A filter of type group needs group_type_index.")
 	}
-	return &groupCompare{n.comparison(p), int(index.whole(0, maxGroupTypes-1, 0)), n.key()}
+	return &groupCompare{n.comparison(p, flags.FilterSettings{}), int(index.whole(0, maxGroupTypes-1, 0)), n.key()}
 }
 
 type groupCompare struct {

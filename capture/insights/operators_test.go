@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The table of §3.2.3: operator, filter value, property, answer. "" is a property
-// that is not there.
+// The table of §3.2.3, with the meaning that flags give to operators (decision 40), of what
+// events say: operator, filter value, property, answer. "" is a property that is not there.
 func TestOperators(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -28,7 +28,7 @@ func TestOperators(t *testing.T) {
 		{"exact", `"10.0"`, `"10"`, false},
 		{"exact", `true`, `"true"`, true},
 		{"exact", `"x"`, ``, false},
-		{"exact", `"null"`, `null`, false}, // null is missing
+		{"exact", `"null"`, `null`, true}, // flags.md §4.2: its text
 		{"in", `["a"]`, `"a"`, true},
 		{"is_not", `"a"`, `"a"`, false},
 		{"is_not", `"a"`, ``, true},
@@ -36,8 +36,12 @@ func TestOperators(t *testing.T) {
 		{"icontains", `"HROM"`, `"Chrome"`, true},
 		{"icontains", `"%"`, `"Chrome"`, false}, // Q6: no wildcards
 		{"icontains", `"STRASSE"`, `"Musterstrasse 1"`, true},
-		{"icontains", `"ÄPFEL"`, `"zwei äpfel"`, true},
-		{"icontains", `"K"`, `"\u212A"`, true}, // the sign of kelvin folds to k
+		{"icontains", `"ÄPFEL"`, `"zwei äpfel"`, false}, // flags.md §4.3: letters of ASCII alone
+		{"icontains", `"K"`, `"\u212A"`, false},
+		{"icontains", `["x","ROM"]`, `"Chrome"`, true},
+		{"not_icontains", `["x","ROM"]`, `"Chrome"`, false},
+		{"not_icontains", `["x","y"]`, `"Chrome"`, true},
+		{"not_icontains", `["x","y"]`, ``, true},
 		{"icontains_multi", `["x","rom"]`, `"Chrome"`, true},
 		{"icontains", `"x"`, ``, false},
 		{"not_icontains", `"x"`, ``, true},
@@ -49,7 +53,10 @@ func TestOperators(t *testing.T) {
 		{"not_ends_with", `"x"`, `"Chrome"`, true},
 		{"regex", `"^C.*e$"`, `"Chrome"`, true},
 		{"regex", `"^c"`, `"Chrome"`, false},
-		{"regex", `"a.b"`, `"a\nb"`, true}, // a point matches line breaks
+		{"regex", `"a.b"`, `"a\nb"`, false}, // flags.md §4.5: a point matches no line break
+		{"regex", `"(?=C)Ch"`, `"Chrome"`, true},
+		{"not_regex", `["x","^C"]`, `"Chrome"`, false},
+		{"not_regex", `["x","^c"]`, `"Chrome"`, true},
 		{"regex", `["x","^C"]`, `"Chrome"`, true},
 		{"not_regex", `"^C"`, ``, true},
 		{"not_regex", `"^C"`, `"Chrome"`, false},
@@ -66,18 +73,20 @@ func TestOperators(t *testing.T) {
 		{"max", `10`, `11`, false},
 		{"gt", `0`, `"0x10"`, false},
 		{"gt", `0`, `" 1"`, false},
-		{"gt", `0`, `"inf"`, false},
+		{"gt", `0`, `"inf"`, true}, // flags.md §4.5: num()
 		{"between", `[1,5]`, `5`, true},
 		{"between", `[1,5]`, `6`, false},
 		{"between", `[1,5]`, ``, false},
 		{"not_between", `[1,5]`, `6`, true},
-		{"not_between", `[1,5]`, ``, false},
-		{"not_between", `[1,5]`, `"x"`, false},
-		{"is_set", `null`, `""`, true}, // "" is set
-		{"is_set", `null`, `null`, false},
+		{"not_between", `[1,5]`, `3`, false},
+		{"not_between", `[1,5]`, ``, true},
+		{"not_between", `[1,5]`, `null`, true},
+		{"not_between", `[1,5]`, `"x"`, true},
+		{"is_set", `null`, `""`, true},   // "" is set
+		{"is_set", `null`, `null`, true}, // flags.md §4.5
 		{"is_set", `null`, ``, false},
 		{"is_not_set", `null`, ``, true},
-		{"is_not_set", `null`, `null`, true},
+		{"is_not_set", `null`, `null`, false},
 		{"is_not_set", `null`, `0`, false},
 		{"is_date_exact", `"2020-01-09"`, `"2020-01-08T23:00:00Z"`, true}, // Berlin
 		{"is_date_before", `"2020-01-09"`, `"2020-01-08T22:59:59Z"`, true},
@@ -94,10 +103,10 @@ func TestOperators(t *testing.T) {
 		{"is_cleaned_path_exact", `"/users/7"`, `"/users/8"`, true},
 		{"is_cleaned_path_exact", `"/users/7"`, `"/teams/8"`, false},
 	} {
-		p := &Project{PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
-		r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: at(t, "2020-03-12T14:30:45Z")})
+		p := &Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
+		r := newRun(t.Context(), nil, p, Options{Now: at(t, "2020-03-12T14:30:45Z")})
 		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
-		c := n.comparison(p)
+		c := n.comparison(p, ofEvent("x"))
 		if *fault != nil {
 			t.Errorf("%s %s: %v", tt.operator, tt.value, *fault)
 			continue
@@ -118,6 +127,9 @@ func TestFilters_Refused(t *testing.T) {
 		`[{"key":"x","operator":"between","value":[5,1]}]`:                                 {invalidInput, "query__properties__0__value"},
 		`[{"key":"x","operator":"regex","value":"("}]`:                                     {invalidInput, "query__properties__0__value"},
 		`[{"key":"x","operator":"is_date_after","value":"soon"}]`:                          {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"gt","value":"abc"}]`:                                      {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"regex","value":["a","("]}]`:                               {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"flag_evaluates_to","value":true}]`:                        {invalidChoice, "query__properties__0__operator"},
 		`[{"operator":"exact","value":1}]`:                                                 {required, "query__properties__0__key"},
 		`[{"type":"recording","key":"x","value":1}]`:                                       {notSupported, "query__properties__0__type"},
 		`[{"type":"flag","key":"x","value":1}]`:                                            {notSupported, "query__properties__0__type"},

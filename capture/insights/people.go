@@ -60,7 +60,7 @@ func (r *run) personID(number uint32) capture.UUID {
 
 // personFilter compares a property of the person.
 func personFilter(n node, p *Project) condition {
-	return &personCompare{n.comparison(p), n.key()}
+	return &personCompare{n.comparison(p, flags.FilterSettings{}), n.key()}
 }
 
 type personCompare struct {
@@ -82,8 +82,9 @@ func (c *personCompare) bind(b *binder) func(*row) bool {
 func (c *personCompare) ofPerson(b *binder) func(*capture.StoredPerson) bool {
 	test := c.testIn(b.run)
 	if c.key == "distinct_id" {
-		return func(p *capture.StoredPerson) bool {
-			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) })
+		negative := c.negative()
+		return func(p *capture.StoredPerson) bool { // one of the ids, or none of them
+			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) != negative }) != negative
 		}
 	}
 	return func(p *capture.StoredPerson) bool {

@@ -64,7 +64,7 @@ func (n node) sessionName(name string) string {
 
 func sessionFilter(n node, p *Project) condition {
 	key := n.get("key").sessionName(n.key())
-	return &compare{n.comparison(p), func(b *binder) getter { return b.sessionValue(key) }}
+	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter { return b.sessionValue(key) }}
 }
 
 // sessionValue is a value of the session of the event.

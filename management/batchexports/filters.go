@@ -2,6 +2,7 @@ package batchexports
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -9,18 +10,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// exportFlag is the flag whose condition holds the filters: operators mean the
-// same here as in flags.
-const exportFlag = "export"
-
 // maxExportFilters is how many filters an export may have.
 const maxExportFilters = 100
 
 // exportFilters are the property filters of an export, made ready: those of the
-// event and those of its person. nil: there are none. For one goroutine.
-type exportFilters struct {
-	event, person *flags.Set
-	out           flags.Decisions
+// event and those of its person. For one goroutine.
+type exportFilters struct{ event, person []propertyFilter }
+
+// propertyFilter compares one property.
+type propertyFilter struct {
+	key string
+	*flags.Filter
 }
 
 // compileExportFilters reads the filters of an export, all of which have to hold.
@@ -37,7 +37,6 @@ func compileExportFilters(raw json.RawMessage, model string) (*exportFilters, er
 	if len(list) > maxExportFilters {
 		return nil, management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d elements.", maxExportFilters)
 	}
-	byType := map[string][]flags.Property{}
 	for _, item := range list {
 		var f map[string]json.RawMessage
 		if management.JSONKind(item) != "dict" || json.Unmarshal(item, &f) != nil {
@@ -50,13 +49,19 @@ func compileExportFilters(raw json.RawMessage, model string) (*exportFilters, er
 		if model == modelSessions || model == modelPersons && kind != "person" {
 			return nil, management.Fault("filters", "Filters of type %q cannot be evaluated for the model %s.", kind, model)
 		}
-		byType[kind] = append(byType[kind], p)
+		ofEvent := kind == "event"
+		test, err := flags.NewFilter(p, flags.FilterSettings{Elements: ofEvent && flags.ComparesElements(p.Key)})
+		var fault *flags.DefinitionError
+		switch {
+		case errors.As(err, &fault):
+			return nil, management.Fault("filters", "The filters cannot be evaluated: %s.", fault.Problem)
+		case ofEvent:
+			out.event = append(out.event, propertyFilter{p.Key, test})
+		default:
+			out.person = append(out.person, propertyFilter{p.Key, test})
+		}
 	}
-	var err error
-	if out.event, err = exportSet(byType["event"]); err == nil {
-		out.person, err = exportSet(byType["person"])
-	}
-	return out, err
+	return out, nil
 }
 
 func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, err error) {
@@ -74,40 +79,30 @@ func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, 
 			return "", p, management.Fault("filters", "The operator of a filter must be a text.")
 		}
 	}
-	p.Type = flags.PersonProperty // whichever it is: it is looked up by its key
 	if raw, there := f["value"]; there {
 		p.Value, p.HasValue = wire.Value(raw), true
 	}
 	return kind, p, nil
 }
 
-func exportSet(list []flags.Property) (*flags.Set, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	set := flags.Compile(flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: exportFlag, Active: true, Conditions: []flags.Condition{{Properties: list}}}}})
-	if faults := set.Faults(); len(faults) > 0 {
-		return nil, management.Fault("filters", "The filters cannot be evaluated: %s.", faults[0].Problem)
-	}
-	return set, nil
-}
-
 // hold reports whether the filters hold.
 func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
 	for _, part := range []struct {
-		set  *flags.Set
-		text string
+		filters []propertyFilter
+		text    string
 	}{{f.event, event}, {f.person, person}} {
-		if part.set == nil {
+		if len(part.filters) == 0 {
 			continue
 		}
 		properties, err := flagProperties(part.text)
 		if err != nil {
 			return false, err
 		}
-		decision, ok := part.set.EvaluateFlag(exportFlag, &flags.Subject{Person: properties}, at, &f.out)
-		if !ok || !decision.Enabled {
-			return false, nil
+		for _, filter := range part.filters {
+			value, there := properties[filter.key]
+			if !filter.Holds(value, there, at) {
+				return false, nil
+			}
 		}
 	}
 	return true, nil

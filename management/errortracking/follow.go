@@ -196,7 +196,7 @@ func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 		}
 		p.filters[n] = filters
 	}
-	return p.filters[n].match(facts)
+	return p.filters[n].match(facts), nil
 }
 
 func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason error) error {

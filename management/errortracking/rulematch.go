@@ -2,9 +2,8 @@ package errortracking
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,14 +37,16 @@ var issueKeys = []string{"status", "name", "description"}
 // errPayload refuses what is no property group at all (§4.2).
 func errPayload() error { return management.Fault("filters", "Invalid filters payload.") }
 
-// ruleFilters are the filters of a rule, made ready: a flag for each filter, named
-// by its number, so that operators mean the same here as in flags. They are for
-// one goroutine.
+// ruleFilters are the filters of a rule, made ready. They are for one goroutine.
 type ruleFilters struct {
-	set    *flags.Set
 	root   ruleNode
-	leaves []flags.Property // their keys are behind their places
-	out    flags.Decisions
+	leaves []ruleLeaf
+}
+
+// ruleLeaf compares one property, whose key is behind its place.
+type ruleLeaf struct {
+	key    string
+	filter *flags.Filter
 }
 
 // ruleNode is a filter, by its number, or a group of nodes.
@@ -54,9 +55,6 @@ type ruleNode struct {
 	any      bool
 	children []ruleNode
 }
-
-// ruleKey is the flag of a filter.
-func ruleKey(leaf int) string { return strconv.Itoa(leaf) }
 
 // compileRule reads a property group: {"type": "AND" or "OR", "values": [groups
 // and filters]}. A group without values holds for every issue. Its errors are
@@ -67,43 +65,13 @@ func compileRule(raw json.RawMessage) (*ruleFilters, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A condition tells what is wrong with its requirements, a cohort does not.
-	checked := flags.Compile(flags.Definitions{Flags: []flags.Flag{{
-		ID: 1, Key: "rule", Active: true, Conditions: []flags.Condition{{Properties: r.leaves}},
-	}}})
-	if faults := checked.Faults(); len(faults) > 0 {
-		return nil, r.fault(faults[0])
-	}
-	d := flags.Definitions{Cohorts: map[int64]flags.Cohort{}}
-	for i := range r.leaves {
-		id := int64(i + 1)
-		d.Cohorts[id] = flags.Cohort{Tree: &flags.CohortNode{Children: []flags.CohortNode{{Leaf: &r.leaves[i]}}}}
-		d.Flags = append(d.Flags, flags.Flag{ID: id, Key: ruleKey(i), Active: true, Conditions: []flags.Condition{{
-			Properties: []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true}},
-		}}})
-	}
-	set := flags.Compile(d)
-	if faults := set.Faults(); len(faults) > 0 {
-		return nil, management.Fault("filters", "The filters cannot be evaluated: %s.", faults[0].Problem)
-	}
-	return &ruleFilters{set: set, root: *root, leaves: r.leaves}, nil
+	return &ruleFilters{root: *root, leaves: r.leaves}, nil
 }
 
 // ruleReader reads the filters of a rule.
 type ruleReader struct {
-	leaves []flags.Property
+	leaves []ruleLeaf
 	values int
-}
-
-// fault names the filter that a fault is about.
-func (r *ruleReader) fault(f *flags.DefinitionError) error {
-	for i := range r.leaves {
-		if strings.Contains(f.Path, fmt.Sprintf(".properties[%d]", i)) {
-			_, key, _ := strings.Cut(r.leaves[i].Key, ":")
-			return management.Fault("filters", "The filter of %q cannot be evaluated: %s.", key, f.Problem)
-		}
-	}
-	return management.Fault("filters", "The filters cannot be evaluated: %s.", f.Problem)
 }
 
 func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
@@ -152,7 +120,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	case place == "issue:" && !slices.Contains(issueKeys, key):
 		return nil, management.Fault("filters", "An issue has no property %q: use %s.", key, strings.Join(issueKeys, ", "))
 	}
-	p := flags.Property{Key: place + key, Type: flags.PersonProperty}
+	var p flags.Property
 	switch operator := wire.Value(f["operator"]).(type) {
 	case nil:
 	case string:
@@ -166,7 +134,14 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, maxRuleValues)
 		}
 	}
-	r.leaves = append(r.leaves, p)
+	// spec/clients.md §17: of any list the elements are compared.
+	filter, err := flags.NewFilter(p, flags.FilterSettings{Elements: true})
+	if err != nil {
+		var fault *flags.DefinitionError
+		errors.As(err, &fault)
+		return nil, management.Fault("filters", "The filter of %q cannot be evaluated: %s.", key, fault.Problem)
+	}
+	r.leaves = append(r.leaves, ruleLeaf{place + key, filter})
 	return &ruleNode{leaf: len(r.leaves) - 1}, nil
 }
 
@@ -190,58 +165,19 @@ type ruleFacts struct {
 }
 
 // match tries the filters on an issue and the event that it was made of.
-func (r *ruleFilters) match(f *ruleFacts) (bool, error) { return r.node(&r.root, f) }
+func (r *ruleFilters) match(f *ruleFacts) bool { return r.node(&r.root, f) }
 
-func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) (bool, error) {
+func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) bool {
 	if n.leaf >= 0 {
-		return r.leaf(n.leaf, f)
+		value, there := f.property(r.leaves[n.leaf].key)
+		return r.leaves[n.leaf].filter.Holds(value, there, f.at)
 	}
 	for i := range n.children {
-		if matches, err := r.node(&n.children[i], f); err != nil || matches == n.any {
-			return matches, err
+		if r.node(&n.children[i], f) == n.any {
+			return n.any
 		}
 	}
-	return !n.any, nil
-}
-
-// negativeOperators hold of a list when they hold of each of its elements, the
-// others when they hold of one.
-var negativeOperators = map[flags.Operator]bool{
-	flags.IsNot: true, flags.NotIContains: true, flags.NotIContainsMulti: true, flags.NotStartsWith: true, flags.NotEndsWith: true,
-	flags.NotRegex: true, flags.NotBetween: true, flags.IsNotSet: true, flags.SemverNotEqual: true,
-}
-
-// maxRuleElements is how many elements of a list are compared, the first ones.
-const maxRuleElements = 1000
-
-// leaf tries one filter (spec/clients.md §17).
-func (r *ruleFilters) leaf(n int, f *ruleFacts) (bool, error) {
-	p := &r.leaves[n]
-	value, there := f.property(p.Key)
-	list, isList := value.([]any)
-	if !isList {
-		return r.try(n, f, value, there)
-	}
-	negative := negativeOperators[p.Operator]
-	for _, element := range list[:min(len(list), maxRuleElements)] {
-		if holds, err := r.try(n, f, element, true); err != nil || holds != negative {
-			return holds, err
-		}
-	}
-	return negative, nil
-}
-
-// try tries one filter on one value.
-func (r *ruleFilters) try(n int, f *ruleFacts, value any, there bool) (bool, error) {
-	properties := flags.Properties{}
-	if there {
-		properties[r.leaves[n].Key] = value
-	}
-	decision, ok := r.set.EvaluateFlag(ruleKey(n), &flags.Subject{Person: properties}, f.at, &r.out)
-	if !ok || decision.Failed() {
-		return false, fmt.Errorf("the filters cannot be evaluated: %s", decision.Reason.Description())
-	}
-	return decision.Enabled, nil
+	return !n.any
 }
 
 // property is what a filter compares, by its key behind its place.

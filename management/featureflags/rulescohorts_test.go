@@ -110,6 +110,11 @@ func deep(n int) string {
 	return strings.Repeat(`{"type":"AND","values":[`, n) + plan + strings.Repeat(`]}`, n)
 }
 
+// ofPlan is a filter of the property plan.
+func ofPlan(operator, value string) string {
+	return `{"type":"person","key":"plan","operator":"` + operator + `","value":` + value + `}`
+}
+
 var leafRows = rows(
 	each("§5.2 keys that are missing", "bob", "cohort",
 		[2]string{tree("AND", `{"type":"person"}`), `400 invalid_input filters Missing required keys for person filter: key, value, operator`},
@@ -135,11 +140,23 @@ var leafRows = rows(
 		[2]string{tree("AND", `{"type":"person","key":"plan","value":["pro","free"],"operator":"exact"}`), `{"count":2}`},
 		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"equals"}`), `400 invalid_input filters`},
 	),
-	each("flags.md §5.2 a leaf that fails is false, §4.9 and true when it is negated", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"soon","operator":"is_date_before"}`), `{"count":0}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"(","operator":"regex"}`), `{"count":0}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"(","operator":"not_regex"}`), `{"count":2}`}, // §4.5: those without a plan
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"(","operator":"regex","negation":true}`), `{"count":4}`},
+	each("flags.md §4.5, §5.3 what nobody can match is refused, with its place", "bob", "cohort",
+		[2]string{tree("AND", ofPlan("is_date_before", `"soon"`)), `400 invalid_input filters filters.properties.values[0].value: is_date_before never matches here:`},
+		[2]string{tree("AND", plan, ofPlan("regex", `"("`)), `400 invalid_input filters filters.properties.values[1].value: regex never matches here: bad regular expression:`},
+		[2]string{tree("OR", `{"type":"AND","values":[`+ofPlan("not_regex", `"("`)+`]}`), `400 invalid_input filters filters.properties.values[0].values[0].value: not_regex never matches here:`},
+		[2]string{tree("AND", ofPlan("regex", `"(", "negation":true`)), `400 invalid_input filters filters.properties.values[0].value:`},
+		[2]string{tree("AND", ofPlan("gt", `"abc"`)), `400 invalid_input filters filters.properties.values[0].value: gt never matches here: the value must be a number`},
+		[2]string{tree("AND", ofPlan("between", `5`)), `400 invalid_input filters filters.properties.values[0].value: between never matches here:`},
+		[2]string{tree("AND", ofPlan("between", `[10,0]`)), `400 invalid_input filters filters.properties.values[0].value:`},
+		[2]string{tree("AND", ofPlan("not_between", `[10,0]`)), `400 invalid_input filters filters.properties.values[0].value:`},
+		[2]string{tree("AND", ofPlan("semver_gt", `"newest"`)), `400 invalid_input filters filters.properties.values[0].value:`},
+		[2]string{tree("AND", ofPlan("in", `7`)), `400 invalid_input filters filters.properties.values[0].operator: in never matches here: the operator is for cohort filters`},
+		[2]string{tree("AND", ofPlan("flag_evaluates_to", `true`)), `400 invalid_input filters filters.properties.values[0].operator:`},
+		[2]string{`{"groups":[{"properties":[` + ofPlan("gt", `"abc"`) + `]}]}`, `400 invalid_input filters filters.properties.values[0].values[0].value:`},
+	),
+	each("flags.md §5.2 a leaf that fails for a person is false, §4.9 and true when it is negated", "bob", "cohort",
+		[2]string{tree("AND", ofPlan("gt", `1`)), `{"count":0}`}, // plan is no number
+		[2]string{tree("AND", ofPlan("gt", `1, "negation":true`)), `{"count":4}`},
 	),
 	each("flags.md §4.9 negation counts on leaves of cohorts", "bob", "cohort",
 		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"exact","negation":true}`), `{"count":2,"filters":{"properties":{"values":[{"negation":true}]}}}`},
