@@ -3,6 +3,7 @@ package insights
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -85,6 +86,30 @@ func TestActors_Behind(t *testing.T) {
 		got, _, err := ask(t, m, `{"kind": "ActorsQuery", "select": [`+c.columns+`], "orderBy": ["person"], "source": `+c.source+`}`)
 		if err != nil || got != c.want {
 			t.Errorf("%s: got %s %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+// The actors of a series of stickiness whose math is an expression (§2.8) are people where
+// it gives their ids. Any other text is nobody's, also one of digits.
+func TestActors_OfStickinessByExpression(t *testing.T) {
+	m := eventsOf(t, json.RawMessage(`[
+		["a", "p1", "2020-01-01T01:00:00Z", {"n": 1, "$set": {"name": "p1"}}], ["a", "p1", "2020-01-02T01:00:00Z", {"n": 1}],
+		["a", "p2", "2020-01-01T02:00:00Z", {"n": 0, "$set": {"name": "p2"}}]]`))
+	query := func(math string, day int) string {
+		return fmt.Sprintf(`{"kind": "ActorsQuery", "select": ["properties.name"], "source": {"kind": "StickinessActorsQuery", "day": %d, "series": 0, "source": {"kind": "StickinessQuery",
+			"series": [{"kind": "EventsNode", "event": "a", "math": "hogql", "math_hogql": %q}], "dateRange": {"date_from": "2020-01-01", "date_to": "2020-01-03"}}}}`, day, math)
+	}
+	for day, want := range map[int]string{1: `[["p2"]]`, 2: `[["p1"]]`, 3: `[]`} {
+		if got, _, err := ask(t, m, query("person_id", day)); err != nil || got != want {
+			t.Errorf("active on %d days: got %s %v, want %s", day, got, err, want)
+		}
+	}
+	for _, math := range []string{"properties.n", "toString(properties.n)", "distinct_id"} {
+		_, _, err := ask(t, m, query(math, 1))
+		var fault *Error
+		if !errors.As(err, &fault) || fault.Code != notSupported || fault.Attr != "query__source__source__series__0__math_hogql" {
+			t.Errorf("%s: %v, want it refused", math, err)
 		}
 	}
 }

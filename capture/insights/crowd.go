@@ -2,10 +2,12 @@ package insights
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // crowd is who stands behind a number of an insight (§2.9.3).
@@ -210,27 +212,35 @@ func (s *stickiness) crowd(n node) crowdFinder {
 		otherwise = "gte"
 	}
 	operator := n.get("operator").choice(otherwise, "exact", "gte", "lte")
+	place := fmt.Sprintf("%s__series__%d__math_hogql", n.get("source").place, series)
 	return func(r *run) (*crowd, error) {
 		p, err := r.period(s.dates, s.interval)
 		if err != nil {
 			return nil, err
 		}
-		b := &binder{run: r}
-		active, err := s.activeIn(b, p, series)
+		active, keys, err := s.activeIn(&binder{run: r}, p, series)
 		if err != nil {
 			return nil, err
 		}
 		out := &crowd{groupType: s.series[series].math.group}
 		for who, n := range active {
-			if n := int64(n); n == days || operator == "gte" && n > days || operator == "lte" && n < days {
-				m := member{}
-				if out.groupType >= 0 {
-					m.group = b.groupsOf[out.groupType].all[who]
-				} else {
-					m.person = r.personID(who)
-				}
-				out.members = append(out.members, m)
+			if n := int64(n); n != days && (operator != "gte" || n < days) && (operator != "lte" || n > days) {
+				continue
 			}
+			m := member{}
+			switch {
+			case keys == nil:
+				m.person = r.personID(who)
+			case out.groupType >= 0:
+				m.group = keys.all[who]
+			default: // what an expression names
+				id, ok := wire.ParseUUID(keys.all[who])
+				if !ok {
+					return nil, failure(notSupported, place, "The actors of a series whose math is an expression are people only where it gives their ids, as person_id does, not %s.", describe(keys.all[who]))
+				}
+				m.person = id
+			}
+			out.members = append(out.members, m)
 		}
 		return out, nil
 	}

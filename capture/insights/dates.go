@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,22 +35,27 @@ type date struct {
 var relativeDate = regexp.MustCompile(`^-?(\d{0,5})([sMhdwmqy])(Start|End)?$`)
 
 // edges are the units whose start or end can be asked for.
-var edges = map[string]string{"Start": "hdwmqy", "End": "hdmy"}
+const edges = "hdwmqy"
+
+// dateWords are dates by name. Days begin where a range begins, and end where it ends.
+var dateWords = map[string]date{
+	"now":       {form: relative, unit: 's'},
+	"today":     {form: relative, unit: 'd', edge: "Start"},
+	"yesterday": {form: relative, count: 1, unit: 'd', edge: "Start"},
+}
 
 // parseDate reads a date; all says whether "all" is one.
 func parseDate(text string, all bool) (date, bool) {
 	if all && text == "all" {
 		return date{form: allTime}, true
 	}
+	if d, ok := dateWords[text]; ok {
+		return d, true
+	}
 	if m := relativeDate.FindStringSubmatch(text); m != nil {
 		d := date{form: relative, unit: m[2][0], edge: m[3]}
-		switch {
-		case m[1] != "":
-			d.count, _ = strconv.Atoi(m[1])
-		case d.edge == "":
-			return date{}, false
-		}
-		return d, d.edge == "" || strings.Contains(edges[d.edge], m[2])
+		d.count, _ = strconv.Atoi("0" + m[1])
+		return d, d.edge == "" || strings.Contains(edges, m[2])
 	}
 	return parseAbsolute(text)
 }
@@ -57,10 +63,59 @@ func parseDate(text string, all bool) (date, bool) {
 // parseAbsolute reads a calendar date, with or without a time and an offset.
 func parseAbsolute(text string) (date, bool) {
 	t, local, ok := hogql.ParseDate(text)
+	if !ok {
+		t, local, ok = parseISO(text)
+	}
 	if local {
 		return date{form: wall, at: t}, ok
 	}
 	return date{form: instant, at: t}, ok
+}
+
+// isoDate is what ISO 8601 allows beside the usual form: no separators, a year or a month
+// alone, a week, a day of the year, hours alone, a comma before the fraction.
+var isoDate = regexp.MustCompile(`^(\d{4})(?:-?(\d\d)(?:-?(\d\d))?|-?W(\d\d)(?:-?([1-7]))?|-?(\d{3}))?(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$`)
+
+// parseISO brings such a date into the usual form, between 1970 and 2100; local is without
+// an offset.
+func parseISO(text string) (t time.Time, local, ok bool) {
+	m := isoDate.FindStringSubmatch(text)
+	if m == nil {
+		return t, false, false
+	}
+	part := func(i, otherwise int) int {
+		if m[i] == "" {
+			return otherwise
+		}
+		n, _ := strconv.Atoi(m[i])
+		return n
+	}
+	year := part(1, 0)
+	day := time.Date(year, time.Month(part(2, 1)), part(3, 1), 0, 0, 0, 0, time.UTC)
+	switch {
+	case m[4] != "":
+		// The fourth of January is in the first week, which begins on a Monday.
+		fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC)
+		day = fourth.AddDate(0, 0, 7*(part(4, 1)-1)+part(5, 1)-1-(int(fourth.Weekday())+6)%7)
+		if y, w := day.ISOWeek(); y != year || w != part(4, 1) {
+			return t, false, false
+		}
+	case m[6] != "":
+		if day = time.Date(year, 1, part(6, 1), 0, 0, 0, 0, time.UTC); day.Year() != year || part(6, 1) == 0 {
+			return t, false, false
+		}
+	case day.Month() != time.Month(part(2, 1)) || part(2, 1) == 0 || part(3, 1) == 0: // there is no such day
+		return t, false, false
+	}
+	clock := ""
+	if m[7] != "" {
+		clock = fmt.Sprintf("T%02d:%02d:%02d", part(7, 0), part(8, 0), part(9, 0))
+		if m[10] != "" {
+			clock += "." + m[10][:min(6, len(m[10]))]
+		}
+		clock += m[11]
+	}
+	return hogql.ParseDate(day.Format(time.DateOnly) + clock)
 }
 
 // date reads the node as a date or nothing.
@@ -71,7 +126,16 @@ func (n node) date(all bool) date {
 	}
 	d, ok := parseDate(text, all)
 	if !ok {
-		n.fail(invalidInput, "%s is no date: want one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d or mStart, between 1970 and 2100.", describe(text))
+		n.fail(invalidInput, "%s is no date: want one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
+	}
+	return d
+}
+
+// lastDate is date of the end of a range.
+func (n node) lastDate() date {
+	d := n.date(false)
+	if text, _ := n.value.(string); d.edge != "" && dateWords[text].edge != "" {
+		d.edge = "End"
 	}
 	return d
 }

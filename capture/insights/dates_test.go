@@ -64,6 +64,28 @@ func TestDates_Forms(t *testing.T) {
 		"-1qStart":                   "2019-09-30T22:00:00Z",
 		"yStart":                     "2019-12-31T23:00:00Z",
 		"yEnd":                       "2020-12-31T22:59:59.999999Z",
+		"wEnd":                       "2020-03-15T22:59:59.999999Z",
+		"qEnd":                       "2020-03-31T21:59:59.999999Z",
+		// PostHog's parser: a unit without a number, and words.
+		"d":         "2020-03-12T14:30:45Z",
+		"now":       "2020-03-12T14:30:45Z",
+		"today":     "2020-03-11T23:00:00Z",
+		"yesterday": "2020-03-10T23:00:00Z",
+		// What ISO 8601 allows beside.
+		"2020":                    "2019-12-31T23:00:00Z",
+		"2020-03":                 "2020-02-29T23:00:00Z",
+		"202003":                  "2020-02-29T23:00:00Z",
+		"20200109":                "2020-01-08T23:00:00Z",
+		"2020-W01":                "2019-12-29T23:00:00Z", // Monday 30 December
+		"2020W11":                 "2020-03-08T23:00:00Z",
+		"2020-W11-4":              "2020-03-11T23:00:00Z",
+		"2020-009":                "2020-01-08T23:00:00Z",
+		"2020009":                 "2020-01-08T23:00:00Z",
+		"20200109T100030Z":        "2020-01-09T10:00:30Z",
+		"2020-01-09T10":           "2020-01-09T09:00:00Z",
+		"2020-01-09T10:00:00,25Z": "2020-01-09T10:00:00.25Z",
+		"20200109T100000.5+0530":  "2020-01-09T04:30:00.5Z",
+		"2020-01-09 10:00:00-05":  "2020-01-09T15:00:00Z",
 	} {
 		d, ok := parseDate(text, false)
 		if !ok {
@@ -74,9 +96,34 @@ func TestDates_Forms(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got.UTC().Format(time.RFC3339Nano), want)
 		}
 	}
-	for _, text := range []string{"yesterday", "-", "d", "-7", "-123456d", "1969-12-31", "2101-01-01", "2020-13-01", "2020-02-30", "wEnd", "qEnd", "sStart", "all", "2020-01-09T25:00", "-7D"} {
+	for _, text := range []string{"tomorrow", "-", "", "-7", "Today", "2020-00", "2020-13", "20201301", "20200230", "2020-W54", "2020-W00", "2020-W11-8", "2020-000", "2021-366", "1969", "2101", "2020-01-09T", "202", "-123456d", "1969-12-31", "2101-01-01", "2020-13-01", "2020-02-30", "sStart", "MEnd", "all", "2020-01-09T25:00", "-7D"} {
 		if _, ok := parseDate(text, false); ok {
 			t.Errorf("%s is a date, want none", text)
+		}
+	}
+}
+
+// A range of days by name ends with the last of them, whatever its interval (§3.1.2).
+func TestDates_RangesOfDaysByName(t *testing.T) {
+	now := at(t, "2020-03-12T14:30:45Z")
+	r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: now})
+	for _, tt := range []struct{ dates, from, to string }{
+		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
+		{`{"date_from": "today", "date_to": "today"}`, "2020-03-11T23:00:00Z", "2020-03-12T22:59:59.999999Z"},
+		{`{"date_from": "yesterday"}`, "2020-03-10T23:00:00Z", ""},
+		{`{"date_from": "-1dStart", "date_to": "now", "explicitDate": true}`, "2020-03-10T23:00:00Z", "2020-03-12T14:30:45Z"},
+	} {
+		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
+		d := n.dateRange()
+		if *fault != nil {
+			t.Errorf("%s: %v", tt.dates, *fault)
+			continue
+		}
+		for _, i := range []interval{hour, day, week} {
+			p, err := r.period(d, i)
+			if err != nil || !p.from.Equal(at(t, tt.from)) || tt.to != "" && !p.to.Equal(at(t, tt.to)) {
+				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.from.UTC(), p.to.UTC(), err, tt.from, tt.to)
+			}
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	default:
 		q.filters = append(properties.filters(p), testAccounts(filters, p))
 		dates := filters.get("dateRange").object()
-		q.from, q.to = dates.get("date_from").date(true), dates.get("date_to").date(false)
+		q.from, q.to = dates.get("date_from").date(true), dates.get("date_to").lastDate()
 	}
 }
 

@@ -10,7 +10,7 @@ type dateRange struct {
 
 func (n node) dateRange() dateRange {
 	object := n.object()
-	return dateRange{from: object.get("date_from").date(true), to: object.get("date_to").date(false), explicit: object.get("explicitDate").boolean()}
+	return dateRange{from: object.get("date_from").date(true), to: object.get("date_to").lastDate(), explicit: object.get("explicitDate").boolean()}
 }
 
 // period is a range with its dates found (§3.1.2).

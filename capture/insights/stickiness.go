@@ -119,16 +119,19 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 
 // active is in how many intervals each actor is active; those in none are left out.
 func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
-	return s.activeIn(&binder{run: r}, p, i)
+	active, _, err := s.activeIn(&binder{run: r}, p, i)
+	return active, err
 }
 
-func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, error) {
+// activeIn is active, and the texts of the actors, nil where they are people.
+func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *texts, error) {
 	r := b.run
 	b.from, b.to = p.counted()
 	m := s.series[i].bind(b)
-	common, actor := s.conditions.bind(b), s.actor(b, i)
+	common := s.conditions.bind(b)
+	actor, keys := s.actor(b, i)
 	if b.err != nil {
-		return nil, b.err
+		return nil, nil, b.err
 	}
 	counts := map[cell]uint32{}
 	w := newRow(&b.needs)
@@ -152,14 +155,20 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, erro
 			active[c.actor]++
 		}
 	}
-	return active, err
+	return active, keys, err
 }
 
-// actor is who is active: the person, the group, or what an expression names.
-func (s *stickiness) actor(b *binder, i int) func(*row) (uint32, bool) {
+// actor is who is active: the person, the group, or what an expression names. The texts
+// are those of actors that are no people.
+func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *texts) {
 	m := &s.series[i].math
 	if m.of == "hogql" {
-		return b.interned(m.named(b))
+		in := b.newInterner(m.named(b))
+		return in.number, in.texts
 	}
-	return b.actor(m.group)
+	number := b.actor(m.group)
+	if m.group < 0 {
+		return number, nil
+	}
+	return number, b.groupsOf[m.group].texts
 }
