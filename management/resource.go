@@ -70,6 +70,7 @@ func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Sh
 	if spec.Row == nil {
 		spec.Row = spec.Show
 	}
+	spec.Body = spec.naming()
 	return &resource[T, Stored, Shown]{desk, spec}
 }
 

@@ -13,6 +13,9 @@ type Spec[T Tx, Stored, Shown any] struct {
 	Fields, Changes Fields
 	// Admins: only administrators of the organization may write.
 	Admins bool
+	// Named is what a thing is called, such as "an insight", where members of bodies that
+	// nobody knows are named: a misspelt one is refused. Empty: they are ignored.
+	Named string
 	// Body looks at a body before it is read, nil: nothing does.
 	Body func(b *Body) error
 	// Newest: lists begin with the highest Sort.

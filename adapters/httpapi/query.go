@@ -111,6 +111,9 @@ func runQuery(of *asker, c *call) (any, error) {
 	if err != nil {
 		return nil, queryProblem(err)
 	}
+	for _, line := range found.Unread {
+		c.body.Warn(line)
+	}
 	if found.Status == nil {
 		return found.Result, nil
 	}

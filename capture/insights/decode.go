@@ -17,12 +17,13 @@ type node struct {
 	value any // as wire.Decode has it, nil for null and absent
 	place string
 	fault **Error
+	looks *looks // nil: nobody asks which members are looked for
 }
 
 // decodeQuery begins to read a query.
 func decodeQuery(text json.RawMessage, place string) (node, **Error) {
 	fault := new(*Error)
-	n := node{value: wire.Value(text), place: place, fault: fault}
+	n := node{value: wire.Value(text), place: place, fault: fault, looks: newLooks()}
 	return n, fault
 }
 
@@ -41,7 +42,8 @@ func (n node) absent() bool { return n.value == nil }
 // get is a member of an object; absent when the node is none.
 func (n node) get(name string) node {
 	m, _ := n.value.(map[string]any)
-	return node{value: m[name], place: n.place + "__" + name, fault: n.fault}
+	n.looks.note(m, n.place, name)
+	return node{value: m[name], place: n.place + "__" + name, fault: n.fault, looks: n.looks}
 }
 
 // object wants an object or nothing.
@@ -69,7 +71,7 @@ func (n node) list(most int) []node {
 	}
 	out := make([]node, len(l))
 	for i, v := range l {
-		out[i] = node{value: v, place: n.place + "__" + strconv.Itoa(i), fault: n.fault}
+		out[i] = node{value: v, place: n.place + "__" + strconv.Itoa(i), fault: n.fault, looks: n.looks}
 	}
 	return out
 }

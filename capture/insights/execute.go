@@ -57,9 +57,13 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		}
 	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)
+	if fault := n.looks.misspelt(); fault != nil {
+		return nil, fault
+	}
 	if *fault != nil {
 		return nil, *fault
 	}
+	q.Unread = n.looks.unread()
 	return q, nil
 }
 
@@ -98,7 +102,7 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 		}
 	}()
 	if result, err = q.plan.run(r); err == nil {
-		result.Read = r.read
+		result.Read, err = r.read, r.fault
 	}
 	return result, err
 }

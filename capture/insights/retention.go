@@ -20,7 +20,9 @@ type retentionQuery struct {
 	groupType         int
 	rule              retentionRule
 	split             split
-	alike             bool // target and returning are the same
+	alike             bool             // target and returning are the same
+	intervals         int              // before the end, where there is no date_from
+	amount            *retentionAmount // nil: people are counted alone
 }
 
 func parseRetention(n node, p *Project) plan { return readRetention(n, p) }
@@ -43,14 +45,23 @@ func readRetention(n node, p *Project) *retentionQuery {
 		split:      readSplit(n.get("breakdownFilter").object(), p, 1, "event", "person", "cohort"),
 	}
 	q.alike = bytes.Equal(q.target.place.raw(), q.returning.place.raw())
+	q.intervals = int(f.get("totalIntervals").whole(1, maxColumns, 8))
 	q.rule = retentionRule{
-		columns:    int(f.get("totalIntervals").whole(1, 100, 8)),
+		columns:    q.intervals,
 		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
 		cumulative: f.get("cumulative").boolean(),
 		minimum:    uint32(f.get("minimumOccurrences").whole(1, math.MaxInt32, 1)),
 	}
+	for _, b := range f.get("retentionCustomBrackets").list(maxColumns - 1) {
+		q.rule.brackets = append(q.rule.brackets, int(b.whole(1, maxBuckets, 1)))
+		q.rule.columns = 1 + len(q.rule.brackets)
+	}
+	q.amount = readRetentionAmount(f)
 	return q
 }
+
+// maxColumns is how many columns retention may have.
+const maxColumns = 100
 
 // retentionEntity reads an entity in the form of its own, $pageview by default.
 func retentionEntity(n node, p *Project) entity {
@@ -69,17 +80,18 @@ type retentionRun struct {
 	*retentionQuery
 	*run
 	*buckets
-	actors *actors
-	values *numberer
-	acts   *chains[presence]
-	open   []presence // by actor: what is counted now, of which there may be more
+	actors  *actors
+	values  *numberer
+	acts    *chains[presence]
+	open    []presence // by actor: what is counted now, of which there may be more
+	amounts *amounts   // nil: no property is summed
 }
 
 // rows finds the intervals.
 func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	c := r.calendar()
 	end := c.next(q.interval, c.startOf(q.interval, r.dateTo(q.dates, q.interval)))
-	begin := c.backBy(q.interval, end, q.rule.columns)
+	begin := c.backBy(q.interval, end, q.intervals)
 	if q.dates.from.form != noDate {
 		from, err := r.dateFrom(q.dates, q.interval)
 		if err != nil {
@@ -122,6 +134,9 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	holds := q.conditions.bind(b)
 	f.actors = b.actors(q.groupType)
 	f.values = b.numberer(&q.split)
+	if q.amount != nil {
+		f.amounts = &amounts{q.amount, q.amount.of(b), map[amountKey][]eventAmount{}}
+	}
 	see := func(row *row) error {
 		p := presence{target: target.matches(row)}
 		returns := p.target
@@ -139,6 +154,11 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 			return nil
 		}
 		p.value = f.values.number(row)
+		if f.amounts != nil {
+			if err := f.amounts.note(f, row, actor, p); err != nil {
+				return err
+			}
+		}
 		return f.add(actor, p)
 	}
 	if q.rule.firstTime {
@@ -216,8 +236,9 @@ type retentionRow struct {
 }
 
 type retentionCell struct {
-	Count int64  `json:"count"`
-	Label string `json:"label"`
+	Count  int64   `json:"count"`
+	Amount *number `json:"aggregation_value,omitempty"`
+	Label  string  `json:"label"`
 }
 
 func (q *retentionQuery) run(r *run) (*Result, error) {
@@ -260,9 +281,24 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 // sums counts the cells of each breakdown value.
 func (f *retentionRun) sums() (*grouped[*retentionCells], error) {
 	n, k := f.len(), f.rule.columns
-	sums := groupedBy(f.run, &f.split, f.values, 8*n*k, func() *retentionCells { return newRetentionCells(n, k) })
-	return sums, f.each(func(_, value uint32, row int, columns []int) error {
-		return sums.add(value, func(c *retentionCells) { c.add(row, columns) })
+	size := 8 * n * k
+	if f.amounts != nil {
+		size *= 2
+	}
+	sums := groupedBy(f.run, &f.split, f.values, size, func() *retentionCells {
+		c := newRetentionCells(n, k)
+		if f.amounts != nil {
+			c.amounts = make([]float64, n*k)
+		}
+		return c
+	})
+	return sums, f.each(func(actor, value uint32, row int, columns []int) error {
+		return sums.add(value, func(c *retentionCells) {
+			c.add(row, columns)
+			if f.amounts != nil {
+				f.amounts.cells(f, actor, value, row, func(column int, sum float64) { c.amounts[row*k+column] += sum })
+			}
+		})
 	})
 }
 
@@ -283,14 +319,31 @@ func (f *retentionRun) label(value uint32, other bool) string {
 
 // table adds the rows of one breakdown value.
 func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string) []retentionRow {
-	names := make([]string, max(c.rows, c.columns))
-	for i := range names {
-		names[i] = periodNames[f.retentionQuery.interval] + " " + strconv.Itoa(i)
+	period := periodNames[f.retentionQuery.interval] + " "
+	columns := make([]string, c.columns)
+	for k, first := 0, 0; k < c.columns; k++ {
+		last := first
+		if k > 0 && f.rule.brackets != nil {
+			last += f.rule.brackets[k-1] - 1
+		}
+		columns[k] = period + strconv.Itoa(first)
+		if last > first {
+			columns[k] += "-" + strconv.Itoa(last)
+		}
+		first = last + 1
 	}
 	for s, date := range f.instants() {
-		row := retentionRow{Label: names[s], Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
+		row := retentionRow{Label: period + strconv.Itoa(s), Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
 		for k, n := range c.row(s) {
-			row.Values[k] = retentionCell{n, names[k]}
+			row.Values[k] = retentionCell{Count: n, Label: columns[k]}
+			if f.amounts == nil {
+				continue
+			}
+			sum := c.amounts[s*c.columns+k]
+			if f.amounts.average && n > 0 {
+				sum /= float64(n)
+			}
+			row.Values[k].Amount = (*number)(&sum)
 		}
 		to = append(to, row)
 	}

@@ -31,11 +31,12 @@ func (p *presence) count(o presence) {
 // retentionCells counts the cells of retention for one breakdown value.
 type retentionCells struct {
 	rows, columns int
-	cells         []int64 // row by row
+	cells         []int64   // row by row
+	amounts       []float64 // likewise, nil where no property is summed
 }
 
 func newRetentionCells(rows, columns int) *retentionCells {
-	return &retentionCells{rows, columns, make([]int64, rows*columns)}
+	return &retentionCells{rows: rows, columns: columns, cells: make([]int64, rows*columns)}
 }
 
 func (c *retentionCells) row(s int) []int64 { return c.cells[s*c.columns : (s+1)*c.columns] }
@@ -60,11 +61,16 @@ func (c *retentionCells) merge(o *retentionCells) {
 	for i, n := range o.cells {
 		c.cells[i] += n
 	}
+	for i, sum := range o.amounts {
+		c.amounts[i] += sum
+	}
 }
 
 // retentionRule is what counts as a row and as a return.
 type retentionRule struct {
-	columns    int
+	columns int
+	// brackets are how many intervals each column after 0 has; none: one each.
+	brackets   []int
 	firstTime  bool
 	cumulative bool
 	minimum    uint32
@@ -112,11 +118,11 @@ func (r *retentionRule) each(presences []presence, see func(row int, columns []i
 func (r *retentionRule) columnsAfter(start presence, later []presence) []int {
 	r.counted = append(r.counted[:0], 0)
 	for _, v := range later {
-		k := int(v.interval - start.interval)
+		k := r.column(int(v.interval - start.interval))
 		if k >= r.columns {
 			break
 		}
-		if v.returns < r.minimum {
+		if v.returns < r.minimum || k == r.counted[len(r.counted)-1] {
 			continue
 		}
 		for from := r.counted[len(r.counted)-1] + 1; r.cumulative && from < k; from++ {
@@ -125,4 +131,19 @@ func (r *retentionRule) columnsAfter(start presence, later []presence) []int {
 		r.counted = append(r.counted, k)
 	}
 	return r.counted
+}
+
+// column is that of the interval so many after a row's own.
+func (r *retentionRule) column(interval int) int {
+	if r.brackets == nil {
+		return interval
+	}
+	k := 0
+	for ; interval > 0 && k < len(r.brackets); k++ {
+		interval -= r.brackets[k]
+	}
+	if interval > 0 {
+		return r.columns
+	}
+	return k
 }

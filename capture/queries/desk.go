@@ -177,6 +177,8 @@ type Answer struct {
 	Result map[string]any
 	// Status is that of a run that goes on, nil when none does.
 	Status *Status
+	// Unread are lines that name members of the query that have no effect.
+	Unread []string
 }
 
 // Ask answers a question. Errors are an *insights.Error, an *Error, or those of the
@@ -190,6 +192,14 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	answer, err := d.respond(ctx, r, q, now)
+	if answer != nil {
+		answer.Unread = q.Unread
+	}
+	return answer, err
+}
+
+func (d *Desk) respond(ctx context.Context, r Request, q *insights.Query, now time.Time) (*Answer, error) {
 	state, err := d.States.State(ctx, r.Project.ID)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ type insightRecord struct {
 
 func (s Insights) resource() management.Resource[management.Tx, insightRecord, Insight] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
-		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true, Thing: (*insightRecord).thing,
+		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Named: "an insight", Newest: true, Thing: (*insightRecord).thing,
 		Place: func(_ *management.Standing, i *insightRecord) management.Place {
 			return management.Place{ID: i.id(), Title: i.title()}
 		},

@@ -27,7 +27,7 @@ type experimentEdit = management.Edit[Tx, storedExperiment]
 func newExperiments(c *core) (s Experiments) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
-		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Newest: true, Thing: (*storedExperiment).thing,
+		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Named: "an experiment", Newest: true, Thing: (*storedExperiment).thing,
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
 			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
