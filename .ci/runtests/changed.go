@@ -14,10 +14,12 @@ import (
 
 // change is what the quick tier looks at.
 type change struct {
-	base     string   // the commit that the files are compared with
-	files    []string // that differ from base, by path from the top of the repository
-	changed  []string // packages of go.work that these belong to
-	packages []string // to test: these, and those that import them
+	base     string      // the commit that the files are compared with
+	files    []string    // that differ from base, by path from the top of the repository
+	changed  []string    // packages of go.work that these belong to
+	reached  []string    // these, and all that import them, directly or not
+	packages []string    // to test: see affected
+	all      []goPackage // of go.work
 }
 
 // in reports whether a file below one of the folders has changed.
@@ -50,8 +52,9 @@ func (w *world) findChanges() (change, error) {
 	if err != nil {
 		return c, err
 	}
-	c.changed, c.packages = affected(c.files, packages)
-	w.report.print(fmt.Sprintf("changed since %.10s: %d files; %d packages to test", c.base, len(c.files), len(c.packages)))
+	c.changed, c.reached, c.packages = affected(c.files, packages)
+	c.all = packages
+	w.report.print(fmt.Sprintf("changed since %.10s: %d files; %d packages to check, %d to test", c.base, len(c.files), len(c.reached), len(c.packages)))
 	return c, nil
 }
 
@@ -59,7 +62,7 @@ func (w *world) findChanges() (change, error) {
 type goPackage struct {
 	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
-	TestGoFiles, XTestGoFiles          []string
+	GoFiles, TestGoFiles, XTestGoFiles []string
 	data                               []string // folders below testdata that its tests name
 }
 
@@ -70,7 +73,7 @@ func listPackages() ([]goPackage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := outputOf("go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "work")
+	out, err := outputOf("go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles,TestGoFiles,XTestGoFiles", "work")
 	if err != nil {
 		return nil, err
 	}
@@ -92,36 +95,52 @@ func listPackages() ([]goPackage, error) {
 	}
 }
 
-// affected returns the import paths of the packages in whose folder a file is that has
-// changed, and of those to test: these, those whose tests name its folder below testdata,
-// and those that import them. What imports the latter in turn is left to the full tier.
-func affected(files []string, packages []goPackage) (changed, tested []string) {
-	byDir := map[string]goPackage{}
+// affected returns import paths of packages: those in whose folder a file has changed, all
+// that such a change reaches through imports, and those to test. The latter are the
+// changed ones, those whose tests name a changed folder below testdata, and those that
+// import a changed one and do not need the store, which takes long to build.
+func affected(files []string, packages []goPackage) (changed, reached, tested []string) {
+	byDir, byPath := map[string]goPackage{}, map[string]goPackage{}
 	for _, p := range packages {
-		byDir[p.Dir] = p
+		byDir[p.Dir], byPath[p.ImportPath] = p, p
 	}
-	isChanged, isOther := map[string]bool{}, map[string]bool{} // isOther: for those that import it
+	isChanged, onlyTests := map[string]bool{}, map[string]bool{}
 	folders := map[string]bool{}
 	for _, file := range files {
 		folders[dataFolder(file)] = true
 		if p, ok := owner(file, byDir); ok {
+			onlyTests[p.ImportPath] = strings.HasSuffix(file, "_test.go") && (!isChanged[p.ImportPath] || onlyTests[p.ImportPath])
 			isChanged[p.ImportPath] = true
-			if !strings.HasSuffix(file, "_test.go") {
-				isOther[p.ImportPath] = true
-			}
 		}
 	}
+	isOther := func(path string) bool { return isChanged[path] && !onlyTests[path] } // for those that import it
 	for _, p := range packages {
+		imports := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+		needs := func(path string) bool {
+			return slices.ContainsFunc(append(imports, p.ImportPath), func(from string) bool { return reaches(from, path, byPath) })
+		}
 		if isChanged[p.ImportPath] {
 			changed = append(changed, p.ImportPath)
 		}
+		if isChanged[p.ImportPath] || slices.ContainsFunc(changedOf(packages, isOther), needs) {
+			reached = append(reached, p.ImportPath)
+		}
 		if isChanged[p.ImportPath] ||
 			slices.ContainsFunc(p.data, func(folder string) bool { return folders[folder] }) ||
-			slices.ContainsFunc(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(path string) bool { return isOther[path] }) {
+			slices.ContainsFunc(imports, isOther) && !needs(theStore) {
 			tested = append(tested, p.ImportPath)
 		}
 	}
-	return changed, tested
+	return changed, reached, tested
+}
+
+func changedOf(packages []goPackage, isOther func(string) bool) (paths []string) {
+	for _, p := range packages {
+		if isOther(p.ImportPath) {
+			paths = append(paths, p.ImportPath)
+		}
+	}
+	return paths
 }
 
 // owner returns the package in the nearest folder above a file.

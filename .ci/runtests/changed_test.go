@@ -14,23 +14,29 @@ func TestAffected(t *testing.T) {
 		{ImportPath: "p/geoip", Dir: "geoip", XTestImports: []string{"p/flags"}},
 		{ImportPath: "p/metrics", Dir: "adapters/metrics", Imports: []string{"p/geoip"}},
 		{ImportPath: "p/console", Dir: "adapters/console"},
+		{ImportPath: theStore, Dir: "adapters/sqlstore", Imports: []string{"p/flags"}},
 	}
 	for _, tt := range []struct {
-		name            string
-		files           []string
-		changed, tested []string
+		name                     string
+		files                    []string
+		changed, reached, tested []string
 	}{
-		{"nothing", nil, nil, nil},
-		{"a file of a package: those that import it, and whose tests do", []string{"flags/decide.go"}, []string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/geoip"}},
-		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
-		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}},
-		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}},
-		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, []string{"p/httpapi"}},
-		{"a page at the top", []string{"README.md"}, nil, nil},
+		{"nothing", nil, nil, nil, nil},
+		{
+			"a file of a package: those that import it, and whose tests do",
+			[]string{"flags/decide.go"},
+			[]string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip", theStore}, []string{"p/flags", "p/httpapi", "p/geoip"},
+		},
+		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
+		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}, []string{"p/flags"}},
+		{"the store", []string{"adapters/sqlstore/store.go"}, []string{theStore}, []string{theStore}, []string{theStore}},
+		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}, []string{"p/console"}},
+		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, nil, []string{"p/httpapi"}},
+		{"a page at the top", []string{"README.md"}, nil, nil, nil},
 	} {
-		changed, tested := affected(tt.files, packages)
-		if !slices.Equal(changed, tt.changed) || !slices.Equal(tested, tt.tested) {
-			t.Errorf("%s: %v changed and %v to test, want %v and %v", tt.name, changed, tested, tt.changed, tt.tested)
+		changed, reached, tested := affected(tt.files, packages)
+		if !slices.Equal(changed, tt.changed) || !slices.Equal(reached, tt.reached) || !slices.Equal(tested, tt.tested) {
+			t.Errorf("%s: %v changed, %v to check and %v to test; want %v, %v and %v", tt.name, changed, reached, tested, tt.changed, tt.reached, tt.tested)
 		}
 	}
 }

@@ -32,6 +32,10 @@ var sequential = []string{
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
 }
 
+// theStore is the package that opens databases: a test program with it has SQLite and the
+// driver of PostgreSQL in it.
+const theStore = "github.com/bunting-flags/bunting/adapters/sqlstore"
+
 // slow are further tests that take more than a second. The quick tier leaves them and the
 // sequential ones out.
 var slow = []string{

@@ -99,7 +99,16 @@ var steps = []step{
 		r.checkNoAlloc("./geoip", "./capture", "./adapters/remote")
 	}},
 
-	{name: "changed", about: "packages that changed since origin/main, analysed and tested, and tests of those that import them", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
+	{name: "types", about: "types of what changed since origin/main and of all that imports it, with tests", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
+		c, err := r.changes()
+		if err == nil && len(c.reached) > 0 {
+			err = typeCheck(c.reached, c.all)
+		}
+		if err != nil {
+			r.fail("types", err.Error(), "go vet ./...")
+		}
+	}},
+	{name: "changed", about: "packages that changed since origin/main, analysed and tested, and tests of those that import them without the store", tiers: []tier{quick}, needs: []need{cpu}, do: func(r *stepRun) {
 		c, err := r.changes()
 		if err != nil {
 			r.fail("what has changed", err.Error(), "")
@@ -108,8 +117,8 @@ var steps = []step{
 		if len(c.changed) > 0 {
 			r.run(command{args: append([]string{".ci/lint/run"}, c.changed...)})
 		}
-		if len(c.packages) > 0 { // with the part of go vet that go test runs
-			r.goTest("", append([]string{"-vet=", "-short", "-skip=" + names(sequential, slow)}, c.packages...)...)
+		if len(c.packages) > 0 {
+			r.goTest("", append([]string{"-short", "-skip=" + names(sequential, slow)}, c.packages...)...)
 		}
 	}},
 
