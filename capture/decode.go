@@ -20,6 +20,9 @@ const (
 	maxNameless = 1000
 	// itemSize and memberSize are about what an Item and a Member take, in bytes.
 	itemSize, memberSize = 256, 32
+	// maxMembers is how many members an object of an event may have, about as many as
+	// fit into MaxEvent bytes: an event with more is dropped for its size.
+	maxMembers = MaxEvent / 5
 	// firstReserve is how much of it is reserved at the beginning, mostReserve how
 	// much at a time later.
 	firstReserve, mostReserve = 16 << 10, 4 << 20
@@ -254,9 +257,9 @@ func (d *decoder) element() bool {
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
-// bound lets members be kept only of the first MaxEvent bytes of an item: a
-// longer one is dropped for its size.
-func (d *decoder) bound(start int) { d.limit = start + MaxEvent }
+// bound lets members be kept only of the first MaxAIEvent bytes of an item, and only
+// maxMembers of each of its objects: a larger one is dropped for its size.
+func (d *decoder) bound(start int) { d.limit, d.short = start+MaxAIEvent, false }
 
 // newItem adds an item. The first one's size tells how many may follow.
 func (d *decoder) newItem(start int) *Item {
@@ -393,5 +396,8 @@ func (d *decoder) finish(it *Item, f *fields, size int) {
 	}
 	if f.malformed {
 		it.Fault = malformedProperties
+	}
+	if d.short && it.Fault == None {
+		it.Fault = eventTooLarge
 	}
 }

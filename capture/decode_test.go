@@ -242,7 +242,7 @@ func TestCapture_4_6_Bounds(t *testing.T) {
 	if _, err := Decode(strings.Replace(nameless, "{},", "", 1), DecodeOptions{}); err != nil {
 		t.Errorf("%d items without a name: %v", maxNameless, err)
 	}
-	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", MaxEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
+	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", MaxAIEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
 	s, err := Decode(large, DecodeOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -302,4 +302,4 @@ func BenchmarkDecode_100Events(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/event")
 }
 
-func errOf(_ *Submission, err error) error { return err }
+func errOf[T any](_ T, err error) error { return err }

@@ -223,6 +223,9 @@ func (d *v1Decoder) event() bool {
 	if fault := it.v1Fault(f.otherProperties != ""); fault != None {
 		it.Fault = fault
 	}
+	if d.short && it.Fault == None {
+		it.Fault = eventTooLarge
+	}
 	return d.account(len(it.Properties) + len(it.Overrides))
 }
 

@@ -10,8 +10,40 @@ import (
 	"unicode/utf8"
 )
 
-// MaxEvent is the longest JSON text of one event, in bytes (§4.6).
-const MaxEvent = 1_000_000
+// MaxEvent is the longest JSON text of one event, in bytes (§4.6). MaxAIEvent is that of
+// the events of language models, which hold whole conversations: see [MaxEventOf].
+const (
+	MaxEvent   = 1_000_000
+	MaxAIEvent = 8 << 20
+)
+
+// aiEvents are those that may have MaxAIEvent bytes.
+var aiEvents = map[string]bool{
+	"$ai_generation": true, "$ai_span": true, "$ai_trace": true, "$ai_embedding": true, "$ai_metric": true, "$ai_feedback": true,
+}
+
+// MaxEventOf is the longest JSON text of an event of a name, in bytes.
+func MaxEventOf(name string) int {
+	if aiEvents[name] {
+		return MaxAIEvent
+	}
+	return MaxEvent
+}
+
+// oversize says how far an item is over its limit; empty: it is not.
+func oversize(it *Item) string {
+	most := MaxEventOf(it.Name)
+	switch {
+	case it.Size > most:
+		return fmt.Sprintf("the event has %d bytes, %d are allowed", it.Size, most)
+	case it.Fault == eventTooLarge:
+		return fmt.Sprintf("an object of the event has more than %d members", maxMembers)
+	}
+	return ""
+}
+
+// sizeOf is how many bytes of an item are stored at most.
+func sizeOf(it *Item) int { return min(it.Size, MaxEventOf(it.Name)) }
 
 // PieceEvents is how many events of a submission are recorded at a time, PieceBytes
 // how long the text of them is about, in bytes: a piece ends with the event that
@@ -108,7 +140,7 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 func pieceEnd(items []Item, first int) int {
 	end, size := first, 0
 	for end < len(items) && end-first < PieceEvents && size < PieceBytes {
-		size += min(items[end].Size, MaxEvent)
+		size += sizeOf(&items[end])
 		end++
 	}
 	return end
@@ -143,9 +175,10 @@ func (i *Intake) now(from Origin) time.Time {
 func checkItems(s *Submission) error {
 	for n := range s.Items {
 		it := &s.Items[n]
-		if it.Size > MaxEvent && len(s.Items) == 1 {
-			return &Refusal{Kind: TooLarge, Code: "payload_too_large",
-				Detail: fmt.Sprintf("maximum event size exceeded: the event has %d bytes, %d are allowed", it.Size, MaxEvent)}
+		if len(s.Items) == 1 {
+			if over := oversize(it); over != "" {
+				return &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: "maximum event size exceeded: " + over}
+			}
 		}
 		if it.Fault == None && cookielessFault(it) {
 			return &Refusal{Kind: Invalid, Code: "invalid_payload", Attr: "$cookieless_mode",
@@ -165,13 +198,13 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	}
 	size := 0
 	for n := first; n < last; n++ {
-		size += min(s.Items[n].Size, MaxEvent)
+		size += sizeOf(&s.Items[n])
 	}
 	p.buf = make([]byte, 0, size+size/8+64*(last-first)) // about what will be stored
 	for n := first; n < last; n++ {
 		it := &s.Items[n]
-		reason := it.Fault
-		if reason == None && it.Size > MaxEvent {
+		reason, detail := it.Fault, oversize(it)
+		if reason == None && detail != "" {
 			reason = eventTooLarge
 		}
 		if reason == None {
@@ -194,7 +227,10 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 		case reason.OverQuota():
 			batch.warn(Warning{Type: WarningType(reason), At: now}) // it is about nobody in particular
 		case !slices.Contains(quiet, reason):
-			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, At: now})
+			if reason != eventTooLarge {
+				detail = ""
+			}
+			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, Detail: detail, At: now})
 		}
 	}
 	batch.Usage = charges.counts

@@ -44,7 +44,8 @@ func (s *scanner) members(to []Member) ([]Member, bool) {
 		if !ok {
 			return false
 		}
-		if s.limit > 0 && s.Pos > s.limit && key != "token" && key != "distinct_id" {
+		if s.limit > 0 && (s.Pos > s.limit || len(to)-first >= maxMembers) && key != "token" && key != "distinct_id" {
+			s.short = true
 			return true
 		}
 		bit := uint64(1) << (keyHash(key) & 63)

@@ -6,8 +6,11 @@ import "github.com/bunting-flags/bunting/flags/wire"
 // and end, so that what is stored is what was sent. The text has to be UTF-8.
 type scanner struct {
 	wire.Reader
-	// limit is the position after which members keeps no more; 0: none.
+	// limit is the position after which members keeps no more; 0: none. Where there is
+	// one, members keeps at most maxMembers of an object.
 	limit int
+	// short: members has left some out.
+	short bool
 }
 
 func newScanner(src string) scanner {

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -139,8 +140,13 @@ func (l *lease) release() {
 	}
 }
 
-// tooLarge is for bodies that would not fit were they alone.
-func (l *lease) tooLarge() error { return payloadTooLarge(l.most()) }
+// tooLarge is for requests that would not fit were they alone: the body together with what
+// is made of it.
+func (l *lease) tooLarge() error {
+	p := problemPayload
+	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and what it holds take more than %d bytes of memory at once: send it in smaller parts", l.most())
+	return &p
+}
 
 // hasArrived: what follows is not for its sender to delay.
 func (l *lease) hasArrived() {
@@ -184,7 +190,7 @@ const eventMemory = 600
 // beside the body and its items: the texts that are stored, and the events
 // themselves, a piece of the submission at a time.
 func (l *lease) takeRecording(text, items int) error {
-	pieceText := int64(min(text, capture.PieceBytes+capture.MaxEvent))
+	pieceText := int64(min(text, capture.PieceBytes+capture.MaxAIEvent))
 	pieceItems := int64(min(items, capture.PieceEvents))
 	if items > capture.PieceEvents {
 		pieceText = min(pieceText, int64(text)/int64(items)*capture.PieceEvents)

@@ -90,8 +90,9 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 		event = append(event, capture.Member{Key: "timestamp", Value: at})
 	}
 	out := capture.NewObject(event).AppendJSON(nil)
-	if len(out) > capture.MaxEvent {
-		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), capture.MaxEvent)
+	called, _ := o.Text("event")
+	if most := capture.MaxEventOf(called); len(out) > most {
+		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), most)
 	}
 	return out, nil
 }
