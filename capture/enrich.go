@@ -196,7 +196,7 @@ const (
 	maxFlagValue = 200
 )
 
-// flagCall is what a $feature_flag_called says (§12.3), nil without a flag.
+// flagCall is what an exposure says (§12.3), nil without a flag.
 func (p *preparer) flagCall() *FlagCall {
 	flag, _ := text(p.props.value(slotFlag))
 	if flag == "" {

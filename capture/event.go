@@ -2,6 +2,7 @@ package capture
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -82,7 +83,7 @@ type Event struct {
 	Groups []GroupKey
 	// Group is what a $groupidentify says, nil for none.
 	Group *GroupUpdate
-	// Flag is what a $feature_flag_called says, nil for none.
+	// Flag is what an exposure ([Exposures]) says, nil for none.
 	Flag *FlagCall
 }
 
@@ -121,6 +122,19 @@ type GroupUpdate struct {
 	Type, Key string
 	Set       Object
 }
+
+// The events by which SDKs tell that somebody was shown a flag's value. They have the
+// same properties: $feature_flag and $feature_flag_response.
+const (
+	FlagCalled         = "$feature_flag_called"
+	ExperimentExposure = "$experiment_exposure"
+)
+
+// exposures are both.
+var exposures = []string{FlagCalled, ExperimentExposure}
+
+// Exposures returns FlagCalled and ExperimentExposure.
+func Exposures() []string { return slices.Clone(exposures) }
 
 // FlagCall is that a flag's value was read (§12.3).
 type FlagCall struct {

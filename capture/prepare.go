@@ -2,6 +2,7 @@ package capture
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -243,7 +244,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 	case groupIdentifyEvent:
 		e.Group = p.groupUpdate()
 	case ordinaryEvent:
-		if e.Name == "$feature_flag_called" {
+		if slices.Contains(exposures, e.Name) {
 			e.Flag = p.flagCall()
 		}
 	}

@@ -11,12 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// flagCalled is the event by which SDKs tell what they have answered.
-const flagCalled = "$feature_flag_called"
-
 const (
 	// callsLooked is how many calls of flags by one person are looked at, the newest
-	// first, and callsPage how many at a time.
+	// of each kind of exposure first, and callsPage how many at a time.
 	callsLooked, callsPage = 10_000, 500
 	// callsPatience is how long that may take; what was found then is the answer.
 	callsPatience = 5 * time.Second
@@ -38,35 +35,42 @@ func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.Stor
 	if person != nil {
 		now = person.Properties.String()
 	}
-	q := capture.EventQuery{Name: flagCalled, DistinctIDs: distinctIDs, Limit: callsPage}
-	for looked := 0; looked < callsLooked; looked += callsPage {
-		page, err := of.history.Events(ctx, c.project(), q)
-		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			break
+	take := func(e *capture.Record) {
+		properties, _ := capture.ParseObject(e.Properties) // what cannot be read calls no flag
+		key, _ := properties.Text("$feature_flag")
+		id, asked := ids[key]
+		if !asked {
+			return
 		}
-		if err != nil {
-			return nil, err
+		last, calls := out[id], 0
+		if last != nil {
+			calls = last.Calls
 		}
-		for i := range page {
-			e := &page[i]
-			properties, _ := capture.ParseObject(e.Properties) // what cannot be read calls no flag
-			key, _ := properties.Text("$feature_flag")
-			id, asked := ids[key]
-			if !asked {
-				continue
+		if last == nil || e.Timestamp.After(last.At) {
+			last = callOf(e, properties)
+			last.PersonChanged = person != nil && changedSince(e, person, now)
+			out[id] = last
+		}
+		last.Calls = calls + 1
+	}
+	for _, name := range capture.Exposures() {
+		q := capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}
+		for looked := 0; looked < callsLooked; looked += callsPage {
+			page, err := of.history.Events(ctx, c.project(), q)
+			if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				break
 			}
-			last := out[id]
-			if last == nil {
-				last = callOf(e, properties)
-				last.PersonChanged = person != nil && changedSince(e, person, now)
-				out[id] = last
+			if err != nil {
+				return nil, err
 			}
-			last.Calls++
+			for i := range page {
+				take(&page[i])
+			}
+			if len(page) < callsPage {
+				break
+			}
+			q.After = &capture.EventCursor{Timestamp: page[len(page)-1].Timestamp, ID: page[len(page)-1].ID}
 		}
-		if len(page) < callsPage {
-			break
-		}
-		q.After = &capture.EventCursor{Timestamp: page[len(page)-1].Timestamp, ID: page[len(page)-1].ID}
 	}
 	return out, of.FillVersions(c.ctx, c.standing, out)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -59,14 +60,32 @@ func flagExposures(of flagDesk, c *call) (*featureflags.Exposures, error) {
 // lastCallOf finds the call of a flag at the time of its last one; nil where it was
 // erased.
 func (of flagDesk) lastCallOf(ctx context.Context, project int64, key string, at time.Time) (*featureflags.LastCall, error) {
-	found, err := of.history.Events(ctx, project, capture.EventQuery{Name: flagCalled, From: at, To: at.Add(time.Microsecond), Limit: callsPage})
-	for i := range found {
-		properties, _ := capture.ParseObject(found[i].Properties)
-		if flag, _ := properties.Text("$feature_flag"); flag == key {
-			return callOf(&found[i], properties), nil
+	for _, name := range capture.Exposures() {
+		found, err := of.history.Events(ctx, project, capture.EventQuery{Name: name, From: at, To: at.Add(time.Microsecond), Limit: callsPage})
+		for i := range found {
+			properties, _ := capture.ParseObject(found[i].Properties)
+			if flag, _ := properties.Text("$feature_flag"); flag == key {
+				return callOf(&found[i], properties), nil
+			}
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil, err
+	return nil, nil
+}
+
+// anyExposure is the id of an action of ours, for this question alone: an exposure of
+// either kind. Those of a project begin with 1.
+const anyExposure = 1 << 53
+
+// exposureAction is that action.
+func exposureAction() insights.Action {
+	var steps []object
+	for _, name := range capture.Exposures() {
+		steps = append(steps, object{"event": name})
+	}
+	return insights.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
 }
 
 // told asks for events of calls as a query of trends.
@@ -146,7 +165,7 @@ func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *fe
 	const moment = "2006-01-02T15:04:05"
 	query := object{
 		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": object{"display": display},
-		"series":    []object{{"kind": "EventsNode", "event": flagCalled, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
+		"series":    []object{{"kind": "ActionsNode", "id": anyExposure, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
 		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true}, // seconds are cut
 	}
 	if byValue {
@@ -156,6 +175,7 @@ func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *fe
 	if err != nil {
 		return nil, err
 	}
+	project.Actions = map[int64]insights.Action{anyExposure: exposureAction()}
 	found, err := of.asker.desk.Ask(ctx, queries.Request{Project: project, Query: wire.MustEncode(query), Mode: queries.Blocking})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, queryProblem(&queries.Error{Kind: queries.TimedOut})

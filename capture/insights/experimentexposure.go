@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // exposure says by which events people come into an experiment (experiments.md §1.3).
@@ -14,8 +16,11 @@ type exposure struct {
 	firstSeen  bool    // who has seen several variants counts to the first one
 }
 
-// flagCalled is the event of SDKs that have shown a flag.
-const flagCalled = "$feature_flag_called"
+// exposuresOf are the exposures of a flag: by either of the events of SDKs.
+func exposuresOf(p *Project, flag string) entity {
+	names := capture.Exposures()
+	return entity{project: p, event: &names[0], also: names[1:], conditions: all{hasText{"$feature_flag", flag}}}
+}
 
 // readExposure reads the stored criteria; n is for faults alone.
 func readExposure(x trial, n node, p *Project) exposure {
@@ -28,13 +33,17 @@ func readExposure(x trial, n node, p *Project) exposure {
 	case config.get("kind").value == "ActionsNode":
 		e.entity = config.entity(p)
 	default:
-		name := config.get("event").text(flagCalled)
-		e.entity = entity{place: config, project: p, event: &name, conditions: config.get("properties").filters(p)}
-		if name == flagCalled {
-			e.variant = "$feature_flag_response"
-			e.conditions = append(e.conditions, hasText{"$feature_flag", x.FlagKey})
+		name, filters := config.get("event").text(""), config.get("properties").filters(p)
+		usual := name == "" || slices.Contains(capture.Exposures(), name)
+		e.entity = entity{project: p, event: &name}
+		if usual {
+			e.entity, e.variant = exposuresOf(p, x.FlagKey), "$feature_flag_response"
 		}
-		if activation := criteria.get("activation_config").object(); !activation.absent() && name == flagCalled {
+		if name != "" { // that one alone
+			e.event, e.also = &name, nil
+		}
+		e.entity.place, e.conditions = config, append(e.conditions, filters...)
+		if activation := criteria.get("activation_config").object(); !activation.absent() && usual {
 			done := activation.get("event").text("")
 			e.activation = &entity{place: activation, project: p, event: &done, conditions: activation.get("properties").filters(p)}
 		}

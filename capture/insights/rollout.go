@@ -120,9 +120,9 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 	x := trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
-	name := flagCalled
 	// An activation: who is exposed is known, and no event says so once more.
-	e := exposure{entity: entity{project: r.project, event: &name, conditions: all{hasText{"$feature_flag", q.flag}, q.tests}}, activation: &entity{}}
+	e := exposure{entity: exposuresOf(r.project, q.flag), activation: &entity{}}
+	e.conditions = append(e.conditions, q.tests)
 	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
 	f.to = q.at.UnixMicro()
 	if err := f.read(); err != nil {

@@ -13,8 +13,10 @@ const maxSeries = 26
 // entity is an EventsNode or ActionsNode (§2.2): which events a series has.
 type entity struct {
 	place node
-	// event is the name of events, nil for every event; of an action nil.
+	// event is the name of events, nil for every event; of an action nil. Events of the
+	// names of also are meant too.
 	event  *string
+	also   []string
 	action int64 // 0: none
 	// name and customName are as given.
 	name, customName *string
@@ -127,7 +129,7 @@ func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
 func (e *entity) bindWith(b *binder, conditions all) *matcher {
 	m := &matcher{}
 	if e.event != nil {
-		m.names = []string{*e.event}
+		m.names = append([]string{*e.event}, e.also...)
 	}
 	if e.action == 0 {
 		m.holds = conditions.bindOrNil(b)
