@@ -44,17 +44,28 @@ func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) er
 }
 
 // Erase takes a person away, with the events of that person if asked (decision
-// 17). Nobody of that id is no error.
-func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) error {
-	return p.transact(ctx, projectID, func(tx Tx) error {
-		_, err := tx.ErasePerson(projectID, person, withEvents)
+// 17), and says what was there. Nobody of that id is no error.
+func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) (erased Erased, err error) {
+	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
+		erased, err = tx.ErasePerson(projectID, person, withEvents)
 		return err
 	})
+	if err != nil {
+		return Erased{}, err
+	}
+	return erased, nil
 }
 
-// EraseEvents takes the events of a person away; the person stays.
-func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) error {
-	return p.transact(ctx, projectID, func(tx Tx) error { return tx.EraseEvents(projectID, person) })
+// EraseEvents takes the events of a person away, and says how many; the person stays.
+func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) (events int64, err error) {
+	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
+		events, err = tx.EraseEvents(projectID, person)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return events, nil
 }
 
 // Split gives the distinct ids of a person, at most MaxShownIDs at a time, persons

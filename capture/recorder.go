@@ -178,7 +178,7 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 
 // Transact runs work in a transaction of its own between the commits, for what is
 // no event, such as erasing a person. What was remembered of people is
-// forgotten.
+// forgotten. A store that fails is ErrUnavailable.
 func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) error) error {
 	if !r.made() || work == nil {
 		return ErrUnavailable
@@ -193,6 +193,9 @@ func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) 
 	}
 	select {
 	case err := <-j.done:
+		if errors.Is(err, ErrStore) {
+			err = unavailable(err)
+		}
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

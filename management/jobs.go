@@ -15,6 +15,8 @@ type JobDone struct {
 	// was accepted.
 	Project int64
 	ID      string
+	// Export and ExportName are the id and the name of the batch export of a run.
+	Export, ExportName string
 	// Status is that of the run, such as Completed; empty for a change.
 	Status string
 	// Rows were exported.

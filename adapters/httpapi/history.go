@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -16,10 +17,11 @@ type reader struct {
 	people     *capture.People // nil: nothing can be changed
 	management *rooms.Rooms
 	now        func() time.Time
+	log        *slog.Logger
 }
 
 func readerOf(s *server) *reader {
-	return &reader{s.History, s.People, s.Management, s.Decider.Now}
+	return &reader{s.History, s.People, s.Management, s.Decider.Now, s.Logger}
 }
 
 // instant is a time that is always there: the zero time is the first moment of the

@@ -225,7 +225,7 @@ func (rd *reader) deletePerson(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.people.Erase(c.ctx, c.project(), p.UUID, boolParameter(c.query(), "delete_events"))
+	return nil, rd.erase(c, []capture.UUID{p.UUID}, boolParameter(c.query(), "delete_events"))
 }
 
 // maxBulk is how many persons one call may erase.
@@ -271,11 +271,5 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 			ids = append(ids, p.UUID)
 		}
 	}
-	withEvents := body.DeleteEvents || boolParameter(c.query(), "delete_events")
-	for _, id := range ids {
-		if err := rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	return nil, rd.erase(c, ids, body.DeleteEvents || boolParameter(c.query(), "delete_events"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // fieldMissing is what calls about persons answer when a field is not there: code
@@ -120,7 +121,11 @@ func (rd *reader) deletePersonEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.people.EraseEvents(c.ctx, c.project(), p.UUID)
+	events, err := rd.people.EraseEvents(c.ctx, c.project(), p.UUID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, rd.noteErased(c, []management.Erasure{{Person: p.UUID.String(), Events: events, Stays: true}})
 }
 
 // splitPerson gives the distinct ids of a person persons of their own;

@@ -70,7 +70,7 @@ func (j *jobs) managed(d management.JobDone) {
 	switch d.Job {
 	case management.JobBatchExport:
 		name, what = jobExports, "batch export"
-		attrs = append(attrs, "status", d.Status, "rows", d.Rows)
+		attrs = append(attrs, "export", d.Export, "name", d.ExportName, "status", d.Status, "rows", d.Rows)
 	case management.JobMail:
 		name, what, attrs = jobMails, "mail", []any{"invitation", d.ID}
 	}

@@ -12,27 +12,27 @@ const eraseChunk = 500
 
 // ErasePerson implements capture.Tx. What flags remember of the person is forgotten
 // when the transaction has committed.
-func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
-	found, err := t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
-	if err == nil && found && withEvents {
+func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (capture.Erased, error) {
+	erased, err := t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
+	if err == nil && erased.Found && withEvents {
 		err = t.count(projectID, counterErasures, 1)
 	}
-	if err == nil && found {
+	if err == nil && erased.Found {
 		err = t.count(projectID, counterRewritten, 1)
 	}
 	if err != nil {
-		return false, fmt.Errorf("erasing a person: %w", err)
+		return capture.Erased{}, fmt.Errorf("erasing a person: %w", err)
 	}
-	if found {
+	if erased.Found {
 		t.store.states.Purge() // the same person may be imported again
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
-	return found, nil
+	return erased, nil
 }
 
 // EraseEvents implements capture.Tx.
-func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) error {
-	err := t.store.eraseEventsOf(t.ctx, t.tx, projectID, uuid)
+func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error) {
+	events, err := t.store.eraseEventsOf(t.ctx, t.tx, projectID, uuid)
 	if err == nil {
 		err = t.count(projectID, counterErasures, 1)
 	}
@@ -40,29 +40,30 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) error {
 		err = t.count(projectID, counterRewritten, 1)
 	}
 	if err != nil {
-		return fmt.Errorf("erasing events: %w", err)
+		return 0, fmt.Errorf("erasing events: %w", err)
 	}
 	t.store.states.Purge() // the properties that events had first are gone with them
-	return nil
+	return events, nil
 }
 
 // erasePerson is ErasePerson in a transaction in which the project is locked.
-func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
+func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (erased capture.Erased, err error) {
 	versions, err := column[int64](ctx, q, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
 	if err != nil || len(versions) == 0 {
-		return false, err
+		return erased, err
 	}
+	erased.Found = true
 	if withEvents {
-		if err := s.eraseEventsOf(ctx, q, projectID, uuid); err != nil {
-			return false, fmt.Errorf("erasing events: %w", err)
+		if erased.Events, err = s.eraseEventsOf(ctx, q, projectID, uuid); err != nil {
+			return erased, fmt.Errorf("erasing events: %w", err)
 		}
 	}
 	if _, err := q.ExecContext(ctx, `INSERT INTO erased_persons (project_id, uuid, version) VALUES ($1, $2, $3)
 		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], versions[0]); err != nil {
-		return false, err
+		return erased, err
 	}
 	if err := eraseWarnings(ctx, q, projectID, uuid); err != nil {
-		return false, fmt.Errorf("erasing warnings: %w", err)
+		return erased, fmt.Errorf("erasing warnings: %w", err)
 	}
 	const ids = `(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`
 	for _, text := range []string{
@@ -72,11 +73,11 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 		`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`,
 	} {
 		if _, err := q.ExecContext(ctx, text, projectID, uuid[:]); err != nil {
-			return false, err
+			return erased, err
 		}
 	}
 	_, err = q.ExecContext(ctx, `UPDATE counters SET n = n - 1 WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
-	return err == nil, err
+	return erased, err
 }
 
 // eraseWarnings erases a person's warnings, which hold the beginnings of distinct
@@ -95,47 +96,51 @@ func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture
 }
 
 // eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then
-// those that are not indexed yet.
-func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
+// those that are not indexed yet, and says how many there were.
+func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, uuid capture.UUID) (events int64, err error) {
 	epochs, err := column[int64](ctx, q, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	const indexed = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM distinct_ids d
 		CROSS JOIN events_by_distinct_id i JOIN events e ON e.id = i.id
 		WHERE d.project_id = $1 AND d.person_uuid = $2
 		AND i.epoch = $3 AND i.project_id = $1 AND i.distinct_id = d.distinct_id LIMIT $4`
 	for _, epoch := range epochs {
-		if err := s.eraseAll(ctx, q, projectID, indexed, projectID, uuid[:], epoch, eraseChunk); err != nil {
-			return err
+		n, err := s.eraseAll(ctx, q, projectID, indexed, projectID, uuid[:], epoch, eraseChunk)
+		if events += n; err != nil {
+			return events, err
 		}
 	}
 	mark, err := s.indexedUpTo(ctx, q)
 	if err != nil || !s.dialect.indexBehind {
-		return err
+		return events, err
 	}
 	const rest = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM events e
 		WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
 		(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2) LIMIT $4`
-	return s.eraseAll(ctx, q, projectID, rest, projectID, uuid[:], mark, eraseChunk)
+	n, err := s.eraseAll(ctx, q, projectID, rest, projectID, uuid[:], mark, eraseChunk)
+	return events + n, err
 }
 
-// eraseAll erases the events that a statement finds, until it finds no more.
-func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text string, args ...any) error {
+// eraseAll erases the events that a statement finds, until it finds no more, and says
+// how many there were.
+func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text string, args ...any) (events int64, err error) {
 	for {
 		found, err := readErased(ctx, q, projectID, text, args...)
 		if err != nil || len(found) == 0 {
-			return err
+			return events, err
 		}
 		if err := s.dropBlocks(ctx, q, found, false); err != nil {
-			return err
+			return events, err
 		}
 		if err := eraseEvents(ctx, q, found); err != nil {
-			return err
+			return events, err
 		}
+		events += int64(len(found))
 		for i := range found { // the states that they had first are the person's too
 			if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id = $1`, found[i].id); err != nil {
-				return err
+				return events, err
 			}
 		}
 	}

@@ -219,7 +219,7 @@ func TestBlocks_AnswerAsRows(t *testing.T) {
 		t.Errorf("%d of project 2, want two empty ones", n)
 	}
 
-	err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { return tx.EraseEvents(1, ann) })
+	err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { _, err := tx.EraseEvents(1, ann); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,7 +239,7 @@ func TestServers_ErasedStates(t *testing.T) {
 			_, err := tx.ErasePerson(1, id, true)
 			return err
 		},
-		func(tx capture.Tx) error { return tx.EraseEvents(1, id) },
+		func(tx capture.Tx) error { _, err := tx.EraseEvents(1, id); return err },
 	} {
 		event(stores[0], 10*n)
 		event(stores[0], 10*n+1)

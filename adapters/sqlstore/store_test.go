@@ -185,7 +185,7 @@ func TestStore_DiskFull(t *testing.T) {
 	limit(pages + 2)
 	for range 3 {
 		err := commitEvents(s, 100, 2000)
-		if err == nil || !strings.Contains(err.Error(), "free some space") {
+		if !errors.Is(err, capture.ErrStore) || !strings.Contains(err.Error(), "free some space") {
 			t.Fatalf("%v, want an error that says that the disk is full", err)
 		}
 		if events, keys := countRows(t, s, "events"), countRows(t, s, "event_keys"); events != 100 || keys != 100 {

@@ -101,7 +101,7 @@ func (s Service) conclude(ctx context.Context, h *held, done Done, failure error
 			if err := putRun(tx, r); err != nil {
 				return err
 			}
-			told = &management.JobDone{Job: management.JobBatchExport, Project: h.export.Team, ID: r.ID, Status: r.Status, Rows: done.Rows, Again: underWay(r.Status)}
+			told = &management.JobDone{Job: management.JobBatchExport, Project: h.export.Team, ID: r.ID, Export: h.export.ID, ExportName: h.export.Name, Status: r.Status, Rows: done.Rows, Again: underWay(r.Status)}
 			if failure != nil && r.LatestError != nil {
 				told.Failure = *r.LatestError
 			}

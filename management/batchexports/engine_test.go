@@ -57,7 +57,7 @@ var failureRows = []ruletest.Row{
 	{"§4.3.5 the first attempt", "bob", "work", ``, `[]`},
 	{"§4.3.5 it is still running; no secret in its error", "bob", "get <it>", ``, `{"latest_runs":[{"status":"Running","latest_error":"the password *** is wrong","records_completed":null,"finished_at":null,
 		"data_interval_start":"2026-01-02T12:00:00Z"}]}`},
-	{"JobDone", "bob", "done", ``, `[{"Job":"batch_export","Project":1,"Status":"Running","Failure":"the password *** is wrong","Again":true,"Rows":0}]`},
+	{"JobDone", "bob", "done", ``, `[{"Job":"batch_export","Project":1,"ExportName":"x","Status":"Running","Failure":"the password *** is wrong","Again":true,"Rows":0}]`},
 	{"not before 5 seconds", "bob", "at 2026-01-02 13:00:34", ``, `null`},
 	{"not before 5 seconds", "bob", "work", ``, `[]`},
 	{"not before 5 seconds", "bob", "done", ``, `null`},

@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// erase takes persons away, with their events where that is asked for, and notes those
+// that were there, also where it could not go on to the end.
+func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error) {
+	var done []management.Erasure
+	for _, id := range ids {
+		var erased capture.Erased
+		if erased, err = rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
+			break
+		}
+		if erased.Found {
+			done = append(done, management.Erasure{Person: id.String(), Events: erased.Events})
+		}
+	}
+	return errors.Join(err, rd.noteErased(c, done))
+}
+
+// noteErased writes down who has erased whom: in the log of the server, and in the
+// project's log of changes, also where the caller has gone meanwhile.
+func (rd *reader) noteErased(c *call, list []management.Erasure) error {
+	for _, e := range list {
+		what := "a person was erased"
+		if e.Stays {
+			what = "the events of a person were erased"
+		}
+		rd.log.InfoContext(c.ctx, what, "project", c.project(), "person", e.Person, "events", e.Events, "user", c.standing.User.Email)
+	}
+	return rd.management.NoteErasures(context.WithoutCancel(c.ctx), c.standing, list)
+}
