@@ -18,6 +18,11 @@ const (
 // store knows which names have not come for the longest time.
 const seenSpan = 10 * time.Minute
 
+// seenTurn is how many new names of a kind end a span early: a store keeps 10,000 and
+// lets those go that have not come for the longest time, so it must hear of a name that
+// keeps coming before so many others are new.
+const seenTurn = 2500
+
 // seenNames remembers names that have been written in the present span, so that
 // they are not written with every event. It has a fixed size and may forget: then a
 // name is written once more. All methods may be used at the same time from many
@@ -26,14 +31,29 @@ type seenNames struct {
 	seed maphash.Seed
 	// hashes are in sets of seenWays: a name may stand in any place of its set.
 	hashes [seenSets * seenWays]atomic.Uint64
+	// fresh counts new names by project and kind. Several may share a counter: then
+	// spans end earlier.
+	fresh [256]atomic.Uint64
 }
 
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 
+// newNames is the counter of a project's new names of a kind.
+func (s *seenNames) newNames(project int64, kind SeenKind) *atomic.Uint64 {
+	return &s.fresh[(uint64(project)*0x9e3779b97f4a7c15>>32+uint64(kind))%uint64(len(s.fresh))]
+}
+
+// moment is the span of a time, and how many times new names have ended one early.
+type moment struct{ span, turn uint64 }
+
+func (s *seenNames) moment(at time.Time, project int64, kind SeenKind) moment {
+	return moment{uint64(at.Unix() / int64(seenSpan/time.Second)), s.newNames(project, kind).Load() / seenTurn}
+}
+
 // hash is never 0, which marks free places.
-func (s *seenNames) hash(at time.Time, project int64, kind SeenKind, group int, name, typ string) uint64 {
+func (s *seenNames) hash(m moment, project int64, kind SeenKind, group int, name, typ string) uint64 {
 	h := maphash.String(s.seed, name)
-	h += uint64(at.Unix()/int64(seenSpan/time.Second)) * 0x9e3779b97f4a7c55
+	h += m.span*0x9e3779b97f4a7c55 + m.turn*0xd6e8feb86659fd93
 	h ^= uint64(project)*0x9e3779b97f4a7c15 + uint64(kind)<<56 + uint64(group)<<48
 	if typ != "" {
 		h ^= uint64(typ[0]) * 0xc2b2ae3d27d4eb4f // the types begin with different letters
@@ -53,25 +73,31 @@ func (s *seenNames) note(at time.Time, project int64, kind SeenKind, group int, 
 	if name == "" || len(name) > maxSeenName {
 		return false
 	}
-	hash := s.hash(at, project, kind, group, name, typ)
+	return !s.has(s.hash(s.moment(at, project, kind), project, kind, group, name, typ))
+}
+
+func (s *seenNames) has(hash uint64) bool {
 	set := s.set(hash)
 	for i := range set {
 		if set[i].Load() == hash {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // mark remembers a name, once it is durable.
 func (s *seenNames) mark(n Seen) {
-	hash := s.hash(n.At, n.ProjectID, n.Kind, n.Group, n.Name, n.Type)
-	set := s.set(hash)
-	for i := range set {
-		if set[i].Load() == hash {
-			return
-		}
+	of := func(m moment) uint64 { return s.hash(m, n.ProjectID, n.Kind, n.Group, n.Name, n.Type) }
+	now := s.moment(n.At, n.ProjectID, n.Kind)
+	hash := of(now)
+	if s.has(hash) {
+		return
 	}
+	if !s.has(of(moment{now.span, now.turn - 1})) && !s.has(of(moment{now.span - 1, now.turn})) {
+		s.newNames(n.ProjectID, n.Kind).Add(1)
+	}
+	set := s.set(hash)
 	for i := range set {
 		if set[i].CompareAndSwap(0, hash) {
 			return

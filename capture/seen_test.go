@@ -70,6 +70,48 @@ func TestSeenNames_Room(t *testing.T) {
 	}
 }
 
+// A name that keeps coming is written again before a store that keeps 10,000 has let it
+// go for names that are invented meanwhile; a name that comes again is no new one.
+func TestSeenNames_InventedNames(t *testing.T) {
+	s := newSeenNames()
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	come := func(name string) (written bool) {
+		if written = s.note(at, 1, SeenEvent, 0, name, ""); written {
+			s.mark(Seen{ProjectID: 1, Kind: SeenEvent, Name: name, At: at})
+		}
+		return written
+	}
+	since, most := 0, 0
+	for i := range 30_000 {
+		come(fmt.Sprint("invented ", i))
+		since++
+		if come("real") {
+			most, since = max(most, since), 0
+		}
+	}
+	if most = max(most, since); most > 5000 {
+		t.Errorf("a name that came all the time was written only after %d new ones", most)
+	}
+	// Without new names nothing is written again in a span.
+	names := 4000 // more than a turn
+	for range 2 {
+		for i := range names {
+			come(fmt.Sprint("usual ", i))
+		}
+	}
+	written := 0
+	for range 5 {
+		for i := range names {
+			if come(fmt.Sprint("usual ", i)) {
+				written++
+			}
+		}
+	}
+	if written > names/10 {
+		t.Errorf("%d of %d names that keep coming were written again", written, names)
+	}
+}
+
 func TestSeenTypes(t *testing.T) {
 	for value, want := range map[string]string{
 		`"x"`: typeString, `""`: typeString, "1": typeNumeric, "-1.5e3": typeNumeric, "true": typeBoolean, "false": typeBoolean,
