@@ -86,12 +86,33 @@ func openShared(of linkDesk, c *call) (any, error) {
 		}
 	}
 	if asJSON || !prefersPage(c.r) {
+		if err == nil {
+			hideQuestions(shared, ran)
+		}
 		if err == nil && shared.Insight() != nil {
 			return sharedInsight{shared.Insight(), shared.Settings}, nil
 		}
 		return shared, err
 	}
 	return c.sharedPage(shared, ran, err)
+}
+
+// hideQuestions leaves away what quotes the questions of insights, which are shown with
+// showInspector alone: of errors only what their page would say is left.
+func hideQuestions(shared *dashboards.SharedDashboard, ran *showing) {
+	if shared.Settings["showInspector"] {
+		return
+	}
+	for i := range shared.Dashboard.Tiles {
+		insight := shared.Dashboard.Tiles[i].Insight
+		if insight == nil {
+			continue
+		}
+		insight.HogQL = nil
+		if fault := insight.Error; fault != nil {
+			insight.Error = &dashboards.InsightError{Type: fault.Type, Code: fault.Code, Detail: stateOf(insight, ran)}
+		}
+	}
 }
 
 // prefersPage reports whether the caller wants HTML.
