@@ -22,11 +22,11 @@ var sequential = []string{
 	// capture
 	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",
 	// adapters/httpapi
-	"TestCapture_(6|7|17|18|18_1_Bombs|19_1_RecordedRequests|4_6_V1Unpacked|4_6_TooLargeOnTheWire)",
+	"TestCapture_(LongAIEvents|AIEventOfManyMembers|RefusalNamesTheRightLimit|6|7|17|18|18_1_Bombs|19_1_RecordedRequests|4_6_V1Unpacked|4_6_TooLargeOnTheWire)",
 	"TestDefinitions_AtMost.*", "TestFlagsDocument_.*", "TestRequests_LinesAreBounded",
 	"TestLists_EveryParameter", "TestManagement_.*", "TestGoValues_AsTheServer",
 	"TestOpenAPI_.*", "TestLists_AreDescribed", "TestErrors_PageHasEveryCode", "TestRollouts_.*",
-	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases)", "TestShared_(Guesses.*|PagePassword|Charts)",
+	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases|HeadIsAuthorisedAsGet|FullDisk|CompressedAnswers)", "TestShared_(Guesses.*|PagePassword|Charts)",
 	"TestFlags_(9_11_.*|10_2_LongTokensAreNotRemembered)", "TestFlagCheck_Bounded", "TestDashboards_.*", "TestWarnIsBounded", "TestOIDC_.*",
 	"TestCapture_Cases", "TestBatchExport_(Failures|Pages|Backfill.*|Bounds)", "TestEvents_.*",
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",

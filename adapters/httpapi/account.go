@@ -14,11 +14,11 @@ var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[organizati
 	patch("/users/{user}", "Change the calling user, @me", "Change the calling user, @me", organizations.AccountFields, updateMe),
 	remove("/users/{user}", "Delete the calling user, @me, who is no member of anything", deleteMe),
 	read("/personal_api_keys", "List the calling user's keys", organizations.Account.Keys).giving([]organizations.APIKey{}),
-	create("/personal_api_keys", "Make a key, which is shown once", organizations.APIKeyFields, organizations.Account.CreateKey).proven(),
+	create("/personal_api_keys", "Make a key, which is shown once", organizations.APIKeyFields, organizations.Account.CreateKey).proven().uncompressed(),
 	get("/personal_api_keys/{id}", "Read a key; @current is the calling one, others need user:read", organizations.Account.Key).needs(anyKey),
 	update("/personal_api_keys/{id}", "Change a key", "Replace a key", organizations.APIKeyFields, organizations.Account.UpdateKey).proven(),
 	remove("/personal_api_keys/{id}", "Revoke a key", organizations.Account.DeleteKey),
-	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Give a key another value, which is shown once", organizations.Account.RollKey).proven(),
+	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Give a key another value, which is shown once", organizations.Account.RollKey).proven().uncompressed(),
 }))
 
 func updateMe(of organizations.Account, at ctx, st standing, _ string, b body) (*organizations.Me, error) {

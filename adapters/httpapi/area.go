@@ -22,7 +22,7 @@ var (
 	// inCurrent is the caller's current project, by old paths without one.
 	inCurrent = &area{prefixes: []string{"/api"}, missing: missingManaged, stand: standInCurrent}
 	// inHistory is inProject for what was taken in.
-	inHistory      = &area{prefixes: belowProject, head: headJSON, stand: standInProject}
+	inHistory      = &area{prefixes: belowProject, stand: standInProject}
 	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: missingManaged, stand: standInOrganization}
 	atRoot         = &area{prefixes: []string{"/api"}, missing: missingManaged}
 	atTop          = &area{prefixes: belowNothing, missing: missingManaged}
@@ -30,12 +30,10 @@ var (
 
 // Areas of what SDKs and monitors ask.
 var (
-	forSDKs    = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, head: headJSON}
-	forIntake  = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, head: headJSON, options: blindly}
-	forBrowser = &area{prefixes: belowNothing, pages: true, head: headJSON}
-	// forScripts differ from forBrowser in that HEAD tells the length.
-	forScripts  = &area{prefixes: belowNothing, pages: true}
-	forOFREP    = &area{prefixes: belowNothing, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, head: headJSON, missing: missingOFREP}
+	forSDKs     = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow}
+	forIntake   = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, options: blindly}
+	forBrowser  = &area{prefixes: belowNothing, pages: true}
+	forOFREP    = &area{prefixes: belowNothing, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: missingOFREP}
 	forMonitors = &area{prefixes: belowNothing}
 )
 
@@ -50,9 +48,9 @@ func standInCurrent(m *management.Service, c *call, caller *management.Caller) (
 	return m.Project(c.ctx, caller, "@current")
 }
 
-// queryToken is the project key that stands beside the path of a GET (§1.7).
+// queryToken is the project key that stands beside the path of a GET or HEAD (§1.7).
 func queryToken(r *http.Request) string {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return ""
 	}
 	q := r.URL.Query()
@@ -84,6 +82,8 @@ type route struct {
 	path    string
 	area    *area
 	methods methods
+	// uncompressed are the methods whose answers are never compressed.
+	uncompressed map[string]bool
 	// allow is the Allow header of OPTIONS and of methods that are missing.
 	allow string
 }
@@ -96,12 +96,13 @@ func (s *server) routesOf(table []endpoint) (out []*route) {
 		for _, prefix := range e.area.prefixes {
 			row := byPath[prefix+e.path]
 			if row == nil {
-				row = &route{path: prefix + e.path, area: e.area, methods: methods{}}
+				row = &route{path: prefix + e.path, area: e.area, methods: methods{}, uncompressed: map[string]bool{}}
 				byPath[row.path], out = row, append(out, row)
 			}
 			if row.methods[e.method] = e.serve; e.serve == nil {
 				row.methods[e.method] = s.handler(e)
 			}
+			row.uncompressed[e.method] = e.uncompressed
 		}
 	}
 	for _, row := range out {
@@ -110,13 +111,12 @@ func (s *server) routesOf(table []endpoint) (out []*route) {
 	return out
 }
 
-// complete adds the methods that an area has for all of its paths.
+// complete adds the methods that an area has for all of its paths. HEAD is answered as
+// GET is, by the same handler with the same checks, and net/http leaves the body away;
+// a path whose GET changes something has a HEAD of its own.
 func (row *route) complete() {
-	if get := row.methods[http.MethodGet]; get != nil {
+	if get := row.methods[http.MethodGet]; get != nil && row.methods[http.MethodHead] == nil {
 		row.methods[http.MethodHead] = get
-		if row.area.head != nil {
-			row.methods[http.MethodHead] = row.area.head
-		}
 	}
 	allow := []string{http.MethodOptions}
 	for method := range row.methods {
@@ -131,7 +131,7 @@ func (row *route) complete() {
 	row.allow = strings.Join(allow, ", ")
 }
 
-// headJSON answers HEAD: JSON, no body.
+// headJSON answers HEAD where GET takes events in, which HEAD must not.
 func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
 	w.Header()["Content-Type"] = contentTypeJSON
 	w.WriteHeader(http.StatusOK)

@@ -16,7 +16,7 @@ var captureEndpoints = slices.Concat(
 	serving(forIntake, "/capture", takesEvents),
 	serving(forIntake, "/batch", takesEvents),
 	serving(forIntake, "/track", takesEvents),
-	serving(forIntake, "/engage", methods{"POST": intake(engage), "GET": intake(engage)}),
+	serving(forIntake, "/engage", methods{"POST": intake(engage), "GET": intake(engage), "HEAD": headJSON}),
 	serving(forIntake, "/i/v0/ai/batch", takesEvents),
 	serving(forIntake, "/s", methods{"POST": intake(postRecording)}),
 	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
@@ -31,7 +31,7 @@ var pageEndpoints = slices.Concat(
 	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
 )
 
-var takesEvents = methods{"POST": intake(events), "GET": intake(events)}
+var takesEvents = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON}
 
 // accepted is the body of every success (decision 16). It is an object because
 // SDKs look for members in it.

@@ -12,7 +12,7 @@ import (
 // THE TABLE: changes that people make, as they make them (N14).
 var changeEndpoints = resource(inProject, "activity_log", changesOf, []row[*changes]{
 	by(http.MethodGet, "/changes/stream", "Watch who changes what in a project, as server-sent events", watchChanges).
-		ofKind("text/event-stream").unbounded(),
+		ofKind(eventStream).unbounded().uncompressed(),
 })
 
 // changes is what watching changes stands on.

@@ -9,6 +9,7 @@ var (
 	corsTrue   = []string{"true"}
 	corsExpose = []string{"x-posthog-rate-limit-warning"}
 	varyOrigin = []string{"Origin"}
+	varyBoth   = []string{varyEncoding[0], varyOrigin[0]}
 )
 
 // cors is allowOrigin, which also answers a preflight.
@@ -24,9 +25,12 @@ func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 // is mirrored and credentials are allowed (§9.1). It reports a preflight.
 func allowOrigin(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	h := w.Header()
-	if len(h["Vary"]) == 0 {
-		h["Vary"] = varyOrigin // full: who adds to it makes a copy
-	} else {
+	switch vary := h["Vary"]; { // with lists that are full: who adds to one makes a copy
+	case len(vary) == 0:
+		h["Vary"] = varyOrigin
+	case len(vary) == 1 && vary[0] == varyEncoding[0]:
+		h["Vary"] = varyBoth
+	default:
 		h.Add("Vary", "Origin")
 	}
 	origin := r.Header["Origin"]

@@ -36,9 +36,9 @@ var sharingEndpoints = slices.Concat(
 func sharingOf(path, what string, of func(*server) dashboards.Links) []endpoint {
 	return resource(inProject, "sharing_configuration", of, []row[dashboards.Links]{
 		get(path+"/sharing", "Read how "+what+" is shared", dashboards.Links.Sharing),
-		change(http.MethodPatch, path+"/sharing", "Share "+what+", or no longer", dashboards.SharingFields, dashboards.Links.UpdateSharing),
-		act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing),
-		add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.SharePasswordFields, dashboards.Links.AddSharePassword),
+		change(http.MethodPatch, path+"/sharing", "Share "+what+", or no longer", dashboards.SharingFields, dashboards.Links.UpdateSharing).uncompressed(),
+		act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing).uncompressed(),
+		add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.SharePasswordFields, dashboards.Links.AddSharePassword).uncompressed(),
 		removeOf(path+"/sharing/passwords/{password}", "Remove a password of the link to "+what, dashboards.Links.DeleteSharePassword),
 	})
 }

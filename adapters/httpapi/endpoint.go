@@ -55,6 +55,8 @@ type endpoint struct {
 	proof bool
 	// reads events or persons, which has limits of its own (§2.6).
 	reads bool
+	// uncompressed answers are sent as they are, whatever the client accepts.
+	uncompressed bool
 	// long: without a limit of time, for what bounds itself.
 	long bool
 	// bind makes what answers, of the server that it is served by.
@@ -163,9 +165,8 @@ type area struct {
 	pages bool
 	// allow orders the methods of the Allow header; empty: by the alphabet.
 	allow []string
-	// head answers HEAD where there is GET, options OPTIONS. Nil: as GET does, and with
-	// 204.
-	head, options handler
+	// options answers OPTIONS; nil: with 204.
+	options handler
 	// missing says what is wrong with a method that a path lacks, nil: just that.
 	missing func(*server, *area, http.ResponseWriter, *http.Request) error
 	// stand finds the place of a call; nil: it is in no project or organization.

@@ -137,6 +137,7 @@ func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Authorization", "Bearer "+o.key(t, "owner"))
 	res, err := o.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func (t *streams) watched(c *call, places *feedPlaces, f feed) (any, error) {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Time{}) // that of the server would end the request
 	h := c.w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // for nginx
 	retry := fmt.Appendf(nil, "retry: %d\n\n", t.feeds.timing.retry.Milliseconds())

@@ -27,21 +27,21 @@ func invitesOf(s *server) inviteDesk {
 var inviteEndpoints = slices.Concat(
 	resource(inOrganization, "organization_member", invitesOf, []row[inviteDesk]{
 		paged("/invites", "List invitations", inviteDesk.List),
-		by(http.MethodPost, "/invites", "Invite somebody", createInvite).taking(organizations.InviteFields).created(),
+		by(http.MethodPost, "/invites", "Invite somebody", createInvite).taking(organizations.InviteFields).created().uncompressed(),
 		{do: createInvites, endpoint: endpoint{
 			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people, or nobody",
-			takes: organizations.InviteFields, array: true, gives: []organizations.Invite{}, bare: true,
+			takes: organizations.InviteFields, array: true, gives: []organizations.Invite{}, bare: true, uncompressed: true,
 		}},
 		remove("/invites/{id}", "Cancel an invitation", inviteDesk.Delete),
 	}),
 	resource(atRoot, public, invitesOf, []row[inviteDesk]{
 		by(http.MethodGet, "/signup/{invite}", "Read an invitation", lookAtInvite),
-		by(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).taking(organizations.AcceptFields).asking(secretParameter).created(),
+		by(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).taking(organizations.AcceptFields).asking(secretParameter).created().uncompressed(),
 	}),
 	resource(atTop, public, invitesOf, []row[inviteDesk]{
 		by(http.MethodGet, "/signup/{invite}", "Show the page of an invitation's link", getInvitePage).asking(secretParameter).giving(organizations.Invitation{}),
 		by(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
-			taking(organizations.AcceptFields).asking(secretParameter).giving(organizations.Accepted{}).created(),
+			taking(organizations.AcceptFields).asking(secretParameter).giving(organizations.Accepted{}).created().uncompressed(),
 	}),
 )
 

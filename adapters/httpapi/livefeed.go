@@ -27,7 +27,7 @@ var liveEndpoints = resource(inProject, "query", liveOf, []row[*live]{
 		asking(
 			parameterDoc{"event", "string", "the name of the events"}, parameterDoc{"distinct_id", "string", "whose events"},
 			parameterDoc{"person_id", "string", "the uuid of the person whose events"},
-		).ofKind("text/event-stream").unbounded(),
+		).ofKind(eventStream).unbounded().uncompressed(),
 })
 
 // live is what watching events stands on.

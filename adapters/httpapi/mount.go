@@ -38,6 +38,41 @@ func below(r *http.Request, routes chi.Routes) {
 	r.URL, outer.RoutePath = &u, rest
 }
 
+// collapseSlashes makes one slash of several in the path of a request, since clients that
+// join an address with a slash at its end to a path ask for //flags. An encoded slash is a
+// part of a name and stays. r is a copy already.
+func collapseSlashes(r *http.Request) {
+	if outer := chi.RouteContext(r.Context()); strings.Contains(outer.RoutePath, "//") {
+		outer.RoutePath = oneSlash(outer.RoutePath)
+	}
+	sent := cmp.Or(r.URL.RawPath, r.URL.Path)
+	if !strings.Contains(sent, "//") {
+		return
+	}
+	if r.RequestURI == "" { // made by hand
+		r.RequestURI = r.URL.RequestURI()
+	}
+	u := *r.URL
+	if u.Path = oneSlash(sent); u.RawPath != "" {
+		u.RawPath = u.Path
+		u.Path, _ = url.PathUnescape(u.RawPath) // RawPath is a valid encoding, or net/url ignores it
+	}
+	r.URL = &u
+}
+
+func oneSlash(path string) string {
+	if !strings.Contains(path, "//") {
+		return path
+	}
+	b := make([]byte, 0, len(path))
+	for i := range len(path) {
+		if path[i] != '/' || len(b) == 0 || b[len(b)-1] != '/' {
+			b = append(b, path[i])
+		}
+	}
+	return string(b)
+}
+
 func isRoute(routes chi.Routes, u *url.URL) bool {
 	return routes.Match(chi.NewRouteContext(), http.MethodGet, cmp.Or(u.RawPath, u.Path))
 }
@@ -70,8 +105,9 @@ func prefixOf(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	prefix, ok := strings.CutSuffix(strings.TrimSuffix(seen.EscapedPath(), "/"), strings.TrimSuffix(r.URL.EscapedPath(), "/"))
-	if !ok || strings.HasPrefix(prefix, "//") { // two slashes would name another host
+	path := seen.EscapedPath()
+	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), strings.TrimSuffix(r.URL.EscapedPath(), "/"))
+	if !ok || prefix != "" && strings.HasPrefix(path, "//") { // two slashes would name another host
 		return ""
 	}
 	return prefix

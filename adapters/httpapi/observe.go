@@ -130,6 +130,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}
 		defer s.observed(x, r)
 		r = r.WithContext(x)
+		collapseSlashes(r)
 		if len(r.Pattern) > 1 { // of a router around this one, and not its root
 			below(r, routes)
 		}
@@ -187,9 +188,12 @@ func (s *server) observed(x *exchange, r *http.Request) {
 	}
 }
 
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
 func isStream(h http.Header) bool {
 	kind := h["Content-Type"]
-	return len(kind) > 0 && kind[0] == "text/event-stream"
+	return len(kind) > 0 && kind[0] == eventStream
 }
 
 // RequestLog says which requests are logged. Failed authentication (401) is logged

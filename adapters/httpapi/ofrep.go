@@ -35,7 +35,7 @@ const (
 var ofrepEndpoints = slices.Concat(
 	serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags)}),
 	serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag)}),
-	serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents)}),
+	uncompressed(serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents)})),
 	serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration)}),
 )
 

@@ -91,6 +91,9 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		return headStream(w)
+	}
 	st, err := s.streams.join(&project, changesStream, nil, version, admission{address: streamAddressOf(address)})
 	if err != nil {
 		return err
@@ -233,7 +236,8 @@ func (t *streams) refusedLately(address netip.Addr, now int64) bool {
 // says so. False where that cannot be known.
 func outerPrefix(r *http.Request) (string, bool) {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	prefix, ok := strings.CutSuffix(strings.TrimSuffix(path, "/"), ofrepBulk)
+	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), ofrepBulk)
+	ok = ok && (prefix == "" || !strings.HasPrefix(path, "//"))
 	if cut := r.Header["X-Forwarded-Prefix"]; len(cut) > 0 {
 		prefix = strings.TrimSuffix(cut[0], "/") + prefix
 	}

@@ -118,7 +118,7 @@ func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, erro
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	known = scriptTag{info.Size(), info.ModTime(), `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
+	known = scriptTag{info.Size(), info.ModTime(), `W/"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.tags) < maxScriptTags || ok {

@@ -16,8 +16,8 @@ import (
 // (clients.md §14.2). The first two know no cookie.
 var programEndpoints = slices.Concat(
 	resource(atSignIn, public, signInOf, []row[signInDesk]{
-		by(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).taking(organizations.ProgramFields),
-		by(http.MethodPost, "/cli-auth/poll", "Ask whether the program may: its key, once", pollProgram).taking(organizations.PollFields).giving(programLetIn{}).orLater(programState{}),
+		by(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).taking(organizations.ProgramFields).uncompressed(),
+		by(http.MethodPost, "/cli-auth/poll", "Ask whether the program may: its key, once", pollProgram).taking(organizations.PollFields).giving(programLetIn{}).orLater(programState{}).uncompressed(),
 	}),
 	resource(atSignIn, "user", signInOf, []row[signInDesk]{
 		by(http.MethodPost, "/cli-auth/look", "Say what the program of a code asks for", lookAtProgram).taking(organizations.UserCodeFields).needs(anyKey),

@@ -15,20 +15,22 @@ var flagEndpoints = slices.Concat(
 	serving(forSDKs, "/flags", methods{"POST": inFormat(flagsFormat, (*server).evaluate), "GET": inFormat(flagsFormat, (*server).minimal)}),
 	serving(forSDKs, "/decide", methods{"POST": inFormat(decideFormat, (*server).evaluate), "GET": inFormat(decideFormat, (*server).minimal)}),
 	serving(forSDKs, "/flags/definitions", methods{"GET": getDefinitions}),
-	serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream}),
+	uncompressed(serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream})),
 	serving(forSDKs, "/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation}),
 	serving(forSDKs, "/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
 	serving(forSDKs, "/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
 	serving(forBrowser, "/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig}),
+	serving(forBrowser, "/array/config", methods{"GET": getArrayConfig}), // /array//config: the token is missing
+	serving(forBrowser, "/array/config.js", methods{"GET": getArrayConfigJS}),
 	serving(forBrowser, "/array/{token}/config", methods{"GET": getArrayConfig}),
 	serving(forBrowser, "/array/{token}/config.js", methods{"GET": getArrayConfigJS}),
 )
 
 // commonEndpoints are served always.
 var commonEndpoints = slices.Concat(
-	serving(forScripts, "/array/{token}/array.js", methods{"GET": getArrayScript}),
-	serving(forScripts, "/static/{file}", methods{"GET": getScript}),
-	serving(forScripts, "/static/{version}/{file}", methods{"GET": getScript}),
+	serving(forBrowser, "/array/{token}/array.js", methods{"GET": getArrayScript}),
+	serving(forBrowser, "/static/{file}", methods{"GET": getScript}),
+	serving(forBrowser, "/static/{version}/{file}", methods{"GET": getScript}),
 	serving(forMonitors, "/_liveness", methods{"GET": getLiveness}),
 	serving(forMonitors, "/_readiness", methods{"GET": getReadiness}),
 	serving(forMonitors, "/", methods{"GET": getRoot}),
@@ -115,7 +117,7 @@ func (s *server) router() http.Handler {
 // errors.
 func (s *server) serve(row *route) http.HandlerFunc {
 	measured := s.measure(row.path)
-	return func(w http.ResponseWriter, r *http.Request) {
+	var answer http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		if x, ok := w.(*exchange); ok {
 			x.row = measured
 		}
@@ -142,6 +144,14 @@ func (s *server) serve(row *route) http.HandlerFunc {
 		}
 		if err := h(s, w, r); err != nil {
 			s.fail(w, r, err)
+		}
+	}
+	compressed := compressing(answer)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if row.uncompressed[r.Method] {
+			answer(w, r)
+		} else {
+			compressed(w, r)
 		}
 	}
 }

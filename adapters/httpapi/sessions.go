@@ -35,7 +35,7 @@ var sessionEndpoints = slices.Concat(
 	resource(atSignIn, "user", signInOf, []row[signInDesk]{
 		by(http.MethodGet, "/session", "Say who sends the request, and what they may", whoami).needs(anyKey),
 		by(http.MethodDelete, "/session", "Sign out", signOut).needs(anyKey).answering(http.StatusNoContent),
-		by(http.MethodPost, "/session/proof", "Prove again who is there: the session gets another token", proveAgain).taking(organizations.SignInFields).needs(anyKey).created(),
+		by(http.MethodPost, "/session/proof", "Prove again who is there: the session gets another token", proveAgain).taking(organizations.SignInFields).needs(anyKey).created().uncompressed(),
 		by(http.MethodGet, "/sessions", "List the calling user's sessions", func(of signInDesk, c *call) (management.List[organizations.Session], error) {
 			return of.List(c.ctx, c.standing, c.page())
 		}),
@@ -46,7 +46,7 @@ var sessionEndpoints = slices.Concat(
 	}),
 	resource(atSignIn, public, signInOf, []row[signInDesk]{
 		by(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
-		by(http.MethodPost, "/session", "Sign in: the answer has a cookie", signInNow).taking(organizations.SignInFields).created(),
+		by(http.MethodPost, "/session", "Sign in: the answer has a cookie", signInNow).taking(organizations.SignInFields).created().uncompressed(),
 		by(http.MethodPost, "/session/link/look", "Say whose a link is, without using it", lookAtLink).taking(organizations.LinkFields),
 		by(http.MethodPost, "/session/mail", "Mail a link that signs in, if the address is somebody's", mailLink).taking(mailFields).answering(http.StatusAccepted),
 	}),

@@ -73,6 +73,9 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		return headStream(w)
+	}
 	st, err := s.streams.join(&project, kindOf(members), payload, version, admission{key: text})
 	if err != nil {
 		return err
@@ -123,14 +126,25 @@ type streamWriter interface {
 	close()
 }
 
+func streamHeaders(h http.Header) {
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // for nginx
+}
+
+// headStream answers HEAD: with the headers of a stream, which is not opened.
+func headStream(w http.ResponseWriter) error {
+	streamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
 // start sends the head of the answer and runs the stream: on the connection
 // itself where it can be had, so that a client costs a goroutine and nothing of
 // net/http, else inside the handler.
 func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // for nginx
+	streamHeaders(h)
 	control := http.NewResponseController(w)
 	timeout := st.streams.timing.write
 	if conn, _, err := control.Hijack(); err == nil {

@@ -16,9 +16,9 @@
 //
 // A server that gives no answer at all (refused, no route, silence) costs nothing
 // to look for, and what matters is to notice soon that it is back: once a second it
-// gets a HEAD request, which needs no key, is answered before anything is looked
+// gets a HEAD request without a key, which is refused before anything is looked
 // up, and is given up after 0.9 seconds. As soon as one is answered with less than
-// 500, definitions are asked for. Each process begins at a random moment of the second, so a
+// 500, the refusal included, definitions are asked for. Each process begins at a random moment of the second, so a
 // server that comes back meets its clients spread over a second, most of which it
 // can answer with 304. Where even HEAD takes longer, a whole attempt is made after
 // every 60.

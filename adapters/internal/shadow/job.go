@@ -146,6 +146,7 @@ func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 	defer body.kept.drop("") // after a panic
 	defer answered.kept.drop("")
 	r.Body = body
+	r.Header.Del("Accept-Encoding") // the answer is read here
 	h.config.Next.ServeHTTP(answered, r)
 	body.finish()
 	h.enqueue(&job{request: asked, by: Self, answered: answer{status: answered.status}}, body.kept, answered.kept)
@@ -243,6 +244,7 @@ func again(r *http.Request) *http.Request {
 	// Whoever waits for the answer must not end the comparison by going away.
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.Body = http.NoBody
+	out.Header.Del("Accept-Encoding") // answers are read here
 	return out
 }
 

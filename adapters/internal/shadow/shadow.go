@@ -181,9 +181,17 @@ func below(prefixes []string, path string) bool {
 	return false
 }
 
+// oneSlash makes one slash of several, as the server does before it looks for a path.
+func oneSlash(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path
+	path := oneSlash(r.URL.Path)
 	flags := among(flagPaths, path) && (r.Method == http.MethodPost || r.Method == http.MethodGet)
 	switch {
 	case flags && h.config.Answer == Upstream:

@@ -19,7 +19,7 @@ func (h *Handler) newProxy() *httputil.ReverseProxy {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			h.aim(r.Out)
 			forwardedFor(r)
-			if among(flagPaths, r.In.URL.Path) {
+			if among(flagPaths, oneSlash(r.In.URL.Path)) {
 				r.Out.Header.Del("Accept-Encoding") // the transport then unpacks: answers are read here
 			}
 		},

@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+// Answers of compressedFrom bytes and more are compressed for clients that accept gzip or
+// zstd. gzip's level is the one from which on a slower one saves little: see bench/README.md.
+const (
+	compressedFrom = 1024
+	gzipLevel      = 3
+)
+
+var (
+	preferringGzip = compression(false)
+	preferringZstd = compression(true)
+)
+
+func compression(zstdFirst bool) func(http.Handler) http.HandlerFunc {
+	wrap, err := gzhttp.NewWrapper(
+		gzhttp.MinSize(compressedFrom), gzhttp.CompressionLevel(gzipLevel), gzhttp.PreferZstd(zstdFirst),
+		gzhttp.ContentTypeFilter(func(kind string) bool {
+			return gzhttp.DefaultContentTypeFilter(kind) && !strings.HasPrefix(kind, eventStream)
+		}),
+	)
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return wrap
+}
+
+var varyEncoding = []string{"Accept-Encoding"}
+
+// compressing compresses the answers of a handler as the client accepts it: with zstd where
+// it is named first, else with gzip. ETags are weak everywhere, so they hold for each form
+// of an answer.
+func compressing(answer http.HandlerFunc) http.HandlerFunc {
+	var inner http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r.Context())
+		if x == nil {
+			answer(w, r)
+			return
+		}
+		sent := x.ResponseWriter
+		x.ResponseWriter = w
+		defer func() { x.ResponseWriter = sent }()
+		answer(x, r)
+	}
+	byGzip, byZstd := preferringGzip(inner), preferringZstd(inner)
+	return func(w http.ResponseWriter, r *http.Request) {
+		accepted := header(r.Header, "Accept-Encoding")
+		gzip, zstd := strings.Index(accepted, "gzip"), strings.Index(accepted, "zstd")
+		if gzip < 0 && zstd < 0 {
+			if h := w.Header(); len(h["Vary"]) == 0 {
+				h["Vary"] = varyEncoding // full: who adds to it makes a copy
+			} else if !slices.Contains(h["Vary"], varyEncoding[0]) {
+				h.Add("Vary", varyEncoding[0])
+			}
+			answer(w, r)
+			return
+		}
+		if x, ok := w.(*exchange); ok {
+			w = x.ResponseWriter
+		}
+		if zstd >= 0 && (gzip < 0 || zstd < gzip) {
+			byZstd(w, r)
+		} else {
+			byGzip(w, r)
+		}
+	}
+}
+
+// uncompressed marks endpoints whose answers are sent as they are: event streams, files
+// that are checked by their length, and what holds a secret that was just made, which the
+// length of a compressed answer could betray (BREACH).
+func uncompressed(rows []endpoint) []endpoint {
+	for i := range rows {
+		rows[i].uncompressed = true
+	}
+	return rows
+}
+
+// uncompressed is that of one row.
+func (r row[S]) uncompressed() row[S] { r.endpoint.uncompressed = true; return r }

@@ -1,0 +1,165 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// unpackedBody undoes the encoding that an answer names.
+func unpackedBody(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(w.Body.Bytes())
+	var err error
+	switch w.Header().Get("Content-Encoding") {
+	case "gzip":
+		r, err = gzip.NewReader(r)
+	case "zstd":
+		r, err = zstd.NewReader(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// longOffice is an office whose project has so many flags that answers exceed 1 KB.
+func longOffice(t *testing.T) (o *office, key string) {
+	t.Helper()
+	o = newOffice(t, "sqlite::memory:")
+	key = "Bearer " + o.key(t, "owner")
+	for i := range 40 {
+		body := fmt.Sprintf(`{"key": "long-%d", "name": "one of many", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "\"a payload\""}}}`, i)
+		if w := ask(o.handler, "POST", "/api/projects/1/feature_flags/", body, "Authorization", key); w.Code != 201 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	long := `{"key": "settings", "is_remote_configuration": true, "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "{\"text\":\"` + strings.Repeat("settings ", 300) + `\"}"}}}`
+	if w := ask(o.handler, "POST", "/api/projects/1/feature_flags/", long, "Authorization", key); w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return o, key
+}
+
+// Answers above 1 KB are compressed as Accept-Encoding says (RFC 9110 §12.5.3): with zstd
+// where it is named first, else with gzip, and are then the same bytes.
+func TestHTTP_CompressedAnswers(t *testing.T) {
+	o, key := longOffice(t)
+	flagsBody := `{"api_key":"phc_1","distinct_id":"u1"}`
+	for _, c := range []struct{ method, path, body, key string }{
+		{"POST", "/flags?v=2", flagsBody, ""},
+		{"POST", "/decide?v=4", flagsBody, ""},
+		{"GET", "/flags/definitions?token=phc_1", "", key},
+		{"GET", "/api/projects/1/feature_flags/local_evaluation/", "", key},
+		{"POST", "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u1"}}`, "Bearer phc_1"},
+		{"GET", "/api/projects/1/feature_flags/", "", key},
+		{"GET", "/api/projects/1/feature_flags/settings/remote_config", "", key},
+		{"GET", "/api/projects/1/activity_log/", "", key},
+		{"GET", "/api/projects/1/", "", key},
+		{"GET", "/api/schema/", "", key},
+	} {
+		get := func(accepted string) *httptest.ResponseRecorder {
+			headers := []string{"Authorization", c.key}
+			if accepted != "" {
+				headers = append(headers, "Accept-Encoding", accepted)
+			}
+			return ask(o.handler, c.method, c.path, c.body, headers...)
+		}
+		plain := get("")
+		if plain.Code != 200 || plain.Header().Get("Content-Encoding") != "" || plain.Body.Len() < 1024 {
+			t.Fatalf("%s: %d with %d bytes, %v", c.path, plain.Code, plain.Body.Len(), plain.Header())
+		}
+		for accepted, want := range map[string]string{
+			"gzip": "gzip", "gzip, deflate, br, zstd": "gzip", "zstd, gzip": "zstd", "zstd": "zstd", "zstd;q=0.5, gzip;q=0.9": "gzip",
+			"gzip;q=0": "", "identity": "", "br": "", "deflate, gzip;q=0, zstd;q=0": "",
+		} {
+			got := get(accepted)
+			h := got.Header()
+			if got.Code != 200 || h.Get("Content-Encoding") != want || !slices.Contains(h.Values("Vary"), "Accept-Encoding") {
+				t.Errorf("%s with %q: %d %v, want %q", c.path, accepted, got.Code, h, want)
+				continue
+			}
+			if want != "" && (got.Body.Len()*2 > plain.Body.Len() || h.Get("Content-Length") != "") {
+				t.Errorf("%s with %q: %d bytes of %d, %v", c.path, accepted, got.Body.Len(), plain.Body.Len(), h)
+			}
+			unpacked := &httptest.ResponseRecorder{Body: bytes.NewBufferString(unpackedBody(t, got))}
+			if withoutID(t, unpacked) != withoutID(t, plain) {
+				t.Errorf("%s with %q is another answer: %.200s", c.path, accepted, unpacked.Body)
+			}
+			if h.Get("Etag") != plain.Header().Get("Etag") || h.Get("Etag") != "" && !strings.HasPrefix(h.Get("Etag"), "W/") {
+				t.Errorf("%s with %q: ETag %s, plain %s", c.path, accepted, h.Get("Etag"), plain.Header().Get("Etag"))
+			}
+		}
+		if tag := plain.Header().Get("Etag"); tag != "" {
+			w := ask(o.handler, c.method, c.path, c.body, "Authorization", c.key, "Accept-Encoding", "gzip", "If-None-Match", tag)
+			if w.Code != 304 || w.Body.Len() != 0 || w.Header().Get("Content-Encoding") != "" {
+				t.Errorf("%s, known: %d %v", c.path, w.Code, w.Header())
+			}
+		}
+	}
+}
+
+// What stays as it is: short answers, answers without a body, HEAD, answers with a secret
+// that was just made (BREACH), and streams.
+func TestHTTP_UncompressedAnswers(t *testing.T) {
+	o, key := longOffice(t)
+	long := strings.Repeat("n", 1500)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/_liveness", "", 200},
+		{"POST", "/flags?v=2", `{"api_key":"phc_1","distinct_id":"u1","flag_keys":["long-1"]}`, 200},
+		{"POST", "/flags?v=2", `{`, 400},
+		{"HEAD", "/flags/definitions?token=phc_1", "", 200},
+		{"DELETE", "/api/projects/1/feature_flags/long-2/", "", 405},
+		{"POST", "/api/personal_api_keys/", `{"label": "k", "scopes": ["feature_flag:read"], "scoped_teams": []}`, 201},
+		{"PATCH", "/api/projects/1/rotate_secret_token/", "", 200},
+		{"POST", "/api/organizations/@current/projects/", `{"name": "another"}`, 201},
+		{"POST", "/api/organizations/@current/invites/", `{"target_email": "guest@example.com", "message": "` + long[:900] + `"}`, 201},
+	} {
+		w := ask(o.handler, c.method, c.path, c.body, "Authorization", key, "Accept-Encoding", "gzip")
+		if w.Code != c.status || w.Header().Get("Content-Encoding") != "" {
+			t.Errorf("%s %s: %d %v %.100s", c.method, c.path, w.Code, w.Header(), w.Body)
+		}
+	}
+	s := httptest.NewServer(o.handler)
+	defer s.Close()
+	r, err := http.NewRequest("GET", s.URL+"/flags/definitions/stream?token=phc_1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", key)
+	r.Header.Set("Accept-Encoding", "gzip")
+	res, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 2000)
+	_, err = io.ReadFull(res.Body, first)
+	_ = res.Body.Close()
+	if err != nil || res.Header.Get("Content-Encoding") != "" || !strings.HasPrefix(string(first), "retry: ") {
+		t.Errorf("stream: %v %v %.100s", err, res.Header, first)
+	}
+}
+
+// A panic behind a compressed route is a 500 as ever.
+func TestHTTP_CompressedPanic(t *testing.T) {
+	w := sharedWorld(t)
+	h := w.handler(t, nil, nil)
+	w.panicked = "a mistake"
+	defer func() { w.panicked = nil }()
+	checkError(t, ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`, "Accept-Encoding", "gzip"), 500)
+}
