@@ -125,7 +125,7 @@ func TestHTTP_UncompressedAnswers(t *testing.T) {
 		{"POST", "/flags?v=2", `{`, 400},
 		{"HEAD", "/flags/definitions?token=phc_1", "", 200},
 		{"DELETE", "/api/projects/1/feature_flags/long-2/", "", 405},
-		{"POST", "/api/personal_api_keys/", `{"label": "k", "scopes": ["feature_flag:read"], "scoped_teams": []}`, 201},
+		{"POST", "/api/personal_api_keys/", `{"label": "k", "scopes": ["feature_flag:read"], "scoped_teams": [], "scoped_organizations": []}`, 201},
 		{"PATCH", "/api/projects/1/rotate_secret_token/", "", 200},
 		{"POST", "/api/organizations/@current/projects/", `{"name": "another"}`, 201},
 		{"POST", "/api/organizations/@current/invites/", `{"target_email": "guest@example.com", "message": "` + long[:900] + `"}`, 201},

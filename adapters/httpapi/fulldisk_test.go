@@ -132,7 +132,7 @@ func TestHTTP_FullDisk(t *testing.T) {
 		{"POST", project + "/insights/", `{"name":"i","query":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}]}}`, 201},
 		{"POST", project + "/actions/", `{"name":"a"}`, 201},
 		{"POST", project + "/annotations/", `{"content":"a","date_marker":"2026-01-01T00:00:00Z"}`, 201},
-		{"POST", "/api/personal_api_keys/", `{"label":"k","scopes":["feature_flag:read"],"scoped_teams":[]}`, 201},
+		{"POST", "/api/personal_api_keys/", `{"label":"k","scopes":["feature_flag:read"],"scoped_teams":[],"scoped_organizations":[]}`, 201},
 		{"POST", "/api/organizations/@current/projects/", `{"name":"p"}`, 201},
 		{"POST", "/api/organizations/@current/invites/", `{"target_email":"guest@example.com"}`, 201},
 		{"PATCH", project + "/", `{"name":"another name"}`, 200},
