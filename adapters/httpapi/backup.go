@@ -37,7 +37,7 @@ func instanceOf(s *server) instanceDesk {
 // THE TABLE: the endpoints that are about the whole server.
 var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceDesk]{{do: copyAll, endpoint: endpoint{
 	method: http.MethodPost, path: "/instance/backup", scope: management.Internal, long: true, kind: "application/vnd.sqlite3",
-	summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
+	uncompressed: true, summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
 }}})
 
 // backupPatience is how long a client may take for a piece of a backup (1 MiB): a

@@ -16,21 +16,27 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// One backup is sent at a time, and one that fails on the way ends the connection,
-// so that nobody takes a part for the whole.
-func TestBackup_OneAtATime(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
+// ownAll makes the owner one of every organization, as who copies the database has to be.
+func (o *office) ownAll(t testing.TB) {
+	t.Helper()
 	joined := management.Membership{
 		ID: fmt.Sprintf(officeMembers, 99), Organization: officeOther, User: fmt.Sprintf(officeUserID, 0), Level: management.Owner,
 		Joined: management.At(officeStart), Updated: management.At(officeStart),
 	}
 	data, _ := json.Marshal(joined)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(t.Context(), func(tx rooms.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "member", Parent: officeOther, ID: joined.User, Other: joined.User, Sort: "1", Data: data})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// One backup is sent at a time, and one that fails on the way ends the connection,
+// so that nobody takes a part for the whole.
+func TestBackup_OneAtATime(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.ownAll(t)
 	under, goOn := make(chan struct{}), make(chan error)
 	web := o.serve(t, func(c *httpapi.Config) {
 		c.Backup = func(context.Context) (*httpapi.Backup, error) {

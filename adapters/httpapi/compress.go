@@ -9,7 +9,7 @@ import (
 )
 
 // Answers of compressedFrom bytes and more are compressed for clients that accept gzip or
-// zstd. gzip's level is the one from which on a slower one saves little: see bench/README.md.
+// zstd. gzipLevel is a quick one; bench/README.md has what it costs and saves.
 const (
 	compressedFrom = 1024
 	gzipLevel      = 3
