@@ -20,9 +20,6 @@ const (
 	maxNameless = 1000
 	// itemSize and memberSize are about what an Item and a Member take, in bytes.
 	itemSize, memberSize = 256, 32
-	// maxMembers is how many members an object of an event may have, about as many as
-	// fit into MaxEvent bytes: an event with more is dropped for its size.
-	maxMembers = MaxEvent / 5
 	// firstReserve is how much of it is reserved at the beginning, mostReserve how
 	// much at a time later.
 	firstReserve, mostReserve = 16 << 10, 4 << 20
@@ -257,9 +254,9 @@ func (d *decoder) element() bool {
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
-// bound lets members be kept only of the first MaxAIEvent bytes of an item, and only
+// bound lets members be kept only of the first maxAIEvent bytes of an item, and only
 // maxMembers of each of its objects: a larger one is dropped for its size.
-func (d *decoder) bound(start int) { d.limit, d.short = start+MaxAIEvent, false }
+func (d *decoder) bound(start int) { d.limit, d.short = start+maxAIEvent, false }
 
 // newItem adds an item. The first one's size tells how many may follow.
 func (d *decoder) newItem(start int) *Item {

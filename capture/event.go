@@ -126,14 +126,15 @@ type GroupUpdate struct {
 // The events by which SDKs tell that somebody was shown a flag's value. They have the
 // same properties: $feature_flag and $feature_flag_response.
 const (
-	FlagCalled         = "$feature_flag_called"
-	ExperimentExposure = "$experiment_exposure"
+	flagCalled         = "$feature_flag_called"
+	experimentExposure = "$experiment_exposure"
 )
 
 // exposures are both.
-var exposures = []string{FlagCalled, ExperimentExposure}
+var exposures = []string{flagCalled, experimentExposure}
 
-// Exposures returns FlagCalled and ExperimentExposure.
+// Exposures returns the names of the events by which SDKs tell that somebody was shown a
+// flag's value: $feature_flag_called and $experiment_exposure.
 func Exposures() []string { return slices.Clone(exposures) }
 
 // FlagCall is that a flag's value was read (§12.3).

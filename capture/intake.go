@@ -10,24 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// MaxEvent is the longest JSON text of one event, in bytes (§4.6). MaxAIEvent is that of
-// the events of language models, which hold whole conversations: see [MaxEventOf].
+// maxEvent is the longest JSON text of one event, in bytes (§4.6), maxAIEvent that of the
+// events of language models, which hold whole conversations.
 const (
-	MaxEvent   = 1_000_000
-	MaxAIEvent = 8 << 20
+	maxEvent   = 1_000_000
+	maxAIEvent = 8 << 20
 )
 
-// aiEvents are those that may have MaxAIEvent bytes.
+// aiEvents are those that may have maxAIEvent bytes.
 var aiEvents = map[string]bool{
 	"$ai_generation": true, "$ai_span": true, "$ai_trace": true, "$ai_embedding": true, "$ai_metric": true, "$ai_feedback": true,
 }
 
-// MaxEventOf is the longest JSON text of an event of a name, in bytes.
+// MaxEventOf returns how long the JSON text of an event of a name may be, in bytes:
+// 1,000,000, and 8 MiB for $ai_generation, $ai_span, $ai_trace, $ai_embedding, $ai_metric
+// and $ai_feedback.
 func MaxEventOf(name string) int {
 	if aiEvents[name] {
-		return MaxAIEvent
+		return maxAIEvent
 	}
-	return MaxEvent
+	return maxEvent
 }
 
 // oversize says how far an item is over its limit; empty: it is not.
@@ -45,15 +47,25 @@ func oversize(it *Item) string {
 // sizeOf is how many bytes of an item are stored at most.
 func sizeOf(it *Item) int { return min(it.Size, MaxEventOf(it.Name)) }
 
-// PieceEvents is how many events of a submission are recorded at a time, PieceBytes
+// pieceEvents is how many events of a submission are recorded at a time, pieceBytes
 // how long the text of them is about, in bytes: a piece ends with the event that
 // reaches it. A larger submission is recorded piece by piece, in order; when one of
 // them fails its sender is told to send all again, and those with a uuid are not
 // stored twice.
 const (
-	PieceEvents = 2000
-	PieceBytes  = 4 << 20
+	pieceEvents = 2000
+	pieceBytes  = 4 << 20
 )
+
+// PieceSize returns how long the text of the events that are recorded at a time may be,
+// and how many they are, for a body of so many bytes and items.
+func PieceSize(text, items int) (bytes, events int) {
+	bytes, events = min(text, pieceBytes+maxAIEvent), min(items, pieceEvents)
+	if items > pieceEvents {
+		bytes = min(bytes, text/items*pieceEvents)
+	}
+	return bytes, events
+}
 
 // IntakeConfig says what an Intake stands on. Keys and Into are required.
 type IntakeConfig struct {
@@ -139,7 +151,7 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 // pieceEnd is where the piece ends that begins with an item.
 func pieceEnd(items []Item, first int) int {
 	end, size := first, 0
-	for end < len(items) && end-first < PieceEvents && size < PieceBytes {
+	for end < len(items) && end-first < pieceEvents && size < pieceBytes {
 		size += sizeOf(&items[end])
 		end++
 	}

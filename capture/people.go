@@ -44,16 +44,16 @@ func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) er
 }
 
 // Erase takes a person away, with the events of that person if asked (decision
-// 17), and says what was there. Nobody of that id is no error.
-func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) (erased Erased, err error) {
+// 17), and says whether there was one and how many events. Nobody of that id is no error.
+func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) (found bool, events int64, err error) {
 	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
-		erased, err = tx.ErasePerson(projectID, person, withEvents)
+		found, events, err = tx.ErasePerson(projectID, person, withEvents)
 		return err
 	})
 	if err != nil {
-		return Erased{}, err
+		return false, 0, err
 	}
-	return erased, nil
+	return found, events, nil
 }
 
 // EraseEvents takes the events of a person away, and says how many; the person stays.

@@ -50,16 +50,11 @@ type Tx interface {
 	// ErasePerson takes a person away with all distinct ids, what flags keep of it, its
 	// memberships of static cohorts and its warnings, and withEvents with all events of
 	// those ids. Only the version is kept, for a person who comes back (decision 17).
-	ErasePerson(projectID int64, person UUID, withEvents bool) (Erased, error)
+	// found is false where there is no such person; events were erased.
+	ErasePerson(projectID int64, person UUID, withEvents bool) (found bool, events int64, err error)
 	// EraseEvents takes all events of a person's distinct ids away, and says how many;
 	// the person stays.
 	EraseEvents(projectID int64, person UUID) (int64, error)
-}
-
-// Erased is what an erasure of a person took away.
-type Erased struct {
-	Found  bool // there was such a person
-	Events int64
 }
 
 // EventKey is what makes two events the same one (§13.3): the project, the

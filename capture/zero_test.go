@@ -25,7 +25,7 @@ func TestZero(t *testing.T) {
 		"DecodeV1": capture.DecodeV1, "Early": capture.Early, "Exposures": capture.Exposures, "Fresh": capture.Fresh, "ImpersonalV1": capture.ImpersonalV1,
 		"MaxEventOf": capture.MaxEventOf, "NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
-		"PersonID": capture.PersonID, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
+		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
 	}, left: "SplitPerson", // it gets a transaction from who has begun it
 		handles: []any{

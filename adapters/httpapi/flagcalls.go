@@ -35,44 +35,51 @@ func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.Stor
 	if person != nil {
 		now = person.Properties.String()
 	}
-	take := func(e *capture.Record) {
-		properties, _ := capture.ParseObject(e.Properties) // what cannot be read calls no flag
-		key, _ := properties.Text("$feature_flag")
-		id, asked := ids[key]
-		if !asked {
-			return
-		}
-		last, calls := out[id], 0
-		if last != nil {
-			calls = last.Calls
-		}
-		if last == nil || e.Timestamp.After(last.At) {
-			last = callOf(e, properties)
-			last.PersonChanged = person != nil && changedSince(e, person, now)
-			out[id] = last
-		}
-		last.Calls = calls + 1
-	}
 	for _, name := range capture.Exposures() {
-		q := capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}
-		for looked := 0; looked < callsLooked; looked += callsPage {
-			page, err := of.history.Events(ctx, c.project(), q)
-			if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				break
+		err := of.eachCall(ctx, c.project(), capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}, func(e *capture.Record, properties capture.Object) {
+			key, _ := properties.Text("$feature_flag")
+			id, asked := ids[key]
+			if !asked {
+				return
 			}
-			if err != nil {
-				return nil, err
+			last, calls := out[id], 0
+			if last != nil {
+				calls = last.Calls
 			}
-			for i := range page {
-				take(&page[i])
+			if last == nil || e.Timestamp.After(last.At) {
+				last = callOf(e, properties)
+				last.PersonChanged = person != nil && changedSince(e, person, now)
+				out[id] = last
 			}
-			if len(page) < callsPage {
-				break
-			}
-			q.After = &capture.EventCursor{Timestamp: page[len(page)-1].Timestamp, ID: page[len(page)-1].ID}
+			last.Calls = calls + 1
+		})
+		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break // what was found then is the answer
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return out, of.FillVersions(c.ctx, c.standing, out)
+}
+
+// eachCall visits the newest calls that a query finds, callsLooked at most.
+func (of flagDesk) eachCall(ctx context.Context, project int64, q capture.EventQuery, visit func(*capture.Record, capture.Object)) error {
+	for looked := 0; looked < callsLooked; looked += callsPage {
+		page, err := of.history.Events(ctx, project, q)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			properties, _ := capture.ParseObject(page[i].Properties) // what cannot be read calls no flag
+			visit(&page[i], properties)
+		}
+		if len(page) < callsPage {
+			return nil
+		}
+		q.After = &capture.EventCursor{Timestamp: page[len(page)-1].Timestamp, ID: page[len(page)-1].ID}
+	}
+	return nil
 }
 
 // callOf is what an event says of its call.

@@ -185,9 +185,9 @@ type archiveTx struct {
 	project    int64
 }
 
-func (tx archiveTx) ErasePerson(project int64, id capture.UUID, withEvents bool) (capture.Erased, error) {
+func (tx archiveTx) ErasePerson(project int64, id capture.UUID, withEvents bool) (bool, int64, error) {
 	tx.archive.erased = append(tx.archive.erased, erasure{project, id, withEvents})
-	return capture.Erased{Found: true}, nil
+	return true, 0, nil
 }
 
 // takenID is a distinct id that belongs to somebody else.

@@ -190,12 +190,8 @@ const eventMemory = 600
 // beside the body and its items: the texts that are stored, and the events
 // themselves, a piece of the submission at a time.
 func (l *lease) takeRecording(text, items int) error {
-	pieceText := int64(min(text, capture.PieceBytes+capture.MaxAIEvent))
-	pieceItems := int64(min(items, capture.PieceEvents))
-	if items > capture.PieceEvents {
-		pieceText = min(pieceText, int64(text)/int64(items)*capture.PieceEvents)
-	}
-	return l.take(pieceText + pieceText/8 + eventMemory*pieceItems)
+	bytes, events := capture.PieceSize(text, items)
+	return l.take(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }
 
 // grow moves buf into a new buffer of size bytes, of less where the budget has

@@ -13,12 +13,13 @@ import (
 func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error) {
 	var done []management.Erasure
 	for _, id := range ids {
-		var erased capture.Erased
-		if erased, err = rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
+		var found bool
+		var events int64
+		if found, events, err = rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
 			break
 		}
-		if erased.Found {
-			done = append(done, management.Erasure{Person: id.String(), Events: erased.Events})
+		if found {
+			done = append(done, management.Erasure{Person: id.String(), Events: events})
 		}
 	}
 	return errors.Join(err, rd.noteErased(c, done))

@@ -12,22 +12,22 @@ const eraseChunk = 500
 
 // ErasePerson implements capture.Tx. What flags remember of the person is forgotten
 // when the transaction has committed.
-func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (capture.Erased, error) {
-	erased, err := t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
-	if err == nil && erased.Found && withEvents {
+func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
+	found, events, err = t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
+	if err == nil && found && withEvents {
 		err = t.count(projectID, counterErasures, 1)
 	}
-	if err == nil && erased.Found {
+	if err == nil && found {
 		err = t.count(projectID, counterRewritten, 1)
 	}
 	if err != nil {
-		return capture.Erased{}, fmt.Errorf("erasing a person: %w", err)
+		return false, 0, fmt.Errorf("erasing a person: %w", err)
 	}
-	if erased.Found {
+	if found {
 		t.store.states.Purge() // the same person may be imported again
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
-	return erased, nil
+	return found, events, nil
 }
 
 // EraseEvents implements capture.Tx.
@@ -47,23 +47,22 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error
 }
 
 // erasePerson is ErasePerson in a transaction in which the project is locked.
-func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (erased capture.Erased, err error) {
+func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
 	versions, err := column[int64](ctx, q, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
 	if err != nil || len(versions) == 0 {
-		return erased, err
+		return false, 0, err
 	}
-	erased.Found = true
 	if withEvents {
-		if erased.Events, err = s.eraseEventsOf(ctx, q, projectID, uuid); err != nil {
-			return erased, fmt.Errorf("erasing events: %w", err)
+		if events, err = s.eraseEventsOf(ctx, q, projectID, uuid); err != nil {
+			return true, events, fmt.Errorf("erasing events: %w", err)
 		}
 	}
 	if _, err := q.ExecContext(ctx, `INSERT INTO erased_persons (project_id, uuid, version) VALUES ($1, $2, $3)
 		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], versions[0]); err != nil {
-		return erased, err
+		return true, events, err
 	}
 	if err := eraseWarnings(ctx, q, projectID, uuid); err != nil {
-		return erased, fmt.Errorf("erasing warnings: %w", err)
+		return true, events, fmt.Errorf("erasing warnings: %w", err)
 	}
 	const ids = `(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`
 	for _, text := range []string{
@@ -73,11 +72,11 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 		`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`,
 	} {
 		if _, err := q.ExecContext(ctx, text, projectID, uuid[:]); err != nil {
-			return erased, err
+			return true, events, err
 		}
 	}
 	_, err = q.ExecContext(ctx, `UPDATE counters SET n = n - 1 WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
-	return erased, err
+	return true, events, err
 }
 
 // eraseWarnings erases a person's warnings, which hold the beginnings of distinct

@@ -214,7 +214,7 @@ func TestDecision_17_ErasedPerson(t *testing.T) {
 					t.Errorf("life %d: version %d, want %d", i, got, want)
 				}
 				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
-					_, err := tx.ErasePerson(1, ann, false)
+					_, _, err := tx.ErasePerson(1, ann, false)
 					return err
 				})
 				if err != nil {

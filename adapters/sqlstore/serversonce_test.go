@@ -236,7 +236,7 @@ func TestServers_ErasedStates(t *testing.T) {
 	}
 	for n, erase := range []func(tx capture.Tx) error{
 		func(tx capture.Tx) error {
-			_, err := tx.ErasePerson(1, id, true)
+			_, _, err := tx.ErasePerson(1, id, true)
 			return err
 		},
 		func(tx capture.Tx) error { _, err := tx.EraseEvents(1, id); return err },

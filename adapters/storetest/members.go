@@ -72,7 +72,7 @@ func allIDs(t *testing.T, s MembersStore) {
 	save(t, s, person(t, `{}`, "bob", "bob2"))
 	check("bob has a person now", map[int64][]string{7: {"Ghost", "ann", "ann2", "bob", "bob2"}, 8: {"cat"}, 9: {}})
 	inProject(t, s, func(tx capture.Tx) error {
-		_, err := tx.ErasePerson(testProject, uuidOf("bob"), false)
+		_, _, err := tx.ErasePerson(testProject, uuidOf("bob"), false)
 		return err
 	})
 	check("erased", map[int64][]string{7: {"Ghost", "ann", "ann2"}, 8: {"cat"}, 9: {}})

@@ -332,7 +332,7 @@ func TestImport_LeftOut(t *testing.T) {
 		{`{"event":"e","distinct_id":"d","properties":"{"}`, "has properties that are no JSON object"},
 		{`{"person_id":"p","distinct_id":"d"}`, "is a person of PostHog's export"},
 		{`{"results":[]}`, `has no "event"`},
-		{`{"event":"e","distinct_id":"d","properties":{"x":"` + strings.Repeat("x", capture.MaxEvent) + `"}}`, "are allowed"},
+		{`{"event":"e","distinct_id":"d","properties":{"x":"` + strings.Repeat("x", capture.MaxEventOf("e")) + `"}}`, "are allowed"},
 		{strings.Repeat("x", maxRecord+1), "has more than 4 MiB"},
 		{`{"event":"last","distinct_id":"d"}`, ""},
 	}
