@@ -4,15 +4,16 @@ package management
 const (
 	JobScheduledChange = "scheduled_change"
 	JobBatchExport     = "batch_export"
-	JobMail            = "mail" // one that will not be sent; those that are: DeliverMail
+	JobMail            = "mail"   // one that will not be sent; those that are: DeliverMail
+	JobSurvey          = "survey" // a survey that is repeated begins again
 )
 
 // JobDone tells what became of one piece of a job, once that is durable.
 type JobDone struct {
-	// Job is JobScheduledChange, JobBatchExport or JobMail.
+	// Job is one of the constants above.
 	Job string
-	// Project is whose it was, ID the scheduled change, the run, or the invitation that
-	// was accepted.
+	// Project is whose it was, ID the scheduled change, the run, the survey, or the
+	// invitation that was accepted.
 	Project int64
 	ID      string
 	// Export and ExportName are the id and the name of the batch export of a run.

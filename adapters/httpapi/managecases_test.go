@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -149,8 +150,9 @@ var officeRuns = map[string]func(*office) error{
 		return err
 	},
 	"scheduled": func(o *office) error {
-		_, err := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
-		return err
+		_, changes := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
+		_, surveys := o.service.FeatureFlags.Surveys.TurnDue(context.Background())
+		return errors.Join(changes, surveys)
 	},
 }
 

@@ -12,7 +12,7 @@ import (
 
 // The jobs of a server, as its metrics and its log name them.
 const (
-	jobSchedules = "schedules" // changes of flags whose time has come
+	jobSchedules = "schedules" // changes of flags and iterations of surveys whose time has come
 	jobExports   = "exports"   // runs of batch exports
 	jobDeletions = "deletions" // passes over old events
 	jobMails     = "mails"
@@ -71,6 +71,8 @@ func (j *jobs) managed(d management.JobDone) {
 	case management.JobBatchExport:
 		name, what = jobExports, "batch export"
 		attrs = append(attrs, "export", d.Export, "name", d.ExportName, "status", d.Status, "rows", d.Rows)
+	case management.JobSurvey:
+		what = "next iteration of a survey"
 	case management.JobMail:
 		name, what, attrs = jobMails, "mail", []any{"invitation", d.ID}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -36,15 +37,17 @@ func (p *parts) retain(ctx context.Context) {
 	}
 }
 
-// scheduleEvery is how long a scheduled change may be late.
+// scheduleEvery is how long a scheduled change or an iteration of a survey may be late.
 const scheduleEvery = time.Second
 
-// schedule makes the changes of flags whose time has come, until the context
-// ends. A failure is logged once.
+// schedule makes the changes of flags whose time has come, and takes surveys to their next
+// iteration, until the context ends. A failure is logged once.
 func (p *parts) schedule(ctx context.Context) {
 	failing := false
 	every(ctx, scheduleEvery, func() {
-		_, err := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
+		_, changes := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
+		_, surveys := p.rooms.FeatureFlags.Surveys.TurnDue(ctx)
+		err := errors.Join(changes, surveys)
 		if ctx.Err() != nil {
 			return
 		}
@@ -52,7 +55,7 @@ func (p *parts) schedule(ctx context.Context) {
 			p.jobs.count(jobSchedules, err)
 		}
 		if err != nil && !failing {
-			p.log.Error("scheduled changes of flags could not be made; it will be tried again", "error", err)
+			p.log.Error("scheduled changes of flags or iterations of surveys could not be made; it will be tried again", "error", err)
 		}
 		failing = err != nil
 	})

@@ -221,7 +221,7 @@ func (s Rollouts) settle(tx Tx, j *judged, e *experiments.Evaluation) error {
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
 		return err // another was first
 	}
-	v, err := s.standingFor(tx, p, x)
+	v, err := standingOf(tx, p, x.StartedBy)
 	if err != nil {
 		return err
 	}
@@ -245,15 +245,15 @@ func (s Rollouts) settle(tx Tx, j *judged, e *experiments.Evaluation) error {
 	return s.plant(tx, p.ID, x, now.Add(s.interval()))
 }
 
-// standingFor is in whose name a rollout goes on: who has started it, even when they
-// have left. What it may do was allowed when it was started.
-func (s Rollouts) standingFor(tx Tx, p *management.ProjectRecord, x *storedRollout) (*view, error) {
-	st, err := management.UserIn(tx, x.StartedBy, p)
+// standingOf is in whose name a job goes on that a user was allowed to begin: theirs, even
+// when they have left the project since.
+func standingOf(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
+	st, err := management.UserIn(tx, user, p)
 	if err != nil {
 		return nil, err
 	}
 	if st == nil {
-		u, err := management.UserByNumber(tx, x.StartedBy)
+		u, err := management.UserByNumber(tx, user)
 		if err != nil {
 			return nil, err
 		}

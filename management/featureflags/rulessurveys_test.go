@@ -12,7 +12,7 @@ import (
 func TestSurveys(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"fields": surveyFieldRows, "names": surveyNameRows, "questions": questionFieldRows, "conditions": conditionRows, "life": surveyLifeRows,
-		"targeting": targetingRows, "linked flags": linkedFlagRows, "iterations": iterationRows, "lists": surveyListRows, "for everybody": publicSurveyRows,
+		"targeting": targetingRows, "linked flags": linkedFlagRows, "iterations": iterationRows, "asked again": askedAgainRows, "lists": surveyListRows, "for everybody": publicSurveyRows,
 		"gone": surveyGoneRows, "the log": surveyLogRows, "who": surveyWhoRows,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -138,23 +137,6 @@ var SurveyFields = management.Fields{
 	{Name: "translations", Type: management.Object, Null: true, Help: "kept as given"},
 	{Name: "form_content", Type: management.Object, Null: true, Help: "kept as given"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
-}
-
-// iterations are when a survey that is repeated begins again, and which of them
-// it is in.
-func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, current *int, since management.Stamp) {
-	if s.Start.IsZero() || s.IterationCount == nil || s.IterationDays == nil || *s.IterationCount == 0 || *s.IterationDays == 0 {
-		return []management.Stamp{}, nil, management.Stamp{}
-	}
-	for i := range int(*s.IterationCount) {
-		at := management.At(s.Start.AddDate(0, 0, i*int(*s.IterationDays)))
-		starts = append(starts, at)
-		if i == 0 || !at.After(now) {
-			n := i + 1
-			current, since = &n, at
-		}
-	}
-	return starts, current, since
 }
 
 func (s *storedSurvey) thing() management.Thing {

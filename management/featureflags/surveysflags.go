@@ -37,17 +37,16 @@ func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey,
 			return err
 		}
 	}
-	if x.InternalTargeting != 0 {
-		return s.changeFlag(tx, st, x.InternalTargeting, x.running(), nil)
+	if x.InternalTargeting == 0 {
+		id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", x.unanswered(s.Desk.Now()))
+		if err != nil {
+			return err
+		}
+		x.InternalTargeting = id
+	} else if err := s.changeFlag(tx, st, x.InternalTargeting, x.running(), x.unanswered(s.Desk.Now())); err != nil {
+		return err
 	}
-	var properties []any
-	for _, name := range []string{"$survey_dismissed/", "$survey_responded/"} {
-		properties = append(properties, map[string]any{"key": name + x.ID, "type": "person", "operator": "is_not_set", "value": "is_not_set"})
-	}
-	group := map[string]any{"variant": "", "rollout_percentage": 100, "properties": properties}
-	id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", management.Encode(map[string]any{"groups": []any{group}}))
-	x.InternalTargeting = id
-	return err
+	return s.plant(tx, st.Project.ID, x)
 }
 
 func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
@@ -209,6 +208,9 @@ func (s Surveys) dropFlags(tx Tx, st *management.Standing, x *storedSurvey) erro
 		return err
 	}
 	if err := s.dropTargeting(tx, st, x); err != nil {
+		return err
+	}
+	if err := tx.Delete(kindSurveyTurn, "", x.ID); err != nil {
 		return err
 	}
 	return s.dropFlag(tx, st, x.InternalTargeting)

@@ -366,6 +366,9 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"changesurvey": changed(t, f.Surveys.Update, false),
 		"putsurvey":    changed(t, f.Surveys.Update, true),
 		"dropsurvey":   gone(t, f.Surveys.Delete),
+		"launchsurvey": one(t, f.Surveys.Launch),
+		"stopsurvey":   one(t, f.Surveys.Stop),
+		"surveysdue":   func(standing, string, string) (any, error) { return f.Surveys.TurnDue(ctx) },
 		"surveys": func(st standing, _, b string) (any, error) {
 			q := featureflags.SurveyQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
