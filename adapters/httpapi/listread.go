@@ -227,8 +227,8 @@ func (p *listParameter) moment(text string, now time.Time) (any, error) {
 		return now.Add(-time.Duration(n) * time.Hour), nil
 	}
 	unit := backUnits[back[2]]
-	return now.AddDate(-n*unit.years, -n*unit.months, -n*unit.days), nil
+	return management.AddMonths(now, -n*unit.months).AddDate(0, 0, -n*unit.days), nil
 }
 
 // backUnits are the units of backFromNow, but for hours.
-var backUnits = map[string]struct{ years, months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {years: 1}}
+var backUnits = map[string]struct{ months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {months: 12}}

@@ -97,8 +97,8 @@ var relativeUnits = map[byte]func(at time.Time, n int) time.Time{
 	'h': func(at time.Time, n int) time.Time { return at.Add(-time.Duration(n) * time.Hour) },
 	'd': func(at time.Time, n int) time.Time { return at.AddDate(0, 0, -n) },
 	'w': func(at time.Time, n int) time.Time { return at.AddDate(0, 0, -7*n) },
-	'm': func(at time.Time, n int) time.Time { return at.AddDate(0, -n, 0) },
-	'y': func(at time.Time, n int) time.Time { return at.AddDate(-n, 0, 0) },
+	'm': func(at time.Time, n int) time.Time { return management.AddMonths(at, -n) },
+	'y': func(at time.Time, n int) time.Time { return management.AddMonths(at, -12*n) },
 }
 
 // relativeTime reads a time, or how long it is ago, such as -7d; the number is

@@ -174,21 +174,28 @@ var monthRows = rows(
 	repeated("weekly", 1, "2026-01-05T09:00:00Z", "2026-01-12T09:00:00Z"),
 	repeated("monthly", 2, "2026-01-15T09:00:00Z", "2026-02-15T09:00:00Z"),
 	repeated("yearly", 3, "2026-02-01T09:00:00Z", "2027-02-01T09:00:00Z"),
+	// Decision 44: days that a month lacks are its last day, and the next is not computed
+	// from that one.
+	repeated("monthly", 4, "2026-10-31T09:00:00Z", "2026-11-30T09:00:00Z", "2026-12-31T09:00:00Z", "2027-01-31T09:00:00Z", "2027-02-28T09:00:00Z", "2027-03-31T09:00:00Z"),
+	repeated("yearly", 5, "2028-02-29T09:00:00Z", "2029-02-28T09:00:00Z", "2030-02-28T09:00:00Z", "2031-02-28T09:00:00Z", "2032-02-29T09:00:00Z"),
 )
 
-// repeated is a change that comes again, and when that is after it was made once.
-func repeated(interval string, id int, at, again string) []ruletest.Row {
-	return []ruletest.Row{
-		{"§5.1.3", "bob", "schedule", later(at, off, `"is_recurring":true,"recurrence_interval":"`+interval+`"`), fmt.Sprintf(`{"id":%d}`, id)},
-		{"§5.1.3", "bob", "until " + at, ``, `null`},
-		{"§5.1.3", "bob", "due", ``, `1`},
-		{"§5.1.3 " + interval, "bob", fmt.Sprint("getschedule ", id), ``, `{"scheduled_at":"` + again + `","executed_at":null}`},
-		{"§5.1.3", "bob", fmt.Sprint("dropschedule ", id), ``, `null`},
+// repeated is a change that comes again, and when that is, each time after it was made.
+func repeated(interval string, id int, at string, again ...string) []ruletest.Row {
+	list := []ruletest.Row{{"§5.1.3", "bob", "schedule", later(at, off, `"is_recurring":true,"recurrence_interval":"`+interval+`"`), fmt.Sprintf(`{"id":%d}`, id)}}
+	for _, next := range again {
+		list = append(list,
+			ruletest.Row{"§5.1.3", "bob", "until " + at, ``, `null`},
+			ruletest.Row{"§5.1.3", "bob", "due", ``, `1`},
+			ruletest.Row{"§5.1.3 " + interval, "bob", fmt.Sprint("getschedule ", id), ``, `{"scheduled_at":"` + next + `","executed_at":null}`},
+			ruletest.Row{"the time that it has, sent back, does not move the first", "bob", fmt.Sprint("changeschedule ", id), `{"scheduled_at":"` + next + `"}`, `{"scheduled_at":"` + next + `"}`},
+		)
+		at = next
 	}
+	return append(list, ruletest.Row{"§5.1.3", "bob", fmt.Sprint("dropschedule ", id), ``, `null`})
 }
 
-// zoneRows: times come with their zone, are kept in UTC, and a day of a recurring
-// change is one of UTC.
+// zoneRows: times come with their zone and are kept in UTC.
 var zoneRows = rows(
 	[]ruletest.Row{aFlag},
 	each("§2.2 forms of times", "bob", "schedule",
@@ -216,7 +223,7 @@ var missedRows = []ruletest.Row{
 	{"§5.1.3 a month has other days", "bob", "dropschedule 1", ``, `null`},
 	{"§5.1.3 a month has other days", "bob", "until 2026-03-05T00:00:00Z", ``, `null`},
 	{"§5.1.3 a month has other days", "bob", "due", ``, `1`},
-	{"§5.1.3 it stays on the last of January's day", "bob", "getschedule 2", ``, `{"scheduled_at":"2026-03-31T00:00:00Z"}`},
+	{"§5.1.3 not on the 28th, from February's last day", "bob", "getschedule 2", ``, `{"scheduled_at":"2026-03-31T00:00:00Z"}`},
 }
 
 var failureRows = []ruletest.Row{

@@ -48,8 +48,8 @@ type storedChange struct {
 }
 
 // recurrences are the steps of changes that come again.
-var recurrences = map[string]struct{ years, months, days int }{
-	"daily": {0, 0, 1}, "weekly": {0, 0, 7}, "monthly": {0, 1, 0}, "yearly": {1, 0, 0},
+var recurrences = map[string]struct{ months, days int }{
+	"daily": {0, 1}, "weekly": {0, 7}, "monthly": {1, 0}, "yearly": {12, 0},
 }
 
 // ScheduledChangeFields are the writable fields of a scheduled change.
@@ -139,7 +139,7 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	if e.Values.Has("record_id") {
 		c.RecordID = strconv.FormatInt(e.Values.Int("record_id"), 10)
 	}
-	if e.Values.Has("scheduled_at") {
+	if !c.ScheduledAt.Equal(e.Was.ScheduledAt.Time) { // who sends the time back that it has does not move the first one
 		c.Begin = c.ScheduledAt
 	}
 	c.UpdatedAt = management.At(s.Desk.Now())
@@ -229,7 +229,11 @@ func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 		return nil, err
 	}
 	now, done := management.At(s.Desk.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
-	err = s.make(tx, c)
+	p, err := tx.Project(c.Team)
+	if err != nil {
+		return nil, err
+	}
+	err = s.make(tx, p, c)
 	var told *management.Error
 	switch {
 	case errors.As(err, &told):
@@ -239,21 +243,22 @@ func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 		return nil, err
 	default:
 		c.LastExecutedAt = now
-		c.advance(now)
+		c.advance(now, p.Zone())
 	}
 	return done, putScheduled(tx, c)
 }
 
 // advance puts a recurring change off to its next time, or ends it. Times that
-// were missed are left out.
-func (c *storedChange) advance(now management.Stamp) {
+// were missed are left out. Each is computed from the first one, at its time of day by the
+// clock of zone; days that a month lacks are its last day.
+func (c *storedChange) advance(now management.Stamp, zone *time.Location) {
 	if !c.Recurring || c.Interval == nil {
 		c.ExecutedAt = now
 		return
 	}
 	step := recurrences[*c.Interval]
 	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
-		next := c.Begin.AddDate(n*step.years, n*step.months, n*step.days)
+		next := management.AddMonths(c.Begin.In(zone), n*step.months).AddDate(0, 0, n*step.days)
 		if !c.EndDate.IsZero() && next.After(c.EndDate.Time) {
 			c.ExecutedAt = now
 			return
@@ -263,12 +268,8 @@ func (c *storedChange) advance(now management.Stamp) {
 }
 
 // make makes a change in the name of who has scheduled it, who has to be able to make it
-// now.
-func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
-	p, err := tx.Project(c.Team)
-	if err != nil {
-		return err
-	}
+// now. p is nil for a project that is gone.
+func (s ScheduledChanges) make(tx Tx, p *management.ProjectRecord, c *storedChange) error {
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
 	}
