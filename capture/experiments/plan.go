@@ -9,11 +9,11 @@ type Plan struct {
 	// Counts says that the values of a mean are counts of events, whose variance grows
 	// with the mean.
 	Counts   bool
-	Effect   float64 // the least that is to be seen, per cent of the baseline
-	Variants int     // with the baseline
-	PerDay   float64 // entities exposed, 0 for unknown
-	Baseline float64 // the metric without the experiment
-	Variance float64 // of one entity; 0 for what the kind says
+	Effect   float64  // the least that is to be seen, per cent of the baseline
+	Variants int      // with the baseline
+	PerDay   float64  // entities exposed, 0 for unknown
+	Baseline float64  // the metric without the experiment
+	Variance *float64 // of one entity; nil for what the kind says
 }
 
 // PlanOf is a plan whose baseline, and variance where the kind has none of its own, are
@@ -27,7 +27,8 @@ func PlanOf(k Kind, s *Sample, through []int64) Plan {
 		p.Baseline = float64(through[len(through)-1]) / n
 	case k == Ratio || k == Retention:
 		p.Baseline = s.Sum / s.Below
-		p.Variance = s.planVariance()
+		variance := s.planVariance()
+		p.Variance = &variance
 	}
 	return p
 }
@@ -39,16 +40,18 @@ func (s *Sample) planVariance() float64 {
 	return e.variance
 }
 
-// OneVariance is that of one entity. It is false where a share has it already, and where
-// it cannot be said.
+// OneVariance is that of one entity: 0 where nothing was measured. It is false for kinds
+// that have none of their own, such as a share, whose baseline says it.
 func (p *Plan) OneVariance() (float64, bool) {
 	switch {
-	case p.Variance != 0 || p.Kind != Mean:
-		return p.Variance, p.Variance > 0
+	case p.Variance != nil:
+		return *p.Variance, true
+	case p.Kind != Mean:
+		return 0, false
 	case p.Counts:
-		return 2 * p.Baseline, p.Baseline > 0
+		return 2 * p.Baseline, true
 	}
-	return 0.25 * p.Baseline * p.Baseline, p.Baseline != 0
+	return 0.25 * p.Baseline * p.Baseline, true
 }
 
 // Size is the number of entities of all variants together, with which four of five

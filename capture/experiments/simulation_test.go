@@ -165,7 +165,7 @@ func TestSimulated_Power(t *testing.T) {
 		near(t, "the law of power", Power(errors*standardError, standardError, 0.05, 1), law, 1e-4)
 		inBand(t, "found", seen(n, errors*standardError), runs, law)
 	}
-	plan := Plan{Kind: Mean, Baseline: mean, Variance: deviation * deviation, Effect: 5, Variants: 2}
+	plan := Plan{Kind: Mean, Baseline: mean, Variance: new(deviation * deviation), Effect: 5, Variants: 2}
 	size, ok := plan.Size()
 	if !ok {
 		t.Fatal("no size")

@@ -210,11 +210,12 @@ func TestPlan(t *testing.T) {
 		sized      bool
 	}{
 		// Worked: ⌈16·v/(mde·b)²·k⌉.
-		"a funnel":              {Plan{Kind: Funnel, Effect: 50, Variants: 2, PerDay: 100, Baseline: 0.5}, 128, 2, true},              // 16·0.25/0.0625·2
-		"counts":                {Plan{Kind: Mean, Counts: true, Effect: 10, Variants: 3, PerDay: 1000, Baseline: 2}, 4800, 5, true},  // 16·4/0.04·3
-		"sums":                  {Plan{Kind: Mean, Effect: 10, Variants: 2, Baseline: 7}, 800, 0, true},                               // 16·0.25·49/0.49·2
-		"a variance of its own": {Plan{Kind: Ratio, Effect: 25, Variants: 2, PerDay: 7, Baseline: 0.5, Variance: 1}, 2048, 293, true}, // 16·1/0.015625·2
+		"a funnel":              {Plan{Kind: Funnel, Effect: 50, Variants: 2, PerDay: 100, Baseline: 0.5}, 128, 2, true},                     // 16·0.25/0.0625·2
+		"counts":                {Plan{Kind: Mean, Counts: true, Effect: 10, Variants: 3, PerDay: 1000, Baseline: 2}, 4800, 5, true},         // 16·4/0.04·3
+		"sums":                  {Plan{Kind: Mean, Effect: 10, Variants: 2, Baseline: 7}, 800, 0, true},                                      // 16·0.25·49/0.49·2
+		"a variance of its own": {Plan{Kind: Ratio, Effect: 25, Variants: 2, PerDay: 7, Baseline: 0.5, Variance: new(1.0)}, 2048, 293, true}, // 16·1/0.015625·2
 		"a ratio without one":   {Plan{Kind: Ratio, Effect: 10, Variants: 2, PerDay: 7, Baseline: 0.5}, 0, 0, false},
+		"a variance of nothing": {Plan{Kind: Mean, Counts: true, Effect: 10, Variants: 2, Baseline: 2, Variance: new(0.0)}, 0, 0, false},
 		"no baseline":           {Plan{Kind: Funnel, Effect: 10, Variants: 2, PerDay: 7}, 0, 0, false},
 		"an effect of dust":     {Plan{Kind: Funnel, Effect: 1e-12, Variants: 2, PerDay: 7, Baseline: 0.5}, 0, 0, false},
 	} {

@@ -38,6 +38,8 @@ type experimentAnswer struct {
 	measure  measurer
 	entities []uint32
 	measured []figures
+	// noQuotient: the metric is a ratio, and nobody of any variant has a denominator.
+	noQuotient bool
 }
 
 // read finds what the exposed did.
@@ -210,6 +212,7 @@ func (a *experimentAnswer) members() map[string]any {
 // compared are the baseline's numbers and those of the variants beside it.
 func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
 	base := a.Baseline()
+	a.noQuotient = a.metric.kind == experiments.Ratio && !slices.ContainsFunc(a.included(), func(i int) bool { return arms[i].sample.Below != 0 })
 	baseline := a.statistics(&arms[base])
 	baseline["validation_failures"] = a.failures(&arms[base].sample, true)
 	variants := []any{}
@@ -257,7 +260,8 @@ func (a *experimentAnswer) failures(s *experiments.Sample, base bool) []string {
 	if s.N < 50 {
 		out = append(out, "not-enough-exposures")
 	}
-	if (a.metric.kind == experiments.Funnel || a.metric.kind == experiments.Retention) && s.Sum < 5 {
+	switch kind := a.metric.kind; {
+	case (kind == experiments.Funnel || kind == experiments.Retention) && s.Sum < 5, a.noQuotient:
 		out = append(out, "not-enough-metric-data")
 	}
 	if base && s.Sum == 0 {

@@ -98,7 +98,9 @@ func (a *trendsAnswer) add(p *period, label string) error {
 	}
 	for i, rows := range series {
 		for k := range rows {
-			rows[k].points = smooth(rows[k].points, a.smoothing)
+			if a.display != total { // one number has nothing to be smoothed with
+				rows[k].points = smooth(rows[k].points, a.smoothing)
+			}
 		}
 		series[i] = a.limited(rows)
 	}

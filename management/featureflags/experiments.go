@@ -281,6 +281,11 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 	if (v.Has("end_date") || v.Has("start_date")) && !x.End.IsZero() && !x.End.After(x.Start.Time) {
 		return management.Fault("", "End date must be after start date")
 	}
+	if v.Has("stats_config") {
+		if err := x.checkStats(); err != nil {
+			return err
+		}
+	}
 	if v.Has("holdout_id") && x.HoldoutID != nil {
 		if h, err := holdoutOf(e.View, x); err != nil || h == nil {
 			return cmp.Or(err, doesNotExist("holdout_id", *x.HoldoutID))

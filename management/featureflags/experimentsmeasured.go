@@ -20,6 +20,9 @@ func (s Experiments) Measured(ctx context.Context, st *management.Standing, id i
 			return nil, err
 		}
 		out := x.measured(flag)
+		if out.Stats, err = statsConfig(v, x); err != nil {
+			return nil, err
+		}
 		return out, x.measuredSaved(v, out)
 	})
 	var fault *management.Error

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -114,10 +115,43 @@ func (s Experiments) stamp(v *view, x *storedExperiment) error {
 	return nil
 }
 
+// statsMethods are how results can be computed, as an error names them.
+var statsMethods = []string{"bayesian", "frequentist"}
+
+// checkStats refuses a method that is not one (experiments.md §2.1).
+func (x *storedExperiment) checkStats() error {
+	raw := management.JSONObject(x.StatsConfig)["method"]
+	if !present(raw) {
+		return nil
+	}
+	method := management.JSONText(raw)
+	if slices.Contains(statsMethods, method) {
+		return nil
+	}
+	if management.JSONKind(raw) != "str" {
+		method = string(raw)
+	}
+	return management.Fault("stats_config", "Invalid stats method: '%s'. Must be one of: %s", method, strings.Join(statsMethods, ", "))
+}
+
+// statsConfig is the stats_config by which an experiment is computed: always with a method.
+func statsConfig(v *view, x *storedExperiment) (json.RawMessage, error) {
+	method, err := statsMethod(v, x)
+	if err != nil {
+		return nil, err
+	}
+	config := management.JSONObject(x.StatsConfig)
+	if config == nil {
+		config = map[string]json.RawMessage{}
+	}
+	config["method"] = management.Encode(method)
+	return management.Encode(config), nil
+}
+
 // statsMethod is how the results of an experiment are computed: as it says, or as its
 // organization does.
 func statsMethod(v *view, x *storedExperiment) (string, error) {
-	if method := management.JSONText(management.JSONObject(x.StatsConfig)["method"]); method != "" {
+	if method := management.JSONText(management.JSONObject(x.StatsConfig)["method"]); slices.Contains(statsMethods, method) {
 		return method, nil
 	}
 	meta, err := management.MetaOfOrganization(v.Organization)

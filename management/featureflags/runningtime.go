@@ -66,6 +66,8 @@ func (s Experiments) RunningTime(_ context.Context, _ *management.Standing, b ma
 		return nil, management.Fault("minimum_detectable_effect", "Must be greater than 0.")
 	case rate != nil && *rate < 0:
 		return nil, management.Fault("exposure_rate_per_day", "Ensure this value is greater than or equal to 0.")
+	case numbers["variance"] != nil && *numbers["variance"] < 0:
+		return nil, management.Fault("variance", "Ensure this value is greater than or equal to 0.")
 	}
 	p, err := planOf(v, numbers["baseline_value"], numbers["variance"])
 	if err != nil {
@@ -121,7 +123,7 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 	}
 	p.Counts = metric == "mean_count"
 	if variance != nil {
-		p.Variance = *variance
+		p.Variance = variance
 	}
 	return p, nil
 }
