@@ -98,6 +98,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 	if err := p.scan.Reserve(held); err != nil {
 		return err
 	}
+	defer func() { _ = p.scan.Reserve(-held) }() // also when the scan ends here: another one may follow
 	if p.scan.Columns&insights.People != 0 {
 		switch err := p.attribute(ctx, e, &p.scan); {
 		case errors.Is(err, errWithoutIDs):
@@ -118,7 +119,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 			return err
 		}
 	}
-	return p.scan.Reserve(-held)
+	return nil
 }
 
 // deliverWithIDs reads a unit once more, with the ids of events.

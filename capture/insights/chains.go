@@ -40,7 +40,7 @@ func (c *chains[T]) add(actor uint32, value T) error {
 }
 
 func (c *chains[T]) grow(actor uint32) (err error) {
-	if c.counts, err = grown(c.counts, actor, 4, c.spend); err != nil {
+	if c.counts, err = grown(c.counts, actor, 8, c.spend); err != nil { // also for its place in each
 		return err
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {

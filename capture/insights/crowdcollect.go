@@ -65,11 +65,11 @@ const maxCrowdIDs = 100
 func (k *collector) note(at cell, distinctID string) error {
 	m := k.found[at]
 	if m == nil {
-		m = &member{}
-		k.found[at] = m
-		if err := k.c.reserve(128); err != nil {
+		if err := k.c.reserve(memberSize); err != nil {
 			return err
 		}
+		m = &member{}
+		k.found[at] = m
 	}
 	m.events++
 	if len(m.distinctIDs) < maxCrowdIDs && !slices.Contains(m.distinctIDs, distinctID) {
@@ -105,6 +105,7 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 				continue
 			}
 			for _, value := range first.values {
+				_ = k.c.reserve(memberSize) // looked at with the next
 				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1, ids: []int64{first.id}}
 			}
 		}

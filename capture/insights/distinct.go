@@ -40,7 +40,7 @@ func (in *interner) number(r *row) (uint32, bool) {
 	if text == "" {
 		return 0, false
 	}
-	n, _ := in.texts.number(text) // what it spends is looked at with the next reservation
+	n, _ := in.texts.number(text) // what it spends is looked at after the batch
 	return n, true
 }
 
@@ -139,6 +139,9 @@ func (t *distinct) add(w *row, value, bucket int) error {
 func (t *distinct) points(n int) ([][]float64, error) {
 	out := rows(n, t.c.buckets(), func(int) float64 { return 0 })
 	if t.once {
+		if err := t.c.reserve(40 * int64(t.seen.n)); err != nil {
+			return nil, err
+		}
 		first := map[cell]uint32{}
 		t.seen.each(func(c cell) {
 			who := cell{value: c.value, actor: c.actor}
@@ -173,8 +176,9 @@ func (t *durations) add(w *row, value, bucket int) error {
 	if !ok || s == nil {
 		return nil
 	}
-	for int(number) >= len(t.length) {
-		t.length = append(t.length, 0)
+	var err error
+	if t.length, err = grown(t.length, number, 8, t.c.reserve); err != nil {
+		return err
 	}
 	t.length[number] = float64(s.seconds()) * t.m.multiplier
 	return t.distinct.add(w, value, bucket)
@@ -182,8 +186,10 @@ func (t *durations) add(w *row, value, bucket int) error {
 
 func (t *durations) points(n int) ([][]float64, error) {
 	buckets := t.c.buckets()
-	cells := make([]folded1, n*buckets)
-	_, keep := quantiles[t.m.fold]
+	cells, keep, err := t.c.folds(n, t.m.fold, t.seen.n)
+	if err != nil {
+		return nil, err
+	}
 	t.seen.each(func(c cell) { cells[int(c.value)*buckets+int(c.bucket)].put(t.length[c.actor], keep) })
 	return rows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
 }

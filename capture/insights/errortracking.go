@@ -148,11 +148,11 @@ func (q *issuesQuery) run(r *run) (*Result, error) {
 	default:
 		f.to = r.dateTo(q.dates, hour)
 	}
-	for i := range q.issues {
-		f.rows[q.issues[i].Fingerprint] = newIssueRow(&q.issues[i], q.resolution)
-	}
 	if err := r.reserve(int64(len(q.issues)) * int64(400+24*q.resolution)); err != nil {
 		return nil, err
+	}
+	for i := range q.issues {
+		f.rows[q.issues[i].Fingerprint] = newIssueRow(&q.issues[i], q.resolution)
 	}
 	if len(f.rows) > 0 && !f.from.After(f.to) {
 		if err := f.read(); err != nil {

@@ -208,11 +208,14 @@ func (b *binder) among(of crowdFinder) (func(*row) bool, error) {
 	}
 	ids := map[int64]bool{}
 	for _, m := range found.members {
+		if err := b.reserve(16 * int64(len(m.ids))); err != nil {
+			return nil, err
+		}
 		for _, id := range m.ids {
 			ids[id] = true
 		}
 	}
-	return func(r *row) bool { return ids[r.b.ID[r.i]] }, b.reserve(16 * int64(len(ids)))
+	return func(r *row) bool { return ids[r.b.ID[r.i]] }, nil
 }
 
 // around tells the binder the range of a scan, for the sessions in it.

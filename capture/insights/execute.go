@@ -116,6 +116,7 @@ type run struct {
 	now     time.Time
 	limits  Limits
 	spent   int64 // bytes of memory
+	lasting int64 // those of them that are held until the query ends, see scoped
 	read    int64 // events
 	told    func(int64)
 	mode    string // modifiers.personsOnEventsMode
@@ -147,12 +148,33 @@ func (r *run) reserve(bytes int64) error {
 	return nil
 }
 
+// lasts is reserve for what is held until the query ends.
+func (r *run) lasts(bytes int64) error {
+	r.lasting += bytes
+	return r.reserve(bytes)
+}
+
+// scoped runs work, which holds nothing afterwards but what lasts: the rest of what it has
+// reserved is given back.
+func (r *run) scoped(work func() error) error {
+	before := r.spent - r.lasting
+	err := work()
+	r.spent = before + r.lasting
+	return err
+}
+
 // scan reads events and gives each batch to see. The query's bounds hold.
 func (r *run) scan(s Scan, see func(*Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
-	s.Reserve = r.reserve
+	s.Reserve = func(bytes int64) error { // the reader gives back what it holds no longer
+		err := r.lasts(bytes)
+		if err != nil && bytes > 0 { // it does not take what it may not
+			r.lasting, r.spent = r.lasting-bytes, r.spent-bytes
+		}
+		return err
+	}
 	return r.reader.Scan(r.ctx, s, func(b *Batch) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -164,7 +186,10 @@ func (r *run) scan(s Scan, see func(*Batch) error) error {
 		if err := see(b); err != nil {
 			return err
 		}
-		return r.fault
+		if r.fault != nil {
+			return r.fault
+		}
+		return r.reserve(0) // what was counted and not looked at
 	})
 }
 

@@ -110,6 +110,9 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 	f.b.needs.columns |= IDs
 	f.matcher = e.bind(f.b)
 	f.actors = f.b.actors(x.groupType())
+	if f.actors.keys != nil {
+		f.actors.keys.spend = r.lasts // again shares them
+	}
 	f.b.needs.columns |= IDs
 	value := f.b.eventProperty(e.variant)
 	included := f.included()
@@ -200,10 +203,10 @@ const tupleMark = "\x00\xff"
 // activate moves everybody's beginning to the first activation at or after the first
 // exposure; who has none is not exposed.
 func (f *experimentRun) activate(m *matcher) error {
-	begun := make([]int64, len(f.entities))
-	if err := f.reserve(8 * int64(len(begun))); err != nil {
+	if err := f.reserve(8 * int64(len(f.entities))); err != nil {
 		return err
 	}
+	begun := make([]int64, len(f.entities))
 	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(m)}, func(r *row) error {
 		if !m.matches(r) {
 			return nil

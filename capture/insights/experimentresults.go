@@ -132,10 +132,18 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 			shown[name] = wire.Value(rawMember(m.raw, name))
 		}
 		out = append(out, shown)
-		a := &experimentAnswer{experimentQuery: m.query, f: f.again()}
 		err := m.fault
-		if err == nil && !q.Start.IsZero() {
-			err = a.read()
+		if err == nil {
+			err = f.scoped(func() error { // the next metric has the memory of this one
+				a := &experimentAnswer{experimentQuery: m.query, f: f.again()}
+				if !q.Start.IsZero() {
+					if err := a.read(); err != nil {
+						return err
+					}
+				}
+				family = append(family, a.detailed(shown)...)
+				return nil
+			})
 		}
 		var fault *Error
 		if errors.As(err, &fault) {
@@ -145,7 +153,6 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 		if err != nil {
 			return nil, err
 		}
-		family = append(family, a.detailed(shown)...)
 	}
 	q.correct(family)
 	return out, nil

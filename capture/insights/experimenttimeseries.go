@@ -73,7 +73,7 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 
 // asOf is what the metric came to at an instant: of events up to it.
 func (q *timeseriesQuery) asOf(r *run, last time.Time) (json.RawMessage, error) {
-	then := *r // with memory of its own, which is free again after it
+	then := *r // what it holds of its own is free again after it
 	then.now = last
 	f := newExperimentRun(&then, q.trial, q.metric.exposure, nil)
 	f.last = last.UnixMicro()
@@ -82,7 +82,8 @@ func (q *timeseriesQuery) asOf(r *run, last time.Time) (json.RawMessage, error) 
 	if err == nil {
 		err = a.read()
 	}
-	r.read = then.read
+	r.read, r.then = then.read, then.then
+	r.spent, r.lasting = r.spent+then.lasting-r.lasting, then.lasting
 	if err != nil {
 		return nil, err
 	}

@@ -42,19 +42,20 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 		return nil
 	}
 	if f == nil {
-		f = &firstEvent{}
-		t.firsts[who] = f
 		if err := t.c.reserve(96); err != nil {
 			return err
 		}
+		f = &firstEvent{}
+		t.firsts[who] = f
 	}
 	f.at, f.id, f.counts, f.values = at, id, pass && at >= t.c.since, f.values[:0]
 	if !f.counts {
 		return nil
 	}
 	return t.c.eachValue(w, func(value int) error {
+		room := cap(f.values)
 		f.values = append(f.values, value)
-		return nil
+		return t.c.reserve(8 * int64(cap(f.values)-room))
 	})
 }
 

@@ -59,8 +59,11 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 		if len(times) <= f.to {
 			return nil
 		}
+		if err := f.reserve(16); err != nil { // with the room that growing takes
+			return err
+		}
 		took = append(took, times[f.to]-times[f.from])
-		return f.reserve(16)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -168,22 +171,36 @@ func (f *funnelRun) trends() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []funnelLine{f.line(sum)}, nil
+		return f.lines([]*conversion{sum})
 	}
 	kept, rest := sums.ranked(moreEntered, (*conversion).merge)
 	slices.SortFunc(kept, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
 	if rest != nil {
 		kept = append(kept, *rest)
 	}
-	out := []funnelLine{}
-	for _, g := range kept {
-		line := f.line(g.sum)
-		_, line.BreakdownValue = f.label(g.value, g.other)
-		out = append(out, line)
+	counts := make([]*conversion, len(kept))
+	for i := range kept {
+		counts[i] = kept[i].sum
 	}
-	return out, nil
+	out, err := f.lines(counts)
+	for i := range out {
+		_, out[i].BreakdownValue = f.label(kept[i].value, kept[i].other)
+	}
+	return out, err
 }
 
-func (f *funnelRun) line(c *conversion) funnelLine {
-	return funnelLine{Count: f.period.len(), Data: c.percents(), Days: f.period.days(), Labels: f.period.labels(f.period.from, f.period.to)}
+func (f *funnelRun) lines(of []*conversion) ([]funnelLine, error) {
+	cells := len(of) * f.period.len()
+	if cells > maxCells {
+		return nil, tooManyCells()
+	}
+	if err := f.reserve(answerCell*int64(cells) + rowSize*int64(len(of))); err != nil {
+		return nil, err
+	}
+	days, labels := f.period.days(), f.period.labels(f.period.from, f.period.to)
+	out := make([]funnelLine, len(of))
+	for i, c := range of {
+		out[i] = funnelLine{Count: f.period.len(), Data: c.percents(), Days: days, Labels: labels}
+	}
+	return out, nil
 }

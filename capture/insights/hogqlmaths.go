@@ -110,12 +110,13 @@ type hogqlTally struct {
 	cells   []*hogql.State
 }
 
-func (x *expression) tally(b *binder, buckets int) tally {
+func (x *expression) tally(b *binder, c *counting) tally {
+	buckets := c.buckets()
 	scope := x.project.eventScope(nil)
 	of, err := x.CompileAggregate(scope, b.hogqlContext())
 	if err != nil {
 		b.note(placed(err, x.place))
-		return &events{buckets: buckets}
+		return &events{c: c, buckets: buckets}
 	}
 	return &hogqlTally{expression: x, b: b, of: of, fill: b.hogqlRow(scope, nil, nil), buckets: buckets}
 }

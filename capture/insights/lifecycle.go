@@ -102,7 +102,10 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []stay
+	if err := r.reserve(48 * int64(len(cells))); err != nil { // twice a stay
+		return nil, err
+	}
+	out := make([]stay, 0, 2*len(cells))
 	for i, at := range cells {
 		first := i == 0 || cells[i-1].actor != at.actor
 		status := isResurrecting
@@ -119,8 +122,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 			out = append(out, stay{at.actor, int(at.bucket), isDormant})
 		}
 	}
-	out = slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.len() })
-	return out, r.reserve(24 * int64(cap(out)))
+	return slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.len() }), nil
 }
 
 // createdAt is when the person of a number was created, -1 for nobody.
@@ -160,6 +162,9 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := r.reserve(12 * int64(seen.n)); err != nil {
 		return nil, err
 	}
 	return seen.sorted(), nil

@@ -45,7 +45,7 @@ func (r *run) numberThen(id capture.UUID) uint32 {
 		n = uint32(len(r.then.uuids))
 		r.then.of[id] = n
 		r.then.uuids = append(r.then.uuids, id)
-		r.spent += 64 // looked at with the next batch
+		_ = r.lasts(64) // looked at after the batch
 	}
 	return n
 }
@@ -109,6 +109,7 @@ func (b *binder) personSet(otherwise bool, test func(*capture.StoredPerson) bool
 	return func(r *row) bool {
 		n := person(r)
 		for int(n) >= len(known) {
+			_ = b.reserve(int64(len(known) + 1024)) // looked at after the batch
 			known = append(known, make([]uint8, len(known)+1024)...)
 		}
 		if known[n] == 0 {
@@ -234,11 +235,13 @@ func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
 	static := map[capture.UUID][]int64{}
 	for _, cohort := range b.project.Definitions.StaticCohorts {
 		members, err := b.reader.Members(b.ctx, cohort)
-		b.err = errors.Join(b.err, err)
+		b.err = errors.Join(b.err, err, b.reserve(64*int64(len(members))))
+		if b.err != nil {
+			break
+		}
 		for _, person := range members {
 			static[person] = append(static[person], cohort)
 		}
-		b.err = errors.Join(b.err, b.reserve(64*int64(len(members))))
 	}
 	in := asFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
 	sub := &flags.Subject{Stored: &flags.Stored{}}

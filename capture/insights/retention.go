@@ -260,6 +260,9 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := f.reserve(answerCell * int64(f.len()*q.rule.columns)); err != nil {
+			return nil, err
+		}
 		result.Results = f.table(out, sum, nil)
 		return result, nil
 	}
@@ -269,6 +272,9 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 	}
 	if f.len()*q.rule.columns*len(kept) > maxCells {
 		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
+	}
+	if err := f.reserve(answerCell * int64(f.len()*q.rule.columns*len(kept))); err != nil {
+		return nil, err
 	}
 	for _, g := range kept {
 		value := f.label(g.value, g.other)

@@ -237,7 +237,8 @@ func (f *population) matured(window int64) (out experiments.Arms) {
 	return out
 }
 
-// measured sums a metric over those whose window has closed.
+// measured sums a metric over those whose window has closed. The next one has the memory
+// that it needed.
 func (f *population) measured(m *rolloutMetric) (out experiments.Measured, err error) {
 	if err := f.anchors(); err != nil {
 		return out, err
@@ -245,6 +246,14 @@ func (f *population) measured(m *rolloutMetric) (out experiments.Measured, err e
 	if m.fault != nil {
 		return experiments.Measured{Error: m.fault.Detail}, nil
 	}
+	err = f.scoped(func() (err error) {
+		out, err = f.sums(m)
+		return err
+	})
+	return out, err
+}
+
+func (f *population) sums(m *rolloutMetric) (out experiments.Measured, err error) {
 	own := f.again()
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: measurerOf(&m.metric, 0)}
@@ -275,5 +284,5 @@ func (f *population) measured(m *rolloutMetric) (out experiments.Measured, err e
 	if !out.Treatment.Finite() || !out.Control.Finite() {
 		out = experiments.Measured{Error: "The values are too large to be added."}
 	}
-	return out, f.reserve(-figuresSize * int64(len(own.entities)))
+	return out, nil
 }

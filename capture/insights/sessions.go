@@ -112,11 +112,11 @@ func (b *binder) visit(key, url string, batch *Batch, i int) error {
 	at := batch.Time[i]
 	s := b.found[key]
 	if s == nil {
-		s = &session{start: at, end: at}
-		b.found[strings.Clone(key)] = s
 		if err := b.reserve(int64(len(key)) + 200); err != nil {
 			return err
 		}
+		s = &session{start: at, end: at}
+		b.found[strings.Clone(key)] = s
 	}
 	s.start, s.end = min(s.start, at), max(s.end, at)
 	if batch.Name[i] == "$pageview" {
@@ -125,16 +125,23 @@ func (b *binder) visit(key, url string, batch *Batch, i int) error {
 	if missing(url) {
 		return nil
 	}
-	here := visit{at: at, id: batch.ID[i]}
-	if first := s.entry.url == "" || here.before(s.entry); first {
-		here.url = strings.Clone(url)
-		s.entry = here
+	here, held := visit{at: at, id: batch.ID[i]}, len(s.entry.url)+len(s.exit.url)
+	if s.entry.url == "" || here.before(s.entry) {
+		s.entry = here.keeping(s.entry.url, url)
 	}
-	if last := s.exit.url == "" || s.exit.before(here); last {
-		here.url = strings.Clone(url)
-		s.exit = here
+	if s.exit.url == "" || s.exit.before(here) {
+		s.exit = here.keeping(s.exit.url, url)
 	}
-	return b.reserve(int64(len(here.url)))
+	return b.reserve(int64(len(s.entry.url) + len(s.exit.url) - held))
+}
+
+// keeping is the visit with its URL, in a text of its own: that of the visit in whose place
+// it comes where it is the same.
+func (v visit) keeping(known, url string) visit {
+	if v.url = known; known != url {
+		v.url = strings.Clone(url)
+	}
+	return v
 }
 
 func (v visit) before(o visit) bool { return v.at < o.at || v.at == o.at && v.id < o.id }

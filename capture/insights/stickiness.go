@@ -77,11 +77,20 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	results := []*stickinessRow{}
 	for k, p := range periods {
 		for i := range s.series {
-			active, err := s.active(r, p, i)
+			var row *stickinessRow
+			err := r.scoped(func() error {
+				active, err := s.active(r, p, i)
+				if err == nil {
+					row = s.row(r, p, i, active)
+				}
+				return err
+			})
+			if err == nil {
+				err = r.reserve(answerCell * int64(p.len()))
+			}
 			if err != nil {
 				return nil, err
 			}
-			row := s.row(r, p, i, active)
 			row.Compare, row.CompareLabel = s.compare, labels[k]
 			results = append(results, row)
 		}
@@ -149,13 +158,19 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *tex
 		}
 		return r.reserve(40 * int64(len(counts)-before))
 	})
+	if err == nil {
+		err = r.reserve(24 * int64(len(counts)))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	active := map[uint32]int{}
 	for c, events := range counts {
 		if s.enough(events) {
 			active[c.actor]++
 		}
 	}
-	return active, keys, err
+	return active, keys, nil
 }
 
 // actor is who is active: the person, the group, or what an expression names. The texts

@@ -137,11 +137,13 @@ func (f *surveyRun) keep(key string, s submission) error {
 	if there && (was.at > s.at || was.at == s.at && was.id > s.id) {
 		return nil
 	}
-	f.sent[key] = s
-	if there {
-		return nil
+	if !there {
+		if err := f.reserve(surveyAnswer + int64(len(key))); err != nil {
+			return err
+		}
 	}
-	return f.reserve(surveyAnswer + int64(len(key)))
+	f.sent[key] = s
+	return nil
 }
 
 func (f *surveyRun) count(kind int, at int64, person uint32) error {
@@ -154,8 +156,11 @@ func (f *surveyRun) count(kind int, at int64, person uint32) error {
 	if _, known := t.people[person]; known {
 		return nil
 	}
+	if err := f.reserve(surveyPerson); err != nil {
+		return err
+	}
 	t.people[person] = struct{}{}
-	return f.reserve(surveyPerson)
+	return nil
 }
 
 // answer adds up. Who has sent an answer has not dismissed the survey.

@@ -112,9 +112,9 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	case "first", "firstMatching":
 		return m.firstTime(b, c)
 	case "hogql":
-		return m.aggregate.tally(b, buckets)
+		return m.aggregate.tally(b, c)
 	}
-	return &events{buckets: buckets}
+	return &events{c: c, buckets: buckets}
 }
 
 // number is the value of an event for property maths, false for none.
@@ -148,6 +148,7 @@ func (b *binder) personProperty(name string) getter {
 
 // events counts events.
 type events struct {
+	c       *counting
 	buckets int
 	counts  []int64
 }
@@ -157,8 +158,12 @@ func (t *events) add(_ *row, value, bucket int) error {
 		return nil
 	}
 	at := value*t.buckets + bucket
-	for at >= len(t.counts) {
-		t.counts = append(t.counts, make([]int64, max(t.buckets, len(t.counts)))...)
+	if at >= len(t.counts) {
+		size := max(t.buckets, 2*len(t.counts), at+1)
+		if err := t.c.reserve(8 * int64(size-len(t.counts))); err != nil {
+			return err
+		}
+		t.counts = append(make([]int64, 0, size), t.counts...)[:size]
 	}
 	t.counts[at]++
 	return nil
@@ -199,6 +204,23 @@ type folded1 struct {
 	sum      float64
 	min, max float64
 	list     []float64
+}
+
+// foldedSize is the bytes of a folded1 without its list.
+const foldedSize = 56
+
+// folds are cells for so many values, into which so many numbers will be put; keep says
+// whether the fold needs them one by one.
+func (c *counting) folds(values int, fold string, numbers int) (cells []folded1, keep bool, err error) {
+	n := values * c.buckets()
+	bytes := foldedSize * int64(n)
+	if _, keep = quantiles[fold]; keep {
+		bytes += 16 * int64(numbers) // with the room that growing takes
+	}
+	if err := c.reserve(bytes); err != nil {
+		return nil, false, err
+	}
+	return make([]folded1, n), keep, nil
 }
 
 func (f *folded1) put(x float64, keep bool) {
@@ -249,12 +271,11 @@ func (t *values) add(w *row, value, bucket int) error {
 	}
 	at := value*t.buckets + bucket
 	if at >= len(t.cells) {
-		grown := make([]folded1, max(2*len(t.cells), at+1))
-		if err := t.c.reserve(int64(len(grown)-len(t.cells)) * 56); err != nil {
+		size := max(2*len(t.cells), at+1)
+		if err := t.c.reserve(int64(size-len(t.cells)) * foldedSize); err != nil {
 			return err
 		}
-		copy(grown, t.cells)
-		t.cells = grown
+		t.cells = append(make([]folded1, 0, size), t.cells...)[:size]
 	}
 	_, keep := quantiles[t.fold]
 	t.cells[at].put(x, keep)
@@ -289,18 +310,23 @@ func (t *perActor) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	before := len(t.counts)
-	t.counts[cell{uint32(value), uint32(bucket), actor}]++
-	if len(t.counts) > before {
-		return t.c.reserve(40)
+	at := cell{uint32(value), uint32(bucket), actor}
+	count, known := t.counts[at]
+	if !known {
+		if err := t.c.reserve(40); err != nil {
+			return err
+		}
 	}
+	t.counts[at] = count + 1
 	return nil
 }
 
 func (t *perActor) points(n int) ([][]float64, error) {
 	buckets := t.c.buckets()
-	cells := make([]folded1, n*buckets)
-	_, keep := quantiles[t.fold]
+	cells, keep, err := t.c.folds(n, t.fold, len(t.counts))
+	if err != nil {
+		return nil, err
+	}
 	for at, count := range t.counts {
 		cells[int(at.value)*buckets+int(at.bucket)].put(float64(count), keep)
 	}

@@ -116,7 +116,9 @@ func (t *trends) run(r *run) (*Result, error) {
 		}
 	}
 	if len(t.formulas) > 0 {
-		answer.applyFormulas()
+		if err := answer.applyFormulas(); err != nil {
+			return nil, err
+		}
 	}
 	result := &Result{Results: answer.rows(), From: current.from, To: current.to}
 	if t.breakdown != nil {
@@ -272,7 +274,11 @@ func (c *counting) eachValue(w *row, do func(value int) error) error {
 		return do(0)
 	}
 	for _, v := range c.values.of(w, c.binOf) {
+		known := len(c.index.values)
 		i, err := c.index.of(v)
+		if err == nil && len(c.index.values) > known {
+			err = c.fits(len(c.index.values))
+		}
 		if err != nil {
 			return err
 		}
@@ -294,14 +300,30 @@ func (c *counting) buckets() int {
 	return c.period.len()
 }
 
+// fits refuses more breakdown values than a result has cells for.
+func (c *counting) fits(values int) error {
+	if values*c.buckets() > maxCells {
+		return tooManyCells()
+	}
+	return nil
+}
+
+func tooManyCells() error {
+	return failure(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
+}
+
 // finish gives a row for each breakdown value, in no particular order.
 func (c *counting) finish() ([]counted, error) {
 	n := 1
 	if c.values != nil {
 		n = len(c.index.values)
 	}
-	if cells := n * c.buckets(); cells > maxCells {
-		return nil, failure(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
+	err := c.fits(n)
+	if err == nil {
+		err = c.reserve(int64(n) * (8*int64(c.buckets()) + 96))
+	}
+	if err != nil {
+		return nil, err
 	}
 	points, err := c.tally.points(n)
 	if err != nil {

@@ -15,6 +15,7 @@ type trendsAnswer struct {
 	run     *run
 	periods []trendsPeriod
 	more    bool
+	cells   int          // of the answer so far
 	results []*trendsRow // of formulas
 }
 
@@ -23,6 +24,8 @@ type trendsPeriod struct {
 	*period
 	label  string
 	series [][]counted
+	// What all rows have in common.
+	days, labels, instants []string
 }
 
 // trendsRow is one row of the results. Members that it lacks are nil.
@@ -90,22 +93,69 @@ func (e *entity) describe(r *run, order int, days []string) *action {
 	return a
 }
 
-// add counts a period.
+// answerCell is about the bytes of a number of the answer and of its JSON, with the texts
+// of its bucket.
+const answerCell = 100
+
+// rowSize is about the bytes of a row beside its numbers.
+const rowSize = 500
+
+// add counts a period, and keeps only what the answer shows of it.
 func (a *trendsAnswer) add(p *period, label string) error {
-	series, err := a.count(a.run, p)
+	var series [][]counted
+	err := a.run.scoped(func() (err error) {
+		if series, err = a.count(a.run, p); err != nil {
+			return err
+		}
+		for i, rows := range series {
+			for k := range rows {
+				if a.display != total { // one number has nothing to be smoothed with
+					rows[k].points = smooth(rows[k].points, a.smoothing)
+				}
+			}
+			series[i] = a.limited(rows)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	for i, rows := range series {
-		for k := range rows {
-			if a.display != total { // one number has nothing to be smoothed with
-				rows[k].points = smooth(rows[k].points, a.smoothing)
+	shown := trendsPeriod{period: p, label: label, series: series}
+	if a.display != total {
+		shown.days, shown.labels, shown.instants = p.days(), p.labels(p.from, p.to), p.instants()
+	}
+	a.periods = append(a.periods, shown)
+	for _, rows := range series {
+		bytes := int64(0)
+		for _, row := range rows {
+			bytes += 8 * int64(len(row.points))
+			for _, text := range row.value.texts {
+				bytes += 3 * int64(len(text)) // also as label and in JSON
 			}
 		}
-		series[i] = a.limited(rows)
+		if err := a.run.reserve(bytes); err != nil {
+			return err
+		}
+		if len(a.formulas) > 0 { // the answer has theirs
+			continue
+		}
+		if err := a.holds(len(rows), p); err != nil {
+			return err
+		}
 	}
-	a.periods = append(a.periods, trendsPeriod{p, label, series})
 	return nil
+}
+
+// holds counts rows of the answer.
+func (a *trendsAnswer) holds(rows int, p *period) error {
+	cells := rows
+	if a.display != total {
+		cells *= p.len()
+	}
+	if a.cells += cells; a.cells > maxCells {
+		return tooManyCells()
+	}
+	return a.run.reserve(answerCell*int64(cells) + rowSize*int64(rows))
 }
 
 // limited ranks the values of a series and sums up those beyond the limit.
@@ -121,7 +171,7 @@ func (a *trendsAnswer) limited(rows []counted) []counted {
 	}
 	a.more = true
 	rest := rows[a.breakdown.limit:]
-	rows = rows[:a.breakdown.limit]
+	rows = slices.Clone(rows[:a.breakdown.limit]) // the others need not be held
 	if a.breakdown.hideOther {
 		return rows
 	}
@@ -182,7 +232,7 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c counted) *trendsR
 	row := a.row(p, c)
 	var days []string
 	if a.display != total {
-		days = p.instants()
+		days = p.instants
 	}
 	row.Action = e.describe(a.run, series, days)
 	row.Label = e.label(a.run)
@@ -210,8 +260,8 @@ func (a *trendsAnswer) row(p trendsPeriod, c counted) *trendsRow {
 		row.Aggregated = &n
 		return row
 	}
-	labels := p.labels(p.from, p.to)
-	row.Data, row.Days, row.Labels = toNumbers(c.points), p.days(), &labels
+	labels := p.labels
+	row.Data, row.Days, row.Labels = toNumbers(c.points), p.days, &labels
 	row.Count = number(sum(c.points))
 	if a.display == cumulative && len(c.points) > 0 {
 		row.Count = number(c.points[len(c.points)-1])
@@ -248,124 +298,6 @@ func (a *trendsAnswer) valueLabel(v breakdownValue) string {
 		return "all users"
 	}
 	return a.run.project.cohortName(id)
-}
-
-// applyFormulas makes rows of formulas out of those of series.
-func (a *trendsAnswer) applyFormulas() {
-	for _, f := range a.formulas {
-		for _, p := range a.periods {
-			a.results = append(a.results, a.formulaRows(f, p)...)
-		}
-	}
-}
-
-// formulaRows are a formula's rows of a period.
-func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) []*trendsRow {
-	type values struct {
-		value  breakdownValue
-		series [][]float64
-	}
-	var union []*values
-	known := map[string]*values{}
-	for i, rows := range p.series {
-		for _, row := range rows {
-			key := strings.Join(row.value.texts, "\x00")
-			v := known[key]
-			if v == nil {
-				v = &values{value: row.value, series: make([][]float64, len(a.series))}
-				known[key], union = v, append(union, v)
-			}
-			v.series[i] = row.points
-		}
-	}
-	counts := make([]counted, len(union))
-	for k, v := range union {
-		counts[k] = counted{v.value, f.points(v.series)}
-	}
-	a.sortFormula(counts)
-	rows := make([]*trendsRow, len(counts))
-	for k, c := range counts {
-		row := a.row(p, c)
-		row.Label = cmp.Or(f.name, "Formula ("+f.text+")")
-		if a.display == total {
-			row.Data = nil
-		} else {
-			row.Count = number(sum(c.points))
-		}
-		rows[k] = row
-	}
-	return rows
-}
-
-// sortFormula orders the values of a formula (§2.4.5).
-func (a *trendsAnswer) sortFormula(rows []counted) {
-	if a.breakdown == nil || a.breakdown.byCohort {
-		return
-	}
-	slices.SortStableFunc(rows, func(x, y counted) int {
-		if a.compare {
-			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.texts, "::"), strings.Join(y.value.texts, "::")))
-		}
-		return cmp.Or(cmp.Compare(formulaRank(x.value), formulaRank(y.value)), cmp.Compare(sum(y.points), sum(x.points)),
-			slices.Compare(y.points, x.points), slices.Compare(y.value.texts, x.value.texts))
-	})
-}
-
-// formulaRank orders ordinary values, null, the rest.
-func formulaRank(v breakdownValue) int {
-	if slices.Contains(v.texts, otherValue) {
-		return 2
-	}
-	return v.rank()
-}
-
-// points applies a formula point by point; a series without the value has zeros.
-func (f formula) points(series [][]float64) []float64 {
-	n := 0
-	for _, s := range series {
-		n = max(n, len(s))
-	}
-	out, at := make([]float64, n), make([]float64, len(series))
-	for i := range out {
-		for k, s := range series {
-			if at[k] = 0; i < len(s) && !math.IsNaN(s[i]) {
-				at[k] = s[i]
-			}
-		}
-		out[i] = f.value(at)
-	}
-	return out
-}
-
-// natural compares texts ignoring case, numbers in them by size.
-func natural(a, b string) int {
-	x, y := naturalParts(strings.ToLower(a)), naturalParts(strings.ToLower(b))
-	return cmp.Or(slices.CompareFunc(x, y, func(p, q string) int {
-		m, errM := strconv.ParseFloat(p, 64)
-		n, errN := strconv.ParseFloat(q, 64)
-		if errM == nil && errN == nil {
-			return cmp.Compare(m, n)
-		}
-		return strings.Compare(p, q)
-	}), strings.Compare(a, b))
-}
-
-// naturalParts cuts a text into runs of digits and others.
-func naturalParts(s string) []string {
-	var out []string
-	for s != "" {
-		rest := strings.TrimLeft(s, "0123456789")
-		if len(rest) == len(s) {
-			i := strings.IndexAny(s, "0123456789")
-			if i < 0 {
-				i = len(s)
-			}
-			rest = s[i:]
-		}
-		out = append(out, s[:len(s)-len(rest)])
-		s = rest
-	}
-	return out
 }
 
 func (p *Project) cohortName(id int64) string {

@@ -41,7 +41,9 @@ func (s *stretch) add(c *counting) {
 
 func (s *stretch) see(w *row, batch *Batch) error {
 	for _, c := range s.bare {
-		c.countBatch(batch)
+		if err := c.countBatch(batch); err != nil {
+			return err
+		}
 	}
 	if len(s.others) == 0 {
 		return nil
@@ -64,7 +66,7 @@ func (c *counting) bare() bool {
 }
 
 // countBatch counts the events of a batch, of a series that is bare.
-func (c *counting) countBatch(b *Batch) {
+func (c *counting) countBatch(b *Batch) error {
 	counts := c.tally.(*events)
 	for i := range b.Len() {
 		if !c.matcher.named(b, i) {
@@ -74,6 +76,9 @@ func (c *counting) countBatch(b *Batch) {
 		if c.display != total {
 			bucket = c.period.find(b.Time[i])
 		}
-		_ = counts.add(nil, 0, bucket) // it never fails
+		if err := counts.add(nil, 0, bucket); err != nil {
+			return err
+		}
 	}
+	return nil
 }
