@@ -13,7 +13,8 @@ import (
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "adapters/internal/natsstream": "capture",
-	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
+	"adapters/console": "console",
+	"management":       "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
 }
 
 var (
@@ -22,6 +23,11 @@ var (
 	specDecision = regexp.MustCompile(`\bdecisions? ([0-9]+)`)
 	specHeading  = regexp.MustCompile(`(?m)^#+ ([0-9]+(?:\.[0-9]+)*|[A-Z])\.? `)
 	specItem     = regexp.MustCompile(`(?m)^\s*([0-9]+)\. `)
+	// specMark are the endpoints, decisions and journeys of console.md in comments, and
+	// specMarked where they stand there.
+	specMark   = regexp.MustCompile(`\bconsole\.md,? ([CJN][0-9]+)\b|\b(N[0-9]{1,2})\b`)
+	specMarked = regexp.MustCompile(`(?m)^\| ([CN][0-9]+) \||^\*\*([JN][0-9]+) `)
+	specClause = regexp.MustCompile(`(?m)^ *"clause": .*$`)
 	// elsewhere are sections of standards that are not ours.
 	elsewhere = regexp.MustCompile(`RFC [0-9]+|WHATWG|SQLite's|SemVer|W3C`)
 )
@@ -30,7 +36,7 @@ var (
 // of the comment finds it (testdata/spec).
 func TestSpec_SectionsAreFound(t *testing.T) {
 	pages := map[string]map[string]bool{}
-	for _, page := range []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments"} {
+	for _, page := range specPages {
 		pages[page] = map[string]bool{}
 		for _, heading := range specHeading.FindAllStringSubmatch(specPage(t, page), -1) {
 			pages[page][heading[1]] = true
@@ -40,8 +46,12 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 	for _, item := range specItem.FindAllStringSubmatch(specPage(t, "decisions"), -1) {
 		decisions[item[1]] = true
 	}
+	marks := map[string]bool{}
+	for _, mark := range specMarked.FindAllStringSubmatch(specPage(t, "console"), -1) {
+		marks[mark[1]+mark[2]] = true
+	}
 	references := 0
-	eachGoFile(t, func(path, text string) {
+	eachSource(t, func(path, text string) {
 		before := ""
 		for n, line := range strings.Split(text, "\n") {
 			if elsewhere.MatchString(before + " " + line) {
@@ -51,6 +61,11 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 			for _, m := range specDecision.FindAllStringSubmatch(line, -1) {
 				if references++; !decisions[m[1]] {
 					t.Errorf("%s:%d: no decision %s in testdata/spec/decisions.md", path, n+1, m[1])
+				}
+			}
+			for _, m := range specMark.FindAllStringSubmatch(line, -1) {
+				if references++; !marks[m[1]+m[2]] {
+					t.Errorf("%s:%d: no %s in testdata/spec/console.md", path, n+1, m[1]+m[2])
 				}
 			}
 			for _, m := range specSection.FindAllStringSubmatch(line, -1) {
@@ -67,6 +82,9 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 		t.Errorf("only %d references were looked at", references)
 	}
 }
+
+// specPages are the pages whose sections comments name.
+var specPages = []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments", "console"}
 
 // hasSection reports whether a page has a section, or the one above it: items of
 // lists are numbered on.
@@ -93,6 +111,9 @@ func pagesOf(path, before, line string) (out []string) {
 		out = append(out, m[1]+m[2])
 	}
 	if len(out) > 0 {
+		if !slices.ContainsFunc(out, func(page string) bool { return page != "console" }) {
+			return out
+		}
 		return append(out, "clients")
 	}
 	for _, m := range specNamed.FindAllStringSubmatch(before+" "+line, -1) {
@@ -103,7 +124,7 @@ func pagesOf(path, before, line string) (out []string) {
 			return append(out, page, "clients", "interface")
 		}
 	}
-	return []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments"}
+	return specPages
 }
 
 func specPage(t *testing.T, name string) string {
@@ -115,25 +136,30 @@ func specPage(t *testing.T, name string) string {
 	return string(data)
 }
 
-// eachGoFile reads every Go file of the repository; path is from its root.
-func eachGoFile(t *testing.T, look func(path, text string)) {
+// eachSource reads every Go and TypeScript file of the repository, and the clauses of the
+// files of cases; path is from its root.
+func eachSource(t *testing.T, look func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "dist"):
 			return filepath.SkipDir
-		case filepath.Ext(path) != ".go" || d.Name() == "spec_test.go":
+		case !slices.Contains([]string{".go", ".ts", ".json"}, filepath.Ext(path)) || d.Name() == "spec_test.go":
 			return nil
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+		text := string(data)
+		if filepath.Ext(path) == ".json" {
+			text = strings.Join(specClause.FindAllString(text, -1), "\n")
+		}
 		relative, err := filepath.Rel("../..", path)
 		if err == nil {
-			look(relative, string(data))
+			look(relative, text)
 		}
 		return err
 	})
