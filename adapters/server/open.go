@@ -59,6 +59,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		{p.mailQueued != nil, p.deliverMail},
 		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
 		{p.rooms != nil, p.schedule},
+		{p.rooms != nil, p.countCohorts},
 		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
 		{p.queries != nil && p.rooms.FeatureFlags != nil, p.judgeRollouts},

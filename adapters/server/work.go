@@ -82,6 +82,25 @@ func (p *parts) checkAlerts(ctx context.Context) {
 	})
 }
 
+// cohortsEvery is how often the counts of cohorts are looked at, see
+// featureflags.CohortsEvery.
+const cohortsEvery = time.Minute
+
+// countCohorts counts dynamic cohorts again whose count is old, until the context ends.
+func (p *parts) countCohorts(ctx context.Context) {
+	say := sparing(time.Minute, func(err error, unsaid int) {
+		p.log.Error("cohorts could not be counted; it will be tried again", "error", err, "unsaid", unsaid)
+	})
+	every(ctx, cohortsEvery, func() {
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = p.rooms.FeatureFlags.Cohorts.CountDue(ctx); err != nil && ctx.Err() == nil {
+				say(err)
+			}
+		}
+	})
+}
+
 // rolloutsEvery is how late the evaluation of a guarded rollout may be.
 const rolloutsEvery = 5 * time.Second
 

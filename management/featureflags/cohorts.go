@@ -205,6 +205,9 @@ func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
 		return nil, err
 	}
 	out := c.plain()
+	if out.Count, err = s.members(v, c); err != nil {
+		return nil, err
+	}
 	out.Access = v.AccessTo(c.thing())
 	out.CreatedBy, out.Experiments = by, experiments
 	return out, nil

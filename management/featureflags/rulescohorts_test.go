@@ -10,7 +10,7 @@ import (
 func TestCohorts(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"fields": cohortFieldRows, "trees": treeRows, "leaves": leafRows, "behavioral leaves": behavioralRows, "cohorts of cohorts": nestedRows,
-		"queries": cohortQueryRows, "the oldest form": legacyRows, "types": cohortTypeRows, "counts": countRows, "static ones": staticRows,
+		"queries": cohortQueryRows, "the oldest form": legacyRows, "types": cohortTypeRows, "counts": countRows, "counted again": recountRows, "static ones": staticRows,
 		"files": fileRows, "adding and removing": memberChangeRows, "pages of persons": personPageRows, "copies of now": duplicateRows,
 		"in use": inUseRows, "lists": cohortListRows, "the log": cohortLogRows, "who is in it": membershipRows,
 	})
@@ -297,6 +297,28 @@ var countRows = []ruletest.Row{
 	{"§5.2 a count that fails is noted, the one before stays", "bob", "counts 4", `{"Limit":1}`, `{"count":2,"results":[{"count":null,"error":"(like) cannot be evaluated"}]}`},
 	{"§5.2 the next good one", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false}`},
 	{"§5.2 the next good one", "bob", "changecohort 4", `{"name":"y"}`, `{"count":1,"errors_calculating":0}`},
+}
+
+var recountRows = []ruletest.Row{
+	{"§5.2 counted when it is made", "bob", "cohort", tree("AND", plan), `{"id":1,"count":2,"last_calculation":"2026-01-02T12:00:01Z"}`},
+	{"not again within the hour", "bob", "wait 59m", ``, `null`},
+	{"not again within the hour", "bob", "countdue", ``, `false`},
+	{"not again within the hour", "bob", "getcohort 1", ``, `{"last_calculation":"2026-01-02T12:00:01Z"}`},
+	{"again after an hour, and says when", "bob", "wait 1m", ``, `null`},
+	{"again after an hour, and says when", "bob", "countdue", ``, `true`},
+	{"again after an hour, and says when", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T13:00:"}`},
+	{"once", "bob", "countdue", ``, `false`},
+	{"and every hour", "bob", "wait 1h", ``, `null`},
+	{"and every hour", "bob", "countdue", ``, `true`},
+	{"and every hour", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T14:00:"}`},
+	{"a deleted one is not counted", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"a deleted one is not counted", "bob", "wait 2h", ``, `null`},
+	{"a deleted one is not counted", "bob", "countdue", ``, `true`},
+	{"a deleted one is not counted", "bob", "countdue", ``, `false`},
+	{"a deleted one is not counted", "bob", "getcohort 1", ``, `{"last_calculation":"(like) ^2026-01-02T14:00:"}`},
+	{"static ones are counted when they are shown", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
+	{"static ones are counted when they are shown", "bob", "wait 2h", ``, `null`},
+	{"static ones are counted when they are shown", "bob", "countdue", ``, `false`},
 }
 
 var staticRows = []ruletest.Row{

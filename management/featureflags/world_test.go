@@ -304,6 +304,7 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return c.RemovePerson(ctx, st, path, ruletest.Body(t, b))
 		},
 		"duplicate": one(t, c.DuplicateStatic),
+		"countdue":  func(standing, string, string) (any, error) { return c.CountDue(ctx) },
 		"counts": func(st standing, path, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)

@@ -8,6 +8,7 @@ export interface Cohort {
   description: string;
   filters: { properties: Tree } | null;
   deleted: boolean;
+  errors_calculating?: number;
   is_static: boolean;
   is_calculating: boolean;
   count: number | null;

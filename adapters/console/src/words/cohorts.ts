@@ -42,6 +42,8 @@ export const wc = {
   nobody: "Nobody is in this cohort.",
   countAgain: "Count again",
   countedN: (n: number) => `Counted: ${count(n, "person", "people")}`,
+  notCounted: "The people could not be counted: the number is that of the last time.",
+  asItIs: "whenever shown",
   copyAsList: "Copy as list",
   deleteCohort: "Delete cohort",
   deleteText: "Flags that ask for it keep it from being deleted.",

@@ -44,7 +44,7 @@ export default function cohortPage(params: Params): Child {
     () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
     when(() => !cohort() && !fault(), () => bars(8)),
     when(cohort, () => [
-      h("p", { class: "meta gap" }, () => [c().is_static ? wc.byList : wc.byRule, " · ", w.nPeople(c().count ?? 0), c().last_calculation ? ` · ${wc.counted} ` : "", time(c().last_calculation)]),
+      h("p", { class: "meta gap" }, () => [c().is_static ? wc.byList : wc.byRule, " · ", w.nPeople(c().count ?? 0), ...(c().is_static ? [] : [` · ${wc.counted} `, time(c().last_calculation) ?? w.never])]),
       form(c, path, again),
       h("section", { class: "card gap-above", "aria-label": w.people }, h("h2", null, w.people), shown(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, wc.nobody)), when(() => data().length > 0, () => members(c, data, path, again)), when(people.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: people.more })))])),
       usedBy(c.peek().id),
@@ -56,7 +56,7 @@ function tools(cohort: Signal<Cohort>, path: string, again: () => Promise<void>)
   const recount = async () => {
     const got = await send<Cohort>("PATCH", path, { name: cohort.peek().name });
     await again();
-    announce(wc.countedN(got.count ?? 0));
+    announce(got.errors_calculating ? wc.notCounted : wc.countedN(got.count ?? 0));
   };
   const remove = async () => {
     if (!(await confirm(w.deleteAsk(cohortName(cohort.peek())), wc.deleteText, w.delete))) return;

@@ -38,7 +38,7 @@ export default function cohortsPage(): Child {
             { label: wc.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },
             { label: wc.kind, cell: (c) => () => (c().is_static ? wc.byList : wc.byRule) },
             { label: w.people, cell: (c) => () => (c().count === null ? w.dash : number(c().count!)), class: "number" },
-            { label: wc.counted, cell: (c) => () => time(c().last_calculation) ?? w.never, class: "meta" },
+            { label: wc.counted, cell: (c) => () => (c().is_static ? wc.asItIs : (time(c().last_calculation) ?? w.never)), class: "meta" },
             { label: w.usedBy, cell: (c) => () => users(c()), class: "meta" },
           ],
           data,
