@@ -1,6 +1,10 @@
 package capture
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // maxMergeID is how many characters an id may have that is merged (§10.4).
 const maxMergeID = 400
@@ -8,7 +12,7 @@ const maxMergeID = 400
 // illegalAnyCase and illegalExact are ids that programs send when they do not
 // know whom they mean: merging them would make strangers one person (§10.4).
 var (
-	illegalAnyCase = nameSetOf("anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false")
+	illegalAnyCase = nameSetOf("anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false", wire.CookielessID)
 	illegalExact   = nameSetOf("[object Object]", "NaN", "None", "none", "null", "0", "undefined")
 )
 

@@ -8,7 +8,7 @@ import (
 // TestCapture_10_4_IllegalIDs has every value of the table of §10.4, and values
 // beside it.
 func TestCapture_10_4_IllegalIDs(t *testing.T) {
-	anyCase := []string{"anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false"}
+	anyCase := []string{"anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false", "$posthog_cookieless"}
 	exact := []string{"[object Object]", "NaN", "None", "none", "null", "0", "undefined"}
 	illegal := []string{"", " ", "\t\n", "a\x00b", "\x00", strings.Repeat("x", 401), strings.Repeat("é", 401), "Not_Authenticated", "'GUEST'"}
 	for _, id := range anyCase {

@@ -20,9 +20,6 @@ const (
 	// maxUUIDDrift is how far the time in an event's uuid may be from the event's
 	// (§4.5).
 	maxUUIDDrift = 72 * time.Hour
-	// cookielessID is what browsers send for a distinct id in cookieless mode
-	// (§13.7). It is nobody's: all visitors would share one person.
-	cookielessID = "$posthog_cookieless"
 )
 
 // preparer makes events of one submission's items. It is used by one goroutine.
@@ -104,7 +101,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	if it.DistinctID == "" {
 		return missingDistinctID
 	}
-	if p.props.isTrue(slotCookieless) || it.DistinctID == cookielessID {
+	if p.props.isTrue(slotCookieless) || it.DistinctID == wire.CookielessID {
 		return cookielessOff
 	}
 	at, understood := eventTime(it, p.now, p.sentAt, p.props.isTrue(slotIgnoreSentAt))

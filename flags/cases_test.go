@@ -139,6 +139,7 @@ var descriptions = map[string]string{
 	"dependency_cycle_cohort":      "Cohort dependency cycle detected",
 	"cohort_filters_parsing_error": "Failed to parse cohort filters",
 	"hash_key_override_error":      "Failed to fetch hash key override for experience continuity",
+	"cookieless_identity":          "The flag needs an id, and a visitor without cookies has none",
 	"database_error":               "Database connection error during evaluation",
 }
 

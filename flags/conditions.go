@@ -1,5 +1,7 @@
 package flags
 
+import "github.com/bunting-flags/bunting/flags/wire"
+
 // This file is the search for the condition that decides (§3.6), a step a function.
 
 // conditions tries the conditions in their order. Of each: its group, its
@@ -29,6 +31,12 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 		s.uncertain(met)
 		if met == no {
 			s.unmet(i)
+			continue
+		}
+		if s.bucketOfNobody(cond) {
+			if s.withoutIdentity(met, d) {
+				return
+			}
 			continue
 		}
 		if s.deviceless && (!cond.all || f.variantHashed(cond)) {
@@ -97,8 +105,32 @@ func (s *search) unmet(i int) {
 // withoutDevice is a condition that matches but for a bucket, which nobody has who
 // names no device (§2.5).
 func (s *search) withoutDevice(i int) {
-	s.e.trace.noDevice()
+	s.e.trace.noBucket(OutOfRolloutBound, "bucketed by device, and the request names no device")
 	s.consider(OutOfRolloutBound, i, noteNone)
+}
+
+// bucketOfNobody reports whether a condition asks for the bucket of a visitor without
+// cookies, who has no id: the one that is sent is that of all of them.
+func (s *search) bucketOfNobody(cond *compiledCondition) bool {
+	if s.id != wire.CookielessID || cond.grouped {
+		return false
+	}
+	inRollout := cond.all || cond.share >= 1
+	return !inRollout && cond.share > 0 || inRollout && s.f.variantHashed(cond)
+}
+
+// withoutIdentity is a condition that such a visitor matches but for the bucket: the flag
+// fails there. It reports whether the condition is reached for certain.
+func (s *search) withoutIdentity(met verdict, d *Decision) bool {
+	s.e.trace.noBucket(CookielessIdentity, "bucketed by an id, and a visitor without cookies has none")
+	if met != yes {
+		s.maybe(false, noVariant, s.e.missing)
+		s.clash = true
+		return false
+	}
+	s.e.failure = CookielessIdentity
+	s.failed(d)
+	return true
 }
 
 // outside is a condition with a rollout that the subject is not in. It reports whether

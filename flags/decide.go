@@ -1,5 +1,7 @@
 package flags
 
+import "github.com/bunting-flags/bunting/flags/wire"
+
 // This file is the order of decisions inside one flag (§3.3), top to bottom.
 
 // flag decides one flag.
@@ -52,7 +54,10 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 			return
 		}
 		e.conditions(f, d)
-	case e.enrolled(f, d) || e.heldOut(f, d):
+	case e.enrolled(f, d):
+	case e.nobodyHeldOut(f):
+		d.Reason.Code = CookielessIdentity
+	case e.heldOut(f, d):
 	default:
 		e.conditions(f, d)
 	}
@@ -77,6 +82,12 @@ func (e *evaluation) enrolled(f *compiledFlag, d *Decision) bool {
 	d.Reason = Reason{Code: SuperConditionValue, Condition: 0}
 	d.Payload = f.payload // also when not enabled
 	return true
+}
+
+// nobodyHeldOut reports whether the holdout asks for the bucket of a visitor without an id.
+func (e *evaluation) nobodyHeldOut(f *compiledFlag) bool {
+	h := f.holdout
+	return h != nil && !h.everyone && h.share > 0 && !f.is(bitGrouped) && e.holdoutIdentifier(f) == wire.CookielessID
 }
 
 // heldOut is the holdout (§3.5).

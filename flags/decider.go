@@ -238,7 +238,7 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 	if d.config.People != nil {
 		groups := neededGroups(needs, sub)
 		if len(groups) > 0 || !needs.PersonCovered(sub.Person) {
-			found, err := d.config.People.Stored(ctx, Query{l.project.ID, truncate(sub.DistinctID), groups, needs})
+			found, err := d.config.People.Stored(ctx, Query{l.project.ID, sub.storedID(), groups, needs})
 			if found != nil {
 				*stored = *found
 			}
@@ -250,7 +250,7 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 		}
 	}
 	if d.config.Continuity != nil && l.set.continuityMatters(&r.Selection) {
-		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, truncate(sub.DistinctID), sub.AnonymousID, needs.Continuity)
+		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, sub.storedID(), sub.anonymousID(), needs.Continuity)
 		stored.Overrides = overrides
 		if err != nil {
 			failed = errors.Join(failed, err)

@@ -122,6 +122,7 @@ const (
 	DatabaseError
 	DatabaseUnavailable
 	StatementTimeout
+	CookielessIdentity
 )
 
 const firstFailure = FlagDataParsingError
@@ -152,6 +153,7 @@ var reasonText = [...]struct {
 	DatabaseError:             {"database_error", "Database connection error during evaluation", 0},
 	DatabaseUnavailable:       {"database_unavailable", "Database unavailable", 0},
 	StatementTimeout:          {"timeout", "Database statement timed out", 0},
+	CookielessIdentity:        {"cookieless_identity", "The flag needs an id, and a visitor without cookies has none", 0},
 }
 
 var reasonNotes = [...]string{

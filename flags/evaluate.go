@@ -194,6 +194,8 @@ type evaluation struct {
 	members  []memberState
 	sha1     shortHash
 
+	anonymous string // only where a flag has continuity
+
 	// what is known and gathered within one flag
 	missing     *Undecided // the first unknown fact
 	behavioural bool       // a cohort that missed is computed from events
@@ -242,10 +244,13 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	e.facts = grow(e.facts, len(s.slots))
 	e.states = grow(e.states, len(s.flags))
 	e.members = grow(e.members, len(s.cohorts))
-	e.distinct, e.device = truncate(sub.DistinctID), ""
+	e.distinct, e.device, e.anonymous = truncate(sub.DistinctID), "", ""
 	e.plain = sub.uncut() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
 	if s.devices > 0 {
 		e.device = sub.deviceID()
+	}
+	if len(s.needs.Continuity) > 0 {
+		e.anonymous = sub.anonymousID()
 	}
 	e.arena, e.holdoutKnown, e.failed = e.arena[:0], false, false
 	return e

@@ -69,7 +69,7 @@ func traceDecision(d *Decision) TraceDecision {
 // subject copies the facts that were looked at, each into its layer.
 func (t *tracer) subject(in *Subject) TraceSubject {
 	out := Subject{
-		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.deviceID(), Groups: maps.Clone(in.Groups),
+		DistinctID: in.DistinctID, AnonymousID: in.anonymousID(), DeviceID: in.deviceID(), Groups: maps.Clone(in.Groups),
 		LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
 	}
 	from, to := &Stored{}, &Stored{} // of whom nothing is stored

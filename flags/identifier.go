@@ -1,5 +1,7 @@
 package flags
 
+import "github.com/bunting-flags/bunting/flags/wire"
+
 // undecidedContinuity is the missing fact of a continuity flag whose stored
 // identifier could not be read.
 var undecidedContinuity = &Undecided{Fact: "experience continuity", Name: "stored identifier"}
@@ -52,7 +54,7 @@ func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
 		return h
 	}
 	if stored := sub.Stored; stored != nil {
-		if id, ok := stored.Overrides[f.key()]; ok {
+		if id, ok := stored.Overrides[f.key()]; ok && id != wire.CookielessID {
 			h.id = id
 			return h
 		}
@@ -62,8 +64,8 @@ func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
 	case !f.is(bitContinuity):
 	case !loaded && sub.Partial:
 		h.id, h.known = "", false
-	case sub.AnonymousID != "":
-		h.id = sub.AnonymousID
+	case e.anonymous != "":
+		h.id = e.anonymous
 	}
 	return h
 }
@@ -79,8 +81,8 @@ func (e *evaluation) holdoutIdentifier(f *compiledFlag) string {
 		return e.subject.Groups[f.group]
 	case f.is(bitDevice) && e.device != "":
 		return e.device
-	case f.is(bitContinuity) && e.subject.AnonymousID != "":
-		return e.subject.AnonymousID
+	case f.is(bitContinuity) && e.anonymous != "":
+		return e.anonymous
 	}
 	return e.distinct
 }

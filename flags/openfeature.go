@@ -26,6 +26,7 @@ const (
 	errorParse          = "PARSE_ERROR"
 	errorInvalidContext = "INVALID_CONTEXT"
 	errorGeneral        = "GENERAL"
+	errorNoTargetingKey = "TARGETING_KEY_MISSING"
 )
 
 // openFeatureText is the table of OpenFeature's words for the reason codes of §3.9.
@@ -53,6 +54,7 @@ var openFeatureText = [...]struct{ reason, err string }{
 	DatabaseError:             {reasonError, errorGeneral},
 	DatabaseUnavailable:       {reasonError, errorGeneral},
 	StatementTimeout:          {reasonError, errorGeneral},
+	CookielessIdentity:        {reasonError, errorNoTargetingKey},
 }
 
 // OpenFeature is the decision's reason in OpenFeature's words (types, "Resolution
@@ -90,7 +92,7 @@ var openFeatureErrors = [...]struct {
 	err  error
 	code string
 }{
-	{ErrUnknownFlag, "FLAG_NOT_FOUND"}, {ErrNoDistinctID, "TARGETING_KEY_MISSING"}, {ErrWrongKind, "TYPE_MISMATCH"},
+	{ErrUnknownFlag, "FLAG_NOT_FOUND"}, {ErrNoDistinctID, errorNoTargetingKey}, {ErrWrongKind, "TYPE_MISMATCH"},
 	{ErrUnknownKey, "PROVIDER_FATAL"}, {ErrNotReady, "PROVIDER_NOT_READY"},
 }
 

@@ -28,6 +28,7 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 		"dependency_cycle_cohort":      {"ERROR", "PARSE_ERROR"},
 		"dependency_cycle_flag":        {"ERROR", "PARSE_ERROR"},
 		"hash_key_override_error":      {"ERROR", "GENERAL"},
+		"cookieless_identity":          {"ERROR", "TARGETING_KEY_MISSING"},
 		"database_error":               {"ERROR", "GENERAL"},
 		"database_unavailable":         {"ERROR", "GENERAL"},
 		"timeout":                      {"ERROR", "GENERAL"},
@@ -43,8 +44,8 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 			t.Errorf("%s: error code %q, failed %v", code, errorCode, d.Failed())
 		}
 	}
-	if n := len(reasonTexts()); n != 18 {
-		t.Errorf("%d reason codes, 18 are tested", n)
+	if n := len(reasonTexts()); n != 19 {
+		t.Errorf("%d reason codes, 19 are tested", n)
 	}
 	if reason, code := (&flags.Decision{Reason: flags.Reason{Code: 200}}).OpenFeature(); reason != "ERROR" || code != "GENERAL" {
 		t.Errorf("a code of another version: %s %s", reason, code)

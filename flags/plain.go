@@ -1,6 +1,10 @@
 package flags
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // This file is the short way. Most flags ask for a few properties of a person and a
 // bucket: nothing of [evaluation.conditions] but the order of the conditions is left.
@@ -59,7 +63,9 @@ func (sub *Subject) direct() bool {
 }
 
 // uncut: the distinct id is hashed as it is.
-func (sub *Subject) uncut() bool { return sub.DistinctID != "" && len(sub.DistinctID) <= maxID }
+func (sub *Subject) uncut() bool {
+	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
+}
 
 // plainAnswer is what a plain flag is for a subject.
 type plainAnswer struct {

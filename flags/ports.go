@@ -49,7 +49,8 @@ type Source interface {
 
 // Query asks for what is stored about a subject. Needs says what of it matters.
 type Query struct {
-	ProjectID  int64
+	ProjectID int64
+	// DistinctID is empty where the request is about nobody who could be stored.
 	DistinctID string
 	// Groups are the groups of the request whose properties matter.
 	Groups map[string]string
@@ -68,7 +69,8 @@ type Continuity interface {
 	// Overrides returns the identifiers stored for a person by flag key. With an
 	// anonymous id it first stores that id for both persons, for every flag of
 	// flagKeys that they have none for; where both have one, that of distinctID
-	// wins. Nothing is stored for ids that belong to no person (§8.6).
+	// wins. Nothing is stored for ids that belong to no person (§8.6), such as an empty
+	// one.
 	Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error)
 }
 

@@ -27,6 +27,7 @@ func TestFlags_3_9_Descriptions(t *testing.T) {
 		"dependency_cycle_flag":        "Flag dependency cycle detected",
 		"cohort_filters_parsing_error": "Failed to parse cohort filters",
 		"hash_key_override_error":      "Failed to fetch hash key override for experience continuity",
+		"cookieless_identity":          "The flag needs an id, and a visitor without cookies has none",
 	}
 	anyText := map[string]bool{"flag_data_parsing_error": true, "database_unavailable": true}
 	for code, text := range reasonTexts() {

@@ -3,6 +3,8 @@ package flags
 import (
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Properties are values by name. A value of any Go type means what encoding/json
@@ -20,9 +22,11 @@ type Properties = map[string]any
 // is stored and located. Nothing of it is changed.
 type Subject struct {
 	// DistinctID identifies the person. More than 200 bytes are cut to 200
-	// Unicode scalars (§2.4). Empty: see [ErrNoDistinctID].
+	// Unicode scalars (§2.4). Empty: see [ErrNoDistinctID]. What browsers send without
+	// cookies ([wire.CookielessID]) is nobody's id, here and in the two that follow.
 	DistinctID string
-	// AnonymousID is $anon_distinct_id. Empty: not given.
+	// AnonymousID is $anon_distinct_id. Empty: the $anon_distinct_id of Person, when that
+	// is a string.
 	AnonymousID string
 	// DeviceID is the request's device id. Empty: the $device_id of Person, when
 	// that is a string.
@@ -118,14 +122,32 @@ func (s *ValueSource) UnmarshalText(text []byte) error {
 }
 
 // deviceID is the identifier of device bucketing (§8.4), empty when missing.
-func (sub *Subject) deviceID() string {
-	if sub.DeviceID != "" {
-		return sub.DeviceID
+func (sub *Subject) deviceID() string { return sub.ownID(sub.DeviceID, "$device_id") }
+
+// anonymousID is the id from before the person was known (§8.6), empty when missing.
+func (sub *Subject) anonymousID() string { return sub.ownID(sub.AnonymousID, "$anon_distinct_id") }
+
+// storedID is the id under which something may be stored, empty when there is none.
+func (sub *Subject) storedID() string {
+	if sub.DistinctID == wire.CookielessID {
+		return ""
 	}
-	v := sub.Person["$device_id"]
-	if id, ok := v.(string); ok || v == nil {
-		return id
+	return truncate(sub.DistinctID)
+}
+
+// ownID is an id that the request gives by itself or else as a property of the person.
+// The id of all visitors without cookies is none.
+func (sub *Subject) ownID(given, property string) string {
+	if given != "" && given != wire.CookielessID {
+		return given
 	}
-	id, _ := normalize(v).(string)
+	v := sub.Person[property]
+	id, ok := v.(string)
+	if !ok && v != nil {
+		id, _ = normalize(v).(string)
+	}
+	if id == wire.CookielessID {
+		return ""
+	}
 	return id
 }

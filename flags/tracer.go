@@ -121,9 +121,10 @@ func (t *tracer) noGroup() {
 	t.condition.Note = "the request names no such group"
 }
 
-func (t *tracer) noDevice() {
-	if t == nil {
-		return
+// noBucket is a condition that wants a bucket of somebody who has no id for it.
+func (t *tracer) noBucket(outcome ReasonCode, note string) {
+	if t != nil {
+		t.condition.Outcome, t.condition.Note = outcome.String(), note
 	}
 	t.condition.Outcome = OutOfRolloutBound.String()
 	t.condition.Note = "bucketed by device, and the request names no device"
