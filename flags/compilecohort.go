@@ -82,6 +82,43 @@ func (c *compiler) cohort(id int64) int32 {
 	return i
 }
 
+// blame makes a cohort fail as one that it contains does.
+func (co *compiledCohort) blame(inner *compiledCohort, at int32) {
+	co.failure, co.absent, co.inner, co.culprit = inner.failure, inner.absent, at+1, at+1
+	if inner.culprit != 0 {
+		co.culprit = inner.culprit
+	}
+	if co.absent {
+		co.undecided = inner.undecided
+	}
+}
+
+// maxShownCohorts bounds how many cohorts a problem names on the way to the one at fault.
+const maxShownCohorts = 5
+
+// cohortProblem says which cohort is at fault where the cohort at i cannot be used, what is
+// wrong with it, and by which cohorts it is reached.
+func (s *Set) cohortProblem(i int32) string {
+	co := &s.cohorts[i]
+	at := i
+	if co.culprit != 0 {
+		at = co.culprit - 1
+	}
+	text := "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ": " + cohortProblems[co.failure]
+	if at == i {
+		return text
+	}
+	text += " (reached by "
+	for shown := 0; i != at; i = s.cohorts[i].inner - 1 {
+		if shown++; shown > maxShownCohorts {
+			text += "… → "
+			break
+		}
+		text += "cohort " + strconv.FormatInt(s.cohorts[i].id, 10) + " → "
+	}
+	return text + "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ")"
+}
+
 // unknownCohort says that nobody knows who is in a cohort, or for whom a value is pinned.
 func unknownCohort(id int64) *Undecided {
 	if id < 0 {
@@ -134,8 +171,8 @@ func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 		case owner.failure != NoReason || inner.failure == compiling:
 		case owner.height >= maxCohortNesting:
 			owner.failure = CohortFiltersParsingError
-		default:
-			owner.failure, owner.absent = inner.failure, inner.absent
+		case inner.failure != NoReason:
+			owner.blame(inner, out.target)
 		}
 	default:
 		kind := PersonProperty // cohorts are about persons whatever the leaf says (§4.1)

@@ -55,7 +55,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 		if out.kind == filterNever {
 			c.report(NoReason, c.place(j, k)+".operator", string(name)+" never matches a cohort, use in or not_in")
 		} else if code := c.set.cohorts[out.target].failure; code != NoReason {
-			c.report(code, c.place(j, k)+".value", "cohort "+strconv.FormatInt(id, 10)+": "+cohortProblems[code])
+			c.report(code, c.place(j, k)+".value", c.set.cohortProblem(out.target))
 		}
 	case FlagProperty:
 		if problem := c.flagFilter(p, op, out); problem != "" {

@@ -78,6 +78,8 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 		{name: "static cohort that the definitions name (decision 5)", filters: cond(cohort1), more: `,"static_cohorts":[1]`, missing: &flags.Undecided{Fact: "cohort", Name: "1"}},
 		{name: "a cohort that PostHog's payload does not carry (decision 5)", filters: cond(cohort1), missing: &flags.Undecided{Fact: "cohort", Name: "1"}},
 		{name: "a cohort that ours does not carry does not exist", filters: cond(cohort1), more: `,"static_cohorts":[]`, want: "dependency_not_found_cohort"},
+		{name: "a cohort within ours that PostHog's payload does not carry", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[{"key":"id","type":"cohort","value":999}]}}`,
+			missing: &flags.Undecided{Fact: "cohort", Name: "999"}},
 		{name: "cohort, a leaf is unknown", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[` + pro + `]}}`, missing: person("plan")},
 		{name: "cohort, another leaf decides an OR", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"OR","values":[` + pro + `,` + known + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "yes"}}, want: on},
 		{name: "cohort, another leaf decides an AND", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[` + pro + `,` + known + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},

@@ -23,8 +23,8 @@ type Reader interface {
 	// String is the key of a flag's variant; of remote configuration the payload, a text.
 	String(ctx context.Context, key string, sub *Subject, fallback string) string
 	StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail)
-	// Number is a flag's payload when that is a number or a text that is one, and where
-	// there is no payload its variant when its key is a number.
+	// Number is a flag's payload when that is a number, and where there is no payload its
+	// variant when its key is a number. The JSON text "5" is no number: [ErrWrongKind].
 	Number(ctx context.Context, key string, sub *Subject, fallback float64) float64
 	NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail)
 	// JSON is a flag's payload as JSON; [JSON] decodes it. Payloads are mostly stored as

@@ -27,6 +27,9 @@ const readFlags = `{"flags": [
 	{"id": 9, "key": "round", "active": true, "filters": {"groups": [{"properties": [{"key": "9", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},
 	{"id": 10, "key": "config", "active": true, "is_remote_configuration": true, "filters": {"groups": [{}], "payloads": {"true": "\"plain\""}}},
 	{"id": 11, "key": "switch", "active": true, "is_remote_configuration": true, "filters": {"groups": [{}], "payloads": {"true": false}}},
+	{"id": 14, "key": "quoted", "active": true, "filters": {"groups": [{}], "payloads": {"true": "\"5\""}}},
+	{"id": 15, "key": "quoted-config", "active": true, "is_remote_configuration": true, "filters": {"groups": [{}], "payloads": {"true": "\"5\""}}},
+	{"id": 16, "key": "quoted-variant", "active": true, "filters": {"groups": [{"variant": "7"}], "multivariate": {"variants": [{"key": "7", "rollout_percentage": 100}]}, "payloads": {"7": "\"5\""}}},
 	{"id": 12, "key": "server", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{}]}},
 	{"id": 13, "key": "client", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}}
 ]}`
@@ -98,6 +101,7 @@ func TestReader_Reads(t *testing.T) {
 		}
 		object, objectDetail := flags.JSONDetail(ctx, r, "on", sub, limits{1})
 		whole, wholeDetail := flags.JSONDetail(ctx, r, "limit", sub, "")
+		quoted, quotedDetail := flags.JSONDetail(ctx, r, "quoted", sub, 1.0)
 		list, listDetail := flags.JSONDetail(ctx, r, "on", sub, []int{1})
 		off, offDetail := flags.JSONDetail(ctx, r, "off", sub, limits{1})
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +124,10 @@ func TestReader_Reads(t *testing.T) {
 				number("limit")(42, nil),
 				number("size")(12.5, nil),
 				number("color")(1, flags.ErrWrongKind),
+				number("quoted")(1, flags.ErrWrongKind), // a JSON text is no number
+				number("quoted-config")(1, flags.ErrWrongKind),
+				number("quoted-variant")(1, flags.ErrWrongKind),
+				of("a text as a number", quoted, quotedDetail)(1, flags.ErrWrongKind),
 				number("server")(1, flags.ErrWrongKind),
 				number("off")(1, nil),
 				raw("on")(json.RawMessage(`{"limit": 10}`), nil),

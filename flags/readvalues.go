@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -65,7 +64,7 @@ func asNumber(d *Decision) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		text = string(bytes.Trim(raw, `"`))
+		text = string(raw)
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !json.Valid([]byte(text)) { // hexadecimal, Inf, NaN

@@ -215,8 +215,11 @@ type compiledCohort struct {
 	static bool
 	// carried: members is complete.
 	carried bool
-	// failure is why no flag can use it: not found, on a cycle, unreadable.
-	failure ReasonCode
+	// failure is why no flag can use it: not found, on a cycle, unreadable. Where that is
+	// said of a cohort that it contains, culprit is the place of that one in the set and
+	// inner that of the first on the way to it, both from 1.
+	failure        ReasonCode
+	inner, culprit int32
 	// absent cohorts may exist where a partial subject's server is.
 	absent bool
 	// behavioural: it contains something that is computed from events.

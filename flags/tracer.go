@@ -126,8 +126,6 @@ func (t *tracer) noBucket(outcome ReasonCode, note string) {
 	if t != nil {
 		t.condition.Outcome, t.condition.Note = outcome.String(), note
 	}
-	t.condition.Outcome = OutOfRolloutBound.String()
-	t.condition.Note = "bucketed by device, and the request names no device"
 }
 
 // add puts a filter where it belongs: into the innermost open node, or under
@@ -156,7 +154,7 @@ func (t *tracer) showFilter(f *filter, seen *fact, v verdict) {
 	case f.kind == filterCohort:
 		co := &t.set.cohorts[f.target]
 		out.Cohort = &CohortTrace{ID: co.id, Result: co.failure.String()}
-		out.Note = "cohort " + cohortProblems[co.failure]
+		out.Note = t.set.cohortProblem(f.target)
 	case f.operator == nil:
 		out.Kind, out.Note = "behavioral", "about events: not evaluated here, no match"
 	case f.kind == filterNever:
