@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // DeciderConfig says what a Decider stands on. Only Source is required.
@@ -104,6 +104,7 @@ type Answer struct {
 // Decide answers a request. Its errors are ErrUnknownKey, ErrNoDistinctID and
 // ErrUnavailable; everything else that goes wrong fails single flags.
 func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
+	ctx = wire.Context(ctx)
 	r, out = asked(r, out)
 	now := d.Now()
 	l, err := d.prepare(ctx, r, out, now)
@@ -149,6 +150,7 @@ func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest
 // Preview is Decide for those who look after flags: it counts nothing, and neither
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
+	ctx = wire.Context(ctx)
 	r, out = asked(r, out)
 	now := d.Now()
 	l, err := d.get(ctx, r.APIKey, now)
@@ -167,6 +169,7 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
+	ctx = wire.Context(ctx)
 	r, _ = asked(r, nil)
 	now := d.Now()
 	l, err := d.get(ctx, r.APIKey, now)
@@ -293,7 +296,7 @@ func (d *Decider) Now() time.Time {
 // Project finds a project and its compiled flags without deciding anything. Its
 // errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
-	l, err := d.get(ctx, apiKey, d.Now())
+	l, err := d.get(wire.Context(ctx), apiKey, d.Now())
 	if err != nil {
 		return Project{}, nil, err
 	}
@@ -305,7 +308,7 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 // revision, is shared and must not be changed. Errors are ErrUnknownKey,
 // ErrUnavailable and those of [Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
-	l, err := d.find(ctx, apiKey, d.Now(), true)
+	l, err := d.find(wire.Context(ctx), apiKey, d.Now(), true)
 	if err != nil {
 		return nil, "", err
 	}
@@ -321,7 +324,7 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 // (decision 5). They are read at most once a second and project, and again when
 // the definitions have changed. Without Members it is Payload.
 func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
-	now := d.Now()
+	ctx, now := wire.Context(ctx), d.Now()
 	l, err := d.find(ctx, apiKey, now, true)
 	if err != nil {
 		return nil, "", err
@@ -342,14 +345,14 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 	if d == nil || p == nil || p.paused("feature_flags") {
 		return false
 	}
-	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
+	return p.FlagLimit == nil || d.quota.take(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
 }
 
 // ReservePayloads claims what n downloads will count in one go, so that
 // CountPayload does not ask Usage for each few of them.
 func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
 	if d != nil && p != nil && p.FlagLimit != nil && !p.paused("feature_flags") {
-		d.quota.reserve(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
+		d.quota.reserve(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
 	}
 }
 
@@ -357,44 +360,10 @@ func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
 // when there is no such flag or it is not one (§1.8). Errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value []byte, ok bool, err error) {
-	l, err := d.get(ctx, apiKey, d.Now())
+	l, err := d.get(wire.Context(ctx), apiKey, d.Now())
 	if err != nil {
 		return nil, false, err
 	}
 	value, ok = l.defs.remoteConfig(flag)
 	return value, ok, nil
-}
-
-// Stats are totals since the start.
-type Stats struct {
-	// Requests were evaluated, Decisions is the number of their flags.
-	Requests, Decisions uint64
-	// QuotaLimited requests were answered without evaluation.
-	QuotaLimited uint64
-	// Compilations counts compiled sets.
-	Compilations uint64
-	// SourceErrors and StoreErrors count ports that could not answer.
-	SourceErrors, StoreErrors uint64
-	// PatternTimeouts counts searches for regular expressions that ran into their
-	// limits of time or text, in this process.
-	PatternTimeouts uint64
-	// Confirmed is when the source last answered what the definitions are, by the clock of
-	// the Decider. It is asked when flags are, at most once a second for each project.
-	Confirmed time.Time
-}
-
-// Stats returns the totals.
-func (d *Decider) Stats() Stats {
-	if d == nil {
-		return Stats{}
-	}
-	s := &d.stats
-	out := Stats{
-		Requests: s.requests.Load(), Decisions: s.decisions.Load(), QuotaLimited: s.quotaLimited.Load(), Compilations: s.compilations.Load(),
-		SourceErrors: s.sourceErrors.Load(), StoreErrors: s.storeErrors.Load(), PatternTimeouts: rustregexp.Timeouts(),
-	}
-	if at := s.confirmed.Load(); at != 0 {
-		out.Confirmed = time.Unix(0, at)
-	}
-	return out
 }

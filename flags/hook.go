@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Hook is called around each read of a flag, see [WithHooks]. Either function may be nil.
@@ -79,6 +81,7 @@ func hooked[T any](ctx context.Context, hooks []Hook, key string, sub *Subject, 
 	if len(hooks) == 0 {
 		return read(ctx)
 	}
+	ctx = wire.Context(ctx)
 	r := Read{Key: key, Subject: sub, Fallback: fallback}
 	for i := range hooks {
 		if before := hooks[i].Before; before != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Reader reads flags as values of Go types. A read never fails: where there is no
@@ -63,7 +65,7 @@ func JSONDetail[T any](ctx context.Context, r Reader, key string, sub *Subject, 
 	if r == nil {
 		r = notReady
 	}
-	raw, detail := r.JSONDetail(ctx, key, sub, nil)
+	raw, detail := r.JSONDetail(wire.Context(ctx), key, sub, nil)
 	return decodePayload(raw, detail, fallback)
 }
 
@@ -131,7 +133,7 @@ func (t *typed) one(ctx context.Context, key string, sub *Subject, m *readMemory
 	if t.decide == nil {
 		return nil, ErrNotReady
 	}
-	return t.decide(ctx, key, sub, m)
+	return t.decide(wire.Context(ctx), key, sub, m)
 }
 
 // readValue decides and picks the value.

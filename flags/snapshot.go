@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Snapshot is the flags of one subject for the length of a request. [Reader].For makes
@@ -48,10 +50,7 @@ type SnapshotConfig struct {
 }
 
 func newSnapshot(ctx context.Context, sub *Subject) *Snapshot {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	s := &Snapshot{ctx: ctx, read: map[string]*firstRead{}}
+	s := &Snapshot{ctx: wire.Context(ctx), read: map[string]*firstRead{}}
 	if sub != nil {
 		whom := *sub
 		s.subject = &whom
@@ -213,13 +212,13 @@ type snapshotKey struct{}
 
 // NewContext is a context that has the Snapshot.
 func NewContext(ctx context.Context, s *Snapshot) context.Context {
-	return context.WithValue(ctx, snapshotKey{}, s)
+	return context.WithValue(wire.Context(ctx), snapshotKey{}, s)
 }
 
 // FromContext is the Snapshot of NewContext. Where there is none it is nil, whose reads
 // give the fallback.
 func FromContext(ctx context.Context) *Snapshot {
-	s, _ := ctx.Value(snapshotKey{}).(*Snapshot)
+	s, _ := wire.Context(ctx).Value(snapshotKey{}).(*Snapshot)
 	return s
 }
 

@@ -67,11 +67,16 @@ func TestZero_NothingPanics(t *testing.T) {
 // Nor do Sets, Deciders and Readers that were made.
 func TestZero_OfWhatWasMade(t *testing.T) {
 	set := flags.Compile(parse(t, readFlags))
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("", flags.Project{ID: 1}, parse(t, readFlags))})
+	limit := int64(1000)
+	ports := contextUser{&flags.Memory{}}
+	source := flags.StaticSource("", flags.Project{ID: 1, FlagLimit: &limit}, parse(t, readFlags))
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: contextSource{source}, People: ports, Continuity: ports, Members: ports, Usage: ports})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, made := range []any{set, decider, set.Reader(), decider.Reader("", flags.Selection{})} {
+	reader := decider.Reader("", flags.Selection{})
+	hook := flags.Hook{Before: func(ctx context.Context, _ *flags.Read) context.Context { return ctx }, After: func(ctx context.Context, _ *flags.Read) { _ = ctx.Err() }}
+	for _, made := range []any{set, decider, set.Reader(), reader, flags.WithHooks(reader, hook), reader.For(noContext, &flags.Subject{DistinctID: "u"})} {
 		v := reflect.ValueOf(made)
 		for i := range v.NumMethod() {
 			callZero(t, v.Type().String()+"."+v.Type().Method(i).Name, v.Method(i))
@@ -89,7 +94,86 @@ func TestZero_OfWhatWasMade(t *testing.T) {
 	}
 }
 
-// callZero calls a function twice with zero values, and ranges over what it gives.
+// Nor do reads for somebody, whose stored facts are looked up with the context.
+func TestZero_NoContext(t *testing.T) {
+	ports := contextUser{&flags.Memory{}}
+	source := flags.StaticSource("phc_x", flags.Project{ID: 1}, parse(t, `{"flags":[{"id":1,"key":"f","active":true,"ensure_experience_continuity":true,
+		"filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"is_not_set"}]},{"rollout_percentage":50}]}}]}`))
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: contextSource{source}, People: ports, Continuity: ports})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := &flags.Subject{DistinctID: "u", AnonymousID: "a"}
+	r := decider.Reader("phc_x", flags.Selection{})
+	for name, r := range map[string]flags.Reader{"a Decider's": r, "with hooks": flags.WithHooks(r, flags.Hook{Before: func(ctx context.Context, _ *flags.Read) context.Context {
+		return context.WithValue(ctx, contextUser{}, 1)
+	}})} {
+		if on, d := r.BoolDetail(noContext, "f", sub, false); !on || d.Err != nil {
+			t.Errorf("%s: %v, %v", name, on, d.Err)
+		}
+		if s := flags.FromContext(flags.NewContext(noContext, r.For(noContext, sub))); !s.Bool("f", false) {
+			t.Errorf("%s: no snapshot", name)
+		}
+	}
+	trace, err := decider.Explain(noContext, &flags.Request{APIKey: "phc_x", Subject: *sub}, "f")
+	if err != nil || !trace.Decision.Enabled {
+		t.Errorf("%v, %v", trace, err)
+	}
+	var out flags.Answer
+	if err := decider.Preview(noContext, &flags.Request{APIKey: "phc_x", Subject: *sub}, &out); err != nil || !out.Decisions.Find("f").Enabled {
+		t.Errorf("%v, %v", out.Decisions.List, err)
+	}
+}
+
+// noContext is the context that a careless caller gives.
+var noContext context.Context
+
+// contextSource and contextUser are ports that use the context that they get.
+type contextSource struct{ flags.Source }
+
+func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
+	if err := ctx.Err(); err != nil {
+		return flags.Project{}, err
+	}
+	return s.Source.ProjectByKey(ctx, key)
+}
+
+func (s contextSource) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+	if err := ctx.Err(); err != nil {
+		return flags.Definitions{}, err
+	}
+	return s.Source.Definitions(ctx, p)
+}
+
+type contextUser struct{ *flags.Memory }
+
+func (p contextUser) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.Memory.Stored(ctx, q)
+}
+
+func (p contextUser) Overrides(ctx context.Context, project int64, distinctID, anonymousID string, keys []string) (map[string]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.Memory.Overrides(ctx, project, distinctID, anonymousID, keys)
+}
+
+func (p contextUser) StaticMembers(ctx context.Context, project int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.Memory.StaticMembers(ctx, project, cohorts, limit)
+}
+
+func (p contextUser) Spend(ctx context.Context, _ string, _ time.Time, n int64) (int64, error) {
+	return n, ctx.Err()
+}
+
+// callZero calls a function twice with zero values, with a context and with none, and
+// ranges over what it gives.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {
@@ -97,18 +181,18 @@ func callZero(t *testing.T, name string, f reflect.Value) {
 			t.Errorf("%s panics: %v", name, p)
 		}
 	}()
-	var args []reflect.Value
-	for i := range f.Type().NumIn() {
-		in := f.Type().In(i)
-		switch {
-		case in == reflect.TypeFor[context.Context]():
-			args = append(args, reflect.ValueOf(context.Background()))
-		case f.Type().IsVariadic() && i == f.Type().NumIn()-1:
-		default:
-			args = append(args, reflect.Zero(in))
+	for _, ctx := range []reflect.Value{reflect.ValueOf(context.Background()), reflect.Zero(reflect.TypeFor[context.Context]())} {
+		var args []reflect.Value
+		for i := range f.Type().NumIn() {
+			in := f.Type().In(i)
+			switch {
+			case in == reflect.TypeFor[context.Context]():
+				args = append(args, ctx)
+			case f.Type().IsVariadic() && i == f.Type().NumIn()-1:
+			default:
+				args = append(args, reflect.Zero(in))
+			}
 		}
-	}
-	for range 2 {
 		for _, out := range f.Call(args) {
 			if out.Kind() == reflect.Func && out.Type().CanSeq() && !out.IsNil() {
 				for range out.Seq() {

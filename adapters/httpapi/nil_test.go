@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,6 +34,13 @@ func TestHandler_Nil(t *testing.T) {
 			t.Errorf("%s: it says something", name)
 		}
 		_ = h.Latencies()
+		var none context.Context
+		if _, err := h.Ask(none, nil, nil); err == nil {
+			t.Errorf("%s: it answers", name)
+		}
+		if _, err := h.Measure(none, nil, nil); err == nil {
+			t.Errorf("%s: it answers", name)
+		}
 		h.CloseStreams()
 	}
 	if _, err := httpapi.New(httpapi.Config{}); err == nil {

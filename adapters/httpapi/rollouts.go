@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -63,6 +64,7 @@ func (h *Handler) ask(ctx context.Context, p *management.ProjectRecord, query js
 	if !h.made() || h.server.Queries == nil {
 		return nil, unavailable
 	}
+	ctx = wire.Context(ctx)
 	of := askerOf(h.server)
 	project, err := of.project(ctx, p)
 	if err != nil {

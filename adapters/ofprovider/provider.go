@@ -9,6 +9,7 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Client is what a Provider stands on. It may also have
@@ -152,7 +153,7 @@ func (p *Provider) Init(ec openfeature.EvaluationContext) error {
 // InitWithContext waits until there are definitions. A key that no project has is
 // fatal.
 func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.EvaluationContext) error {
-	p = p.given()
+	p, ctx = p.given(), wire.Context(ctx)
 	if p.c.Client == nil {
 		return &openfeature.ProviderInitError{ErrorCode: openfeature.ProviderFatalCode, Message: "ofprovider: Config.Client is required"}
 	}
@@ -203,7 +204,7 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 		(*stop)()
 	}
 	if f, ok := p.c.Client.(flusher); ok {
-		return f.Flush(ctx)
+		return f.Flush(wire.Context(ctx))
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (p *Provider) Track(ctx context.Context, event string, ec openfeature.Evalu
 	if p = p.given(); p.c.Track == nil {
 		return
 	}
-	err := p.track(ctx, event, ec, details)
+	err := p.track(wire.Context(ctx), event, ec, details)
 	if err != nil && p.c.OnTrackError != nil {
 		p.c.OnTrackError(fmt.Errorf("ofprovider: the event %q is not sent: %w", event, err))
 	}

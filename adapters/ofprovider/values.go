@@ -11,6 +11,7 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // errNone: the flag has no value to give, and the default holds.
@@ -44,7 +45,7 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, defaultVal
 // resolve decides a flag and reads its value with a function that may answer
 // errNone, or with another error for a value of another type.
 func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue T, flat openfeature.FlattenedContext, read func(*flags.Decision) (T, error)) (out openfeature.GenericResolutionDetail[T]) {
-	p = p.given()
+	p, ctx = p.given(), wire.Context(ctx)
 	fail := func(e openfeature.ResolutionError, m openfeature.FlagMetadata) openfeature.GenericResolutionDetail[T] {
 		return openfeature.GenericResolutionDetail[T]{Value: defaultValue, ProviderResolutionDetail: openfeature.ProviderResolutionDetail{
 			ResolutionError: e, Reason: openfeature.ErrorReason, FlagMetadata: m,
@@ -107,6 +108,8 @@ func failure(d *flags.Decision, code string) openfeature.ResolutionError {
 		return openfeature.NewParseErrorResolutionError(message)
 	case string(openfeature.InvalidContextCode):
 		return openfeature.NewInvalidContextResolutionError(message)
+	case string(openfeature.TargetingKeyMissingCode):
+		return openfeature.NewTargetingKeyMissingResolutionError(message)
 	}
 	return openfeature.NewGeneralResolutionError(message)
 }

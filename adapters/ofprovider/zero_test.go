@@ -29,7 +29,64 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// callZero calls a function with zero values, and a context that soon ends.
+// Without a context a Provider waits, decides, tracks and shuts down as with one that never ends.
+func TestProvider_NoContext(t *testing.T) {
+	var none context.Context
+	d := decider(t, contextSource{flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
+	over := &contextClient{}
+	for name, p := range map[string]*ofprovider.Provider{"over a Decider": ofprovider.New(d, apiKey), "over a client": ofprovider.NewRemote(ofprovider.Config{Client: over})} {
+		if err := p.InitWithContext(none, openfeature.EvaluationContext{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := p.BooleanEvaluation(none, "on", false, openfeature.FlattenedContext{openfeature.TargetingKey: "u"}); !got.Value {
+			t.Errorf("%s: %+v", name, got)
+		}
+		p.Track(none, "e", openfeature.NewEvaluationContext("u", nil), openfeature.NewTrackingEventDetails(1))
+		if err := p.ShutdownWithContext(none); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if over.calls != 4 {
+		t.Errorf("the client was called %d times, want 4", over.calls)
+	}
+}
+
+// contextSource and contextClient use the context that they get.
+type contextSource struct{ flags.Source }
+
+func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
+	if err := ctx.Err(); err != nil {
+		return flags.Project{}, err
+	}
+	return s.Source.ProjectByKey(ctx, key)
+}
+
+type contextClient struct{ calls int }
+
+func (c *contextClient) Decide(ctx context.Context, key string, _ *flags.Subject) (flags.Decision, bool, error) {
+	c.calls++
+	return flags.Decision{Key: key, Enabled: true}, true, ctx.Err()
+}
+
+func (c *contextClient) WaitForReady(ctx context.Context) error { c.calls++; return ctx.Err() }
+
+func (c *contextClient) Flush(ctx context.Context) error { c.calls++; return ctx.Err() }
+
+func (c *contextClient) Track(ctx context.Context, _, _ string, _ map[string]any, _ map[string]string) error {
+	c.calls++
+	return ctx.Err()
+}
+
+// A visitor without cookies has no bucket (capture.md §13.7).
+func TestProvider_WithoutCookies(t *testing.T) {
+	d := decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, `{"flags":[{"id":1,"key":"half","active":true,"filters":{"groups":[{"rollout_percentage":50}]}}]}`)))
+	got := ofprovider.New(d, apiKey).BooleanEvaluation(t.Context(), "half", true, openfeature.FlattenedContext{openfeature.TargetingKey: "$posthog_cookieless"})
+	if got.ResolutionDetail().ErrorCode != openfeature.TargetingKeyMissingCode || !got.Value {
+		t.Errorf("%+v", got)
+	}
+}
+
+// callZero calls a function with zero values: with a context that soon ends, and with none.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {
@@ -39,13 +96,15 @@ func callZero(t *testing.T, name string, f reflect.Value) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	var args []reflect.Value
-	for i := range f.Type().NumIn() {
-		if in := f.Type().In(i); in == reflect.TypeFor[context.Context]() {
-			args = append(args, reflect.ValueOf(ctx))
-		} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
-			args = append(args, reflect.Zero(in))
+	for _, ctx := range []reflect.Value{reflect.ValueOf(ctx), reflect.Zero(reflect.TypeFor[context.Context]())} {
+		var args []reflect.Value
+		for i := range f.Type().NumIn() {
+			if in := f.Type().In(i); in == reflect.TypeFor[context.Context]() {
+				args = append(args, ctx)
+			} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
+				args = append(args, reflect.Zero(in))
+			}
 		}
+		_ = fmt.Sprint(f.Call(args))
 	}
-	_ = fmt.Sprint(f.Call(args))
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 var _ flags.Source = (*Client)(nil)
@@ -51,7 +52,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	if !c.made() {
 		return nil
 	}
-	return c.sender.flush(ctx)
+	return c.sender.flush(wire.Context(ctx))
 }
 
 // Close sends what waits until the context or Config.ShutdownTimeout ends, then ends all
@@ -66,6 +67,7 @@ func (c *Client) Close(ctx context.Context) error {
 	c.closing.Do(func() {
 		c.ended.Store(true)
 		c.queue.close()
+		ctx = wire.Context(ctx)
 		within := c.config.ShutdownTimeout
 		if _, has := ctx.Deadline(); within == 0 && !has {
 			within = defaultShutdownTimeout
@@ -114,7 +116,7 @@ func (c *Client) WaitForReady(ctx context.Context) error {
 	if !c.made() || c.source == nil {
 		return errNotReady
 	}
-	return c.source.WaitForReady(ctx)
+	return c.source.WaitForReady(wire.Context(ctx))
 }
 
 // Status says what is known and how the last attempt ended.

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // DeadLetter is a message of a stream whose events the database refuses, or that
@@ -24,13 +26,26 @@ type DeadLetter struct {
 }
 
 // Requeue gives it back to the stream, to be recorded again.
-func (d *DeadLetter) Requeue(ctx context.Context) error { return d.stream.Requeue(ctx, d.letter) }
+func (d *DeadLetter) Requeue(ctx context.Context) error {
+	if d == nil || d.stream == nil {
+		return errNoLetter
+	}
+	return d.stream.Requeue(wire.Context(ctx), d.letter)
+}
 
 // Drop deletes it.
-func (d *DeadLetter) Drop(ctx context.Context) error { return d.stream.Drop(ctx, d.letter) }
+func (d *DeadLetter) Drop(ctx context.Context) error {
+	if d == nil || d.stream == nil {
+		return errNoLetter
+	}
+	return d.stream.Drop(wire.Context(ctx), d.letter)
+}
+
+var errNoLetter = errors.New("the dead letter is none that DeadLetters has given")
 
 // DeadLetters calls each with those of a stream, the oldest first, until it fails.
 func DeadLetters(ctx context.Context, s Stream, each func(*DeadLetter) error) error {
+	ctx = wire.Context(ctx)
 	stream, err := natsstream.Connect(ctx, natsstream.Config{URL: s.URL, Creds: s.Creds})
 	if err != nil {
 		return err

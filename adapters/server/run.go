@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // listen takes the address; who connects waits until the server is ready.
@@ -123,6 +125,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s == nil || s.listener == nil {
 		return errors.New("Options.Listen is empty: there is nothing to serve on")
 	}
+	ctx = wire.Context(ctx)
 	log := s.options.Logger
 	srv := &http.Server{
 		Handler:           s.handler,

@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -120,7 +121,7 @@ func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 	if p == nil {
 		return nil, errGone
 	}
-	return p.projects(ctx)
+	return p.projects(wire.Context(ctx))
 }
 
 // Reader reads the flags of a project in the process, as values of Go types: that of an
@@ -213,7 +214,7 @@ func (s *Server) Close(ctx context.Context) error {
 	select {
 	case <-s.ended:
 		return s.closed
-	case <-ctx.Done():
+	case <-wire.Context(ctx).Done():
 		return ctx.Err()
 	}
 }

@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Open opens a server, whose background work goes on until Close. The context bounds
 // the start alone: when it ends meanwhile, Open fails soon, whatever it waits for.
 func Open(ctx context.Context, o Options) (*Server, error) {
+	ctx = wire.Context(ctx)
 	if err := o.checkParts(); err != nil {
 		return nil, err
 	}

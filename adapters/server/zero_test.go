@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // A Server that Open has not made, such as the nil that stands beside an error, panics
 // nowhere.
 func TestZero(t *testing.T) {
-	for name, handle := range map[string]any{"nil": (*server.Server)(nil), "zero": &server.Server{}} {
+	for name, handle := range map[string]any{"nil": (*server.Server)(nil), "zero": &server.Server{}, "no dead letter": (*server.DeadLetter)(nil), "a zero dead letter": &server.DeadLetter{}} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {
 			callZero(t, name+" "+v.Type().Method(i).Name, v.Method(i))
@@ -34,7 +35,34 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// callZero calls a function with zero values, and a context that soon ends.
+// Without a context a Server opens, serves and closes as with one that never ends.
+func TestServer_NoContext(t *testing.T) {
+	var none context.Context
+	s, err := server.Open(none, server.Options{Data: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	projects, err := s.Projects(none)
+	if err != nil || len(projects) != 1 {
+		t.Error(projects, err)
+	}
+	if on, d := s.Reader("").BoolDetail(none, "f", &flags.Subject{DistinctID: "u"}, true); !on || !errors.Is(d.Err, flags.ErrUnknownFlag) {
+		t.Error(on, d.Err)
+	}
+	ended := make(chan error)
+	go func() { ended <- s.Run(none) }()
+	if err := s.Close(none); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("Run ended without an error, and nobody has asked it to")
+	}
+	if err := server.DeadLetters(none, server.Stream{URL: "nats://127.0.0.1:1"}, nil); err == nil {
+		t.Error("there are dead letters without a stream")
+	}
+}
+
+// callZero calls a function with zero values: with a context that soon ends, and with none.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {
@@ -44,13 +72,15 @@ func callZero(t *testing.T, name string, f reflect.Value) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	var args []reflect.Value
-	for i := range f.Type().NumIn() {
-		if in := f.Type().In(i); in == reflect.TypeFor[context.Context]() {
-			args = append(args, reflect.ValueOf(ctx))
-		} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
-			args = append(args, reflect.Zero(in))
+	for _, ctx := range []reflect.Value{reflect.ValueOf(ctx), reflect.Zero(reflect.TypeFor[context.Context]())} {
+		var args []reflect.Value
+		for i := range f.Type().NumIn() {
+			if in := f.Type().In(i); in == reflect.TypeFor[context.Context]() {
+				args = append(args, ctx)
+			} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
+				args = append(args, reflect.Zero(in))
+			}
 		}
+		_ = fmt.Sprint(f.Call(args))
 	}
-	_ = fmt.Sprint(f.Call(args))
 }

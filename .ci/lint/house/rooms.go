@@ -107,7 +107,7 @@ var table = map[string]room{
 
 // contextFiles are the files of flags above its inner line: below it everything
 // is a function of its arguments.
-var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/openwatch.go", "flags/flagstest/flagstest.go"}
+var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/openwatch.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
 
 // openFile alone of flags reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"
