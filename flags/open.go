@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file alone of the package reads files, and has a goroutine.
@@ -16,9 +18,12 @@ import (
 const (
 	// openPoll is how often an open file is looked at.
 	openPoll = time.Second
-	// openSettled is how old a file must be before an unchanged size and time prove that
-	// its content is unchanged: file systems count time in steps of up to two seconds.
+	// openSettled is how old a file must be before unchanged size and times say
+	// that its content is unchanged: file systems count time in steps of up to two seconds.
 	openSettled = 3 * time.Second
+	// openReread is how often a file is read whose size and times are unchanged: some file
+	// systems do not tell when a file was changed.
+	openReread = 30 * time.Second
 	// openMax bounds a file, in bytes.
 	openMax = 256 << 20
 )
@@ -33,8 +38,9 @@ func Static(definitions []byte) (Reader, error) {
 	return Compile(d).Reader(), nil
 }
 
-// FileReader is a Reader of a definitions file. The file is looked at once a second; a
-// change replaces all flags at once. A file that is gone, half written or no
+// FileReader is a Reader of a definitions file. The file is looked at once a second, and read
+// when its size, its times or the file itself are others, else every 30 seconds; a change
+// replaces all flags at once. A file that is gone, half written or no
 // definitions leaves the last good ones in use. Nil and the zero value are not ready.
 type FileReader struct {
 	reader  *typed
@@ -48,9 +54,10 @@ type FileReader struct {
 	mu       sync.Mutex
 	watchers []*func()
 
-	info os.FileInfo // of what was read last, nil: read it again
-	sum  [sha256.Size]byte
-	read bool // sum is that of what was judged last
+	info   os.FileInfo // of what was read last, nil: read it again
+	readAt time.Time
+	sum    [sha256.Size]byte
+	read   bool // sum is that of what was judged last
 
 	stop chan struct{}
 	once sync.Once
@@ -126,7 +133,7 @@ func (f *FileReader) follow() {
 // reason than before.
 func (f *FileReader) look() (news bool, err error) {
 	before := f.Err()
-	changed, err := f.take()
+	changed, err := f.take(time.Now())
 	if err != nil {
 		if inner := errors.Unwrap(err); inner != nil { // without the path, or "flags:"
 			err = inner
@@ -141,14 +148,14 @@ func (f *FileReader) look() (news bool, err error) {
 	return changed, f.Err()
 }
 
-func (f *FileReader) take() (changed bool, err error) {
+func (f *FileReader) take(now time.Time) (changed bool, err error) {
 	info, err := os.Stat(f.path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")
 	}
 	var text []byte
 	if err == nil {
-		if f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) {
+		if now.Sub(f.readAt) < openReread && sameFile(f.info, info) {
 			return false, nil
 		}
 		text, err = readFile(f.path)
@@ -157,7 +164,8 @@ func (f *FileReader) take() (changed bool, err error) {
 		f.info, f.read = nil, false
 		return false, err
 	}
-	if f.info = info; time.Since(info.ModTime()) < openSettled {
+	f.info, f.readAt = info, now
+	if now.Sub(info.ModTime()) < openSettled || now.Sub(wire.ChangeTime(info)) < openSettled {
 		f.info = nil
 	}
 	sum := sha256.Sum256(text)
@@ -172,6 +180,11 @@ func (f *FileReader) take() (changed bool, err error) {
 	f.set.Store(f.set.Load().Recompile(d))
 	f.defs.Store(&d)
 	return true, nil
+}
+
+// sameFile reports whether two looks at a path saw the same file, unchanged.
+func sameFile(a, b os.FileInfo) bool {
+	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }
 
 func readFile(path string) ([]byte, error) {

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	geoip2 "github.com/oschwald/geoip2-golang/v2"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 var (
@@ -76,7 +78,7 @@ func sameState(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }
 
 // openReader checks data and returns a reader over it. It refuses what is not a City or Country database, a search

@@ -10,15 +10,19 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
 	// maxSize bounds a file, in bytes.
 	maxSize = 256 << 20
-	// settled is how old a file must be before an unchanged size and time prove
+	// settled is how old a file must be before unchanged size and times say
 	// that its content is unchanged: file systems count time in steps of up to
 	// two seconds.
 	settled = 3 * time.Second
+	// reread is how often a file is read whose size and times are unchanged: some
+	// file systems do not tell when a file was changed.
+	reread = 30 * time.Second
 )
 
 // file is one path and the last good state of what stands there.
@@ -26,6 +30,7 @@ type file struct {
 	path string
 
 	info   os.FileInfo // of what was read last; nil: read it again
+	readAt time.Time
 	sum    [sha256.Size]byte
 	hasSum bool        // the text with this sum has been judged
 	next   *flags.File // read, but not in use yet
@@ -115,15 +120,16 @@ func (f *file) look(s *Source, force bool) (news bool) {
 	if err != nil {
 		return f.unreadable(s, describe(f.path, err))
 	}
-	if !force && f.err == nil && same(f.info, info) {
+	now := s.config.Now()
+	if !force && f.err == nil && now.Sub(f.readAt) < reread && same(f.info, info) {
 		return false
 	}
 	data, err := read(f.path)
 	if err != nil {
 		return f.unreadable(s, describe(f.path, err))
 	}
-	f.info = info
-	if s.config.Now().Sub(info.ModTime()) < settled {
+	f.info, f.readAt = info, now
+	if now.Sub(info.ModTime()) < settled || now.Sub(wire.ChangeTime(info)) < settled {
 		f.info = nil
 	}
 	sum := sha256.Sum256(data)
@@ -181,5 +187,5 @@ func (f *file) newest() *flags.File {
 }
 
 func same(a, b os.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }

@@ -11,7 +11,8 @@
 // Changes are seen through events on the folder of each file, which covers
 // editors that rename a new file over the old one and the symbolic links of
 // Kubernetes, and through a slow look at every file, for file systems and
-// symbolic links that give no events.
+// symbolic links that give no events. The look reads a file when its size, its times or
+// the file itself are others, and every 30 seconds whatever they are.
 //
 // Bounds: a file has at most 256 MiB. Nothing is written.
 package filesource

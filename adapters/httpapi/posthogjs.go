@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // PosthogJS serves a copy of npm's posthog-js/dist that somebody has: the library
@@ -29,9 +31,9 @@ type PosthogJS struct {
 
 // scriptTag is the ETag of a file as it was then.
 type scriptTag struct {
-	size    int64
-	changed time.Time
-	tag     string
+	size              int64
+	modified, changed time.Time
+	tag               string
 }
 
 const (
@@ -108,7 +110,7 @@ func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, erro
 	p.mu.Lock()
 	known, ok := p.tags[name]
 	p.mu.Unlock()
-	if ok && known.size == info.Size() && known.changed.Equal(info.ModTime()) {
+	if ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.changed.Equal(wire.ChangeTime(info)) {
 		return known.tag, nil
 	}
 	sum := sha256.New()
@@ -118,7 +120,7 @@ func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, erro
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	known = scriptTag{info.Size(), info.ModTime(), `W/"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
+	known = scriptTag{info.Size(), info.ModTime(), wire.ChangeTime(info), `W/"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.tags) < maxScriptTags || ok {
