@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxAnswer bounds an answer of the server, in bytes.
@@ -40,7 +42,8 @@ type Answer struct {
 	// codes that are not known here are NoReason.
 	Decisions []flags.Decision
 	// Errors is errorsWhileComputingFlags: what is missing may be missing by error.
-	Errors      bool
+	Errors bool
+	// RequestID and EvaluatedAt are empty where the server does not tell.
 	RequestID   string
 	EvaluatedAt time.Time
 
@@ -65,14 +68,13 @@ type question struct {
 	DistinctID       string                      `json:"distinct_id"`
 	AnonymousID      string                      `json:"$anon_distinct_id,omitempty"`
 	DeviceID         string                      `json:"$device_id,omitempty"`
-	Groups           map[string]string           `json:"groups,omitempty"`
+	Groups           map[string]string           `json:"groups"` // {} for none
 	PersonProperties flags.Properties            `json:"person_properties,omitempty"`
-	GroupProperties  map[string]flags.Properties `json:"group_properties,omitempty"`
+	GroupProperties  map[string]flags.Properties `json:"group_properties"` // {} for none
 	Keys             []string                    `json:"flag_keys_to_evaluate,omitempty"`
-	// The address is this machine's, and flags are wanted whatever runtime they are
-	// for, as when they are decided here.
-	GeoIPDisable bool   `json:"geoip_disable"`
-	Runtime      string `json:"evaluation_runtime"`
+	GeoIPDisable     bool                        `json:"geoip_disable"`
+	// Flags are wanted whatever runtime they are for, as when they are decided here.
+	Runtime string `json:"evaluation_runtime"`
 }
 
 // ask asks for the flags of some keys, nil for all.
@@ -80,7 +82,13 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	q := question{
 		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
 		Groups: sub.Groups, PersonProperties: sub.Person, GroupProperties: maps.Clone(sub.GroupProperties), Keys: keys,
-		GeoIPDisable: true, Runtime: "all",
+		GeoIPDisable: !c.config.GeoIP, Runtime: "all",
+	}
+	if q.Groups == nil {
+		q.Groups = map[string]string{}
+	}
+	if q.GroupProperties == nil {
+		q.GroupProperties = map[string]flags.Properties{}
 	}
 	maps.DeleteFunc(q.GroupProperties, func(_ string, p flags.Properties) bool { return p == nil })
 	if len(sub.Located) > 0 && !sub.LocatedByPeer { // as said, but for what the subject says itself (§8.3)
@@ -95,29 +103,89 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	if err != nil {
 		return nil, without(sub, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.config.AskTimeout)
+	ctx, cancel := context.WithTimeout(wire.Context(ctx), c.config.AskTimeout)
 	defer cancel()
+	raw, err := c.put(ctx, body)
+	if err != nil {
+		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+	}
+	return parseAnswer(raw)
+}
+
+// askWait is the most that the first repetition of a question waits.
+const askWait = 100 * time.Millisecond
+
+// put puts a question to the server, again where that may help (see Config.AskRetries).
+func (c *Client) put(ctx context.Context, body []byte) ([]byte, error) {
+	for again := 0; ; again++ {
+		raw, err := c.putOnce(ctx, body)
+		var lost *lostError
+		if !errors.As(err, &lost) || again >= c.config.AskRetries || !pause(ctx, max(lost.after, jittered(askWait<<min(again, 8)))) {
+			return raw, err
+		}
+	}
+}
+
+// pause waits; false when the context has ended or would before.
+func pause(ctx context.Context, wait time.Duration) bool {
+	if end, has := ctx.Deadline(); has && time.Until(end) <= wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// jittered is a wait whose last quarter is left to chance, so that many clients do not come
+// back at once.
+func jittered(wait time.Duration) time.Duration { return wait - rand.N(wait/4+1) }
+
+// lostError is a failure that may be over when the question is repeated.
+type lostError struct {
+	error
+	after time.Duration // that the server asks for
+}
+
+func (e *lostError) Unwrap() error { return e.error }
+
+// gatewayStatus are the answers of those between here and a server that is there again soon.
+var gatewayStatus = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true}
+
+// putOnce puts a question once. The error is a lostError where a repetition may help.
+func (c *Client) putOnce(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := newRequest(ctx, c.config.URL+"/flags/?v=2", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+	switch {
+	case err != nil && res != nil: // a redirect that is not followed
+		return nil, err
+	case err != nil:
+		return nil, &lostError{error: err}
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
-		return nil, fmt.Errorf("remote: asking for flags: %w", &StatusError{Status: res.StatusCode, Text: string(text)})
+		err := error(&StatusError{Status: res.StatusCode, Text: string(text)})
+		if gatewayStatus[res.StatusCode] {
+			err = &lostError{err, retryAfterOf(res.Header, time.Now())}
+		}
+		return nil, err
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+		return nil, &lostError{error: err}
 	case len(raw) > maxAnswer:
-		return nil, fmt.Errorf("remote: the server's answer is larger than %d MiB", maxAnswer>>20)
+		return nil, fmt.Errorf("the server's answer is larger than %d MiB", maxAnswer>>20)
 	}
-	return parseAnswer(raw)
+	return raw, nil
 }
 
 // without names a property whose value has no form in JSON, for an err of writing.
@@ -140,77 +208,4 @@ func without(sub *flags.Subject, err error) error {
 		err = u
 	}
 	return fmt.Errorf("remote: the server cannot be asked: %w", err)
-}
-
-// wireAnswer is what is read of an answer of version 2 (§9.6).
-type wireAnswer struct {
-	Flags map[string]struct {
-		Enabled bool    `json:"enabled"`
-		Variant *string `json:"variant"`
-		Failed  bool    `json:"failed"`
-		Reason  *struct {
-			Code           flags.ReasonCode `json:"code"`
-			ConditionIndex *int             `json:"condition_index"`
-		} `json:"reason"`
-		Metadata struct {
-			ID            int64           `json:"id"`
-			Version       int64           `json:"version"`
-			Payload       json.RawMessage `json:"payload"`
-			HasExperiment *bool           `json:"has_experiment"`
-		} `json:"metadata"`
-	} `json:"flags"`
-	Errors       bool     `json:"errorsWhileComputingFlags"`
-	Minimal      bool     `json:"minimalFlagCalledEvents"`
-	QuotaLimited []string `json:"quotaLimited"`
-	RequestID    string   `json:"requestId"`
-	EvaluatedAt  int64    `json:"evaluatedAt"` // milliseconds since 1970
-}
-
-// parseAnswer reads an answer.
-func parseAnswer(raw []byte) (*Answer, error) {
-	var w wireAnswer
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return nil, fmt.Errorf("remote: the server's answer cannot be read: %w", err)
-	}
-	if slices.Contains(w.QuotaLimited, "feature_flags") {
-		return nil, flags.ErrQuotaLimited
-	}
-	if w.Flags == nil {
-		return nil, errors.New(`remote: the server's answer has no member "flags": is Config.URL a server of flags?`)
-	}
-	a := &Answer{
-		Errors: w.Errors, RequestID: w.RequestID, EvaluatedAt: time.UnixMilli(w.EvaluatedAt).UTC(),
-		Decisions: make([]flags.Decision, 0, len(w.Flags)), minimal: map[string]bool{},
-	}
-	for _, key := range slices.Sorted(maps.Keys(w.Flags)) {
-		f := w.Flags[key]
-		d := flags.Decision{
-			Key: key, Enabled: f.Enabled && !f.Failed, ID: f.Metadata.ID, Version: f.Metadata.Version,
-			Reason: flags.Reason{Condition: flags.NoCondition},
-		}
-		if f.Variant != nil && d.Enabled {
-			d.Variant = *f.Variant
-		}
-		if d.Variant != "" { // the kind is not told; resolve knows it where it has the definition
-			d.Kind = flags.VariantKind
-		}
-		if p := f.Metadata.Payload; len(p) > 0 && string(p) != "null" {
-			d.Payload = p
-		}
-		if f.Reason != nil {
-			d.Reason.Code = f.Reason.Code
-			if f.Reason.ConditionIndex != nil {
-				d.Reason.Condition = *f.Reason.ConditionIndex
-			}
-		}
-		if f.Failed && !d.Failed() { // for a reason that is not known here
-			d.Reason.Code = flags.DatabaseError
-		}
-		if f.Metadata.HasExperiment != nil {
-			d.HasExperiment = *f.Metadata.HasExperiment
-			a.minimal[key] = w.Minimal && !d.HasExperiment
-		}
-		a.Decisions = append(a.Decisions, d)
-	}
-	return a, nil
 }

@@ -11,11 +11,12 @@ import (
 // be used: keys in order, no variant or value on what is off or failed.
 func FuzzParseAnswer(f *testing.F) {
 	for _, seed := range []string{
-		`{"flags":{}}`, `{"flags":null}`, `[]`, `{"quotaLimited":["feature_flags"]}`,
+		`{"flags":{}}`, `{"flags":{"a":null}}`, `{"flags":null}`, `[]`, `{"quotaLimited":["feature_flags"]}`,
 		`{"errorsWhileComputingFlags":true,"flags":{"b":{"key":"b","enabled":true,"variant":"x","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},
 			"metadata":{"id":1,"version":2,"payload":"{\"a\":1}","has_experiment":false}},"a":{"enabled":true,"variant":"v","failed":true,"reason":null,"metadata":{"payload":null}}},
 			"minimalFlagCalledEvents":true,"requestId":"r","evaluatedAt":1700000000000}`,
 		`{"flags":{"a":{"reason":{"code":"new","condition_index":-5}}}}`,
+		`{"featureFlags":{"b":true,"a":"v","c":false},"featureFlagPayloads":{"a":"1"}}`, `{"featureFlags":["b","a"]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -53,8 +53,17 @@ type Config struct {
 	// AskServer asks the server (POST /flags?v=2) for flags that cannot be decided
 	// here and for those that the definitions do not have. False: never.
 	AskServer bool
-	// AskTimeout bounds one such question, 3 seconds when zero.
+	// AskTimeout bounds one such question with all its repetitions, 3 seconds when zero.
 	AskTimeout time.Duration
+	// AskRetries is how often a question is repeated that ends in 502, 503 or 504 or whose
+	// connection is lost, 2 when zero, never when negative. The first wait is up to a tenth
+	// of a second, each further one twice as long, and none shorter than a Retry-After; one
+	// that would outlast AskTimeout ends the question.
+	AskRetries int
+	// GeoIP has the server locate the address that requests come from, which is that of
+	// this machine, for the flags that it is asked for and for events. False: it is told
+	// not to (geoip_disable).
+	GeoIP bool
 
 	// Poll is how often changes are asked for where there is no stream, 30 seconds
 	// when zero; each wait is up to a tenth shorter or longer.
@@ -107,6 +116,7 @@ const (
 	defaultPoll            = 30 * time.Second
 	defaultTimeout         = 10 * time.Second
 	defaultAskTimeout      = 3 * time.Second
+	defaultAskRetries      = 2
 	defaultExposureMemory  = 1 << 16
 	defaultQueueEvents     = 10_000
 	defaultQueueBytes      = 32 << 20
@@ -200,6 +210,9 @@ func (c *Config) fill() error {
 	}
 	if c.MaxRetries == 0 {
 		c.MaxRetries = defaultMaxRetries
+	}
+	if c.AskRetries == 0 {
+		c.AskRetries = defaultAskRetries
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error
 	if !c.exposures.first(k) {
 		return
 	}
-	if c.enqueue(sub.DistinctID, "$feature_flag_called", c.exposure(key, sub, r, problem), sub.Groups) != nil {
+	if c.enqueue(Event{DistinctID: sub.DistinctID, Name: "$feature_flag_called", Properties: c.exposure(key, sub, r, problem), Groups: sub.Groups}) != nil {
 		c.exposures.forget(k)
 	}
 }
@@ -43,7 +43,7 @@ func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error
 func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem error) map[string]any {
 	p := map[string]any{
 		"$feature_flag": key, "$feature_flag_response": nil, "locally_evaluated": r.found && r.from == nil && problem == nil,
-		"$geoip_disable": true, "$is_server": true,
+		"$geoip_disable": !c.config.GeoIP, "$is_server": true,
 	}
 	if problem == nil {
 		p["$feature_flag_response"] = r.d.Value()
@@ -56,13 +56,17 @@ func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem err
 	}
 	minimal := false
 	if r.from != nil {
-		p["$feature_flag_request_id"] = r.from.RequestID
-		p["$feature_flag_evaluated_at"] = r.from.EvaluatedAt.UnixMilli()
+		if r.from.RequestID != "" {
+			p["$feature_flag_request_id"] = r.from.RequestID
+		}
+		if !r.from.EvaluatedAt.IsZero() {
+			p["$feature_flag_evaluated_at"] = r.from.EvaluatedAt.UnixMilli()
+		}
 		minimal = r.found && r.from.minimal[key]
 	} else if set := c.set(); r.found && set != nil {
 		minimal = set.MinimalFlagCalledEvents() && !r.d.HasExperiment
 	}
-	if r.found {
+	if r.found && (r.from == nil || r.d.ID != 0) { // an older server tells the value alone
 		p["$feature_flag_id"], p["$feature_flag_version"] = r.d.ID, r.d.Version
 		p["$feature_flag_has_experiment"] = r.d.HasExperiment
 		if reason := r.d.Reason.Description(); reason != "" {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -106,7 +105,7 @@ func (s *sender) backoff(again int) time.Duration {
 	if wait <= 0 { // shifted out
 		wait = maxWait
 	}
-	return wait - rand.N(wait/4+1)
+	return jittered(wait)
 }
 
 // pause waits for a time, until the sender is ended or, where that is wanted,

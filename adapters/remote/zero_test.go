@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"testing"
 
@@ -44,7 +45,43 @@ func TestClient_ZeroAndNil(t *testing.T) {
 	}
 }
 
-// callZero calls a function with zero values, and a context.
+// Without a context a Client flushes, asks and closes as with one that never ends.
+func TestClient_NoContext(t *testing.T) {
+	var noContext context.Context
+	w := &wire{answer: always(200)}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		track(t, c, 0, 1)
+		if err := c.Flush(noContext); err != nil || len(w.requests()) != 1 {
+			t.Errorf("Flush: %v, %d requests", err, len(w.requests()))
+		}
+		track(t, c, 1, 1)
+		if err := c.Close(noContext); err != nil || len(w.requests()) != 2 {
+			t.Errorf("Close: %v, %d requests", err, len(w.requests()))
+		}
+		if err := c.Track(ctx, "u", "e", nil, nil); !errors.Is(err, flags.ErrClosed) {
+			t.Errorf("Track after Close: %v", err)
+		}
+	})
+	a := &questioned{answer: func(int) (int, http.Header, string, error) { return 200, nil, newFlagIsOn, nil }}
+	asking(t, a, nil, func(t *testing.T, c *remote.Client) {
+		sub := &flags.Subject{DistinctID: "u"}
+		if !c.Bool(noContext, "new", sub, false) || !c.For(noContext, sub).Bool("new", false) {
+			t.Error("not asked")
+		}
+		var out flags.Decisions
+		if err := c.DecideAll(noContext, sub, &out); err != nil {
+			t.Error(err)
+		}
+		if answer, err := c.AskAll(noContext, sub); err != nil || len(answer.Decisions) != 1 {
+			t.Errorf("%v, %v", answer, err)
+		}
+		if _, found, err := c.DecideAndExpose(noContext, "new", sub); err != nil || !found {
+			t.Errorf("%v, %v", found, err)
+		}
+	})
+}
+
+// callZero calls a function with zero values, without a context and then with one.
 func callZero(t *testing.T, name string, f reflect.Value) []reflect.Value {
 	t.Helper()
 	defer func() {
@@ -52,15 +89,23 @@ func callZero(t *testing.T, name string, f reflect.Value) []reflect.Value {
 			t.Errorf("%s panics: %v", name, p)
 		}
 	}()
-	var args []reflect.Value
-	for i := range f.Type().NumIn() {
-		if in := f.Type().In(i); in == reflect.TypeFor[context.Context]() {
-			args = append(args, reflect.ValueOf(context.Background()))
-		} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
-			args = append(args, reflect.Zero(in))
+	var out []reflect.Value
+	takes := reflect.TypeFor[context.Context]()
+	for _, ctx := range []reflect.Value{reflect.Zero(takes), reflect.ValueOf(context.Background())} {
+		var args []reflect.Value
+		has := false
+		for i := range f.Type().NumIn() {
+			if in := f.Type().In(i); in == takes {
+				args, has = append(args, ctx), true
+			} else if !f.Type().IsVariadic() || i < f.Type().NumIn()-1 {
+				args = append(args, reflect.Zero(in))
+			}
+		}
+		out = f.Call(args)
+		_ = fmt.Sprint(out)
+		if !has {
+			break
 		}
 	}
-	out := f.Call(args)
-	_ = fmt.Sprint(out)
 	return out
 }

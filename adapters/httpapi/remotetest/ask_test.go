@@ -53,7 +53,7 @@ func TestRemote_Ask(t *testing.T) {
 			continue
 		}
 		want := []seen{{path: "/flags/", query: "v=2", agent: got[0].agent, body: map[string]any{
-			"api_key": "phc_x", "distinct_id": "user_1", "$device_id": "d1", "groups": map[string]any{"company": "acme"},
+			"api_key": "phc_x", "distinct_id": "user_1", "$device_id": "d1", "groups": map[string]any{"company": "acme"}, "group_properties": map[string]any{},
 			"person_properties": map[string]any{"age": 7.0}, "flag_keys_to_evaluate": []any{tt.key},
 			"geoip_disable": true, "evaluation_runtime": "all",
 		}}}
