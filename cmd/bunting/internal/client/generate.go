@@ -30,6 +30,9 @@ without it the flags are those of a server.
   --output FILE       - (default) is the standard output
   --check             writes nothing: exit code 2 when --output is not up to date
   --package NAME      of Go; features by default
+  --strict            exit code 2, and nothing is written, when two keys make one
+                      name; else the later one, in byte order, gets _2, which is
+                      told on the standard error and in a comment
   --schema KEY=FILE   JSON schema of a flag's payloads, instead of examples; may be
                       repeated
 ` + projectOption + managerOptions
@@ -37,16 +40,16 @@ without it the flags are those of a server.
 var generateActions = []action{
 	{name: "go", project: reads, orFile: true, options: func(m *manager) runner {
 		pkg := m.fs.String("package", "features", "")
-		return generator(m, func(list []flags.Flag, from string, schemas map[string]json.RawMessage) ([]byte, error) {
+		return generator(m, func(list []flags.Flag, from string, schemas map[string]json.RawMessage) (codegen.Source, error) {
 			return codegen.Go(list, *pkg, from, schemas)
 		})
 	}},
 	{name: "ts", project: reads, orFile: true, options: func(m *manager) runner { return generator(m, codegen.TypeScript) }},
 }
 
-func generator(m *manager, source func([]flags.Flag, string, map[string]json.RawMessage) ([]byte, error)) runner {
+func generator(m *manager, source func([]flags.Flag, string, map[string]json.RawMessage) (codegen.Source, error)) runner {
 	var schemas cli.Texts
-	output, check := m.fs.String("output", "-", ""), m.fs.Bool("check", false, "")
+	output, check, strict := m.fs.String("output", "-", ""), m.fs.Bool("check", false, ""), m.fs.Bool("strict", false, "")
 	m.fs.Var(&schemas, "schema", "")
 	return func(ctx context.Context, m *manager, args []string) error {
 		d, from, err := m.definitions(ctx, args)
@@ -61,8 +64,14 @@ func generator(m *manager, source func([]flags.Flag, string, map[string]json.Raw
 		if err != nil {
 			return err
 		}
+		for _, text := range code.Renamed {
+			_, _ = fmt.Fprintln(m.Stderr, cli.Cell(text))
+		}
+		if *strict && len(code.Renamed) > 0 {
+			return cli.ErrChanges
+		}
 		if !*check {
-			return write(m.Program, *output, string(code))
+			return write(m.Program, *output, string(code.Text))
 		}
 		if *output == "-" {
 			return cli.BadUsage(m.command, "--check wants --output")
@@ -71,7 +80,7 @@ func generator(m *manager, source func([]flags.Flag, string, map[string]json.Raw
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if !bytes.Equal(have, code) {
+		if !bytes.Equal(have, code.Text) {
 			_, _ = fmt.Fprintf(m.Stderr, "%s is not up to date: run it again without --check\n", *output)
 			return cli.ErrChanges
 		}

@@ -20,7 +20,9 @@ of bunting flags export) or of a server, and lists:
 
 A flag is named by a text that is its key, or by a function that bunting generate
 has made for it. Keys that code puts together are not found. Code is read up to
-4 MiB a file; hidden folders and those of packages are left out.
+4 MiB a file; hidden folders and those of packages are left out. Files that are
+larger, that cannot be parsed or are in UTF-16 are named: the last two are searched
+as text, and less of them may be found.
 
   --code DIR        where the code is; . by default
 ` + projectOption + managerOptions + `  --json            for programs
@@ -41,11 +43,19 @@ type strangeRead struct {
 	Key  string `json:"key"`
 }
 
+// doubtfulFile is one of which not all may have been seen.
+type doubtfulFile struct {
+	File    string `json:"file"`
+	Problem string `json:"problem"`
+}
+
 type unusedAnswer struct {
 	Files   int           `json:"files"`
 	Left    int           `json:"files_too_large"`
 	Unused  []unusedFlag  `json:"unused"`
 	Strange []strangeRead `json:"unknown"`
+	// Doubts are files of which not all may have been seen.
+	Doubts []doubtfulFile `json:"doubtful_files"`
 }
 
 var unusedAction = action{project: reads, orFile: true, options: func(m *manager) runner {
@@ -67,11 +77,14 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 		return fmt.Errorf("there is no source code below %s", dir)
 	}
 	unused := found.Unused(keys)
-	out := unusedAnswer{Files: found.Files, Left: found.Left, Strange: []strangeRead{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
+	out := unusedAnswer{Files: found.Files, Left: found.Left, Strange: []strangeRead{}, Doubts: []doubtfulFile{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
 		return !slices.Contains(unused, f.Key)
 	})}
 	for _, use := range found.Strange {
 		out.Strange = append(out.Strange, strangeRead(use))
+	}
+	for _, doubt := range found.Doubts {
+		out.Doubts = append(out.Doubts, doubtfulFile(doubt))
 	}
 	if *m.asJSON {
 		err = m.printJSON(out)
@@ -129,6 +142,12 @@ func (a *unusedAnswer) text(called bool) string {
 	}
 	for _, s := range a.Strange {
 		fmt.Fprintf(&b, "  %s:%d: %s\n", s.File, s.Line, cli.Cell(s.Key))
+	}
+	if len(a.Doubts) > 0 {
+		b.WriteString("\nfiles of which not all may have been seen\n")
+	}
+	for _, d := range a.Doubts {
+		fmt.Fprintf(&b, "  %s: %s\n", d.File, cli.Cell(d.Problem))
 	}
 	if len(a.Unused)+len(a.Strange) == 0 {
 		b.WriteString("every flag is named, and every key that is read is a flag's\n")

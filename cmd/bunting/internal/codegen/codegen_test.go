@@ -2,10 +2,14 @@ package codegen
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -75,8 +79,6 @@ func TestShape(t *testing.T) {
 
 func TestGenerate_Refuses(t *testing.T) {
 	for _, tt := range []struct{ name, flags, pkg, schema, want string }{
-		{"two flags of one name", `{"key": "a-b"}, {"key": "a_b", "id": 2}`, "features", "", `ReadAB of flag "a_b" is a name that flag "a-b" has in code already`},
-		{"a variant and a type", `{"key": "f", "id": 1, "active": true, "filters": {"multivariate": {"variants": [{"key": "x", "rollout_percentage": 100}]}}}, {"key": "f-x", "id": 2, "active": true, "filters": {"multivariate": {"variants": [{"key": "y", "rollout_percentage": 100}]}}}`, "features", "", `FX of flag "f-x"`},
 		{"a package that is none", `{"key": "a"}`, "my features", "", `"my features" cannot be the name of a package`},
 		{"a schema of no flag", `{"key": "a"}`, "features", `{"b": {}}`, `there is a schema for the flag "b", which does not exist`},
 		{"a type that is none", `{"key": "a"}`, "features", `{"a": {"properties": {"n": {"type": "float"}}, "type": "object"}}`, `the schema of flag "a": at /properties/n: there is no type "float"`},
@@ -95,6 +97,117 @@ func TestGenerate_Refuses(t *testing.T) {
 	deep := strings.Repeat(`{"type":"array","items":`, 40) + `{}` + strings.Repeat(`}`, 40)
 	if _, err := fromSchema(json.RawMessage(deep), "", 0); err == nil || !strings.Contains(err.Error(), "deep") {
 		t.Errorf("a schema forty deep: %v", err)
+	}
+}
+
+// Keys that make one name have code all the same: the later one in byte order gets a
+// number, and each is told of once.
+func TestGenerate_NamesTwice(t *testing.T) {
+	flag := func(id int, key string, variants ...string) string {
+		var list []string
+		for _, v := range variants {
+			list = append(list, fmt.Sprintf(`{"key": %q, "rollout_percentage": 0}`, v))
+		}
+		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"multivariate": {"variants": [%s]}}}`, id, key, strings.Join(list, ","))
+	}
+	for _, tt := range []struct {
+		name, flags string
+		golang      []string // what the code has
+		renamed     []string
+		ts          int // how many of renamed TypeScript has: its variants have no names
+	}{
+		{"two", flag(1, "a_b") + "," + flag(2, "a-b"), []string{"func ReadAB(ctx", `r.Bool(ctx, "a-b"`, "func ReadAB_2(ctx", `r.Bool(ctx, "a_b"`},
+			[]string{`the flag "a_b" is AB_2, since the flag "a-b" has the name ReadAB`}, 1},
+		{"three, and one whose key has the number", flag(1, "a_b") + "," + flag(2, "a-b") + "," + flag(3, "a.b") + "," + flag(4, "a-b-2"), []string{"func ReadAB(", "func ReadAB2(", "func ReadAB_2(", "func ReadAB_3("},
+			[]string{`the flag "a.b" is AB_2, since the flag "a-b" has the name ReadAB`, `the flag "a_b" is AB_3, since the flag "a-b" has the name ReadAB`}, 2},
+		{"two pairs", flag(1, "a_b") + "," + flag(2, "a-b") + "," + flag(3, "c.d") + "," + flag(4, "c-d"), []string{"func ReadAB_2(", "func ReadCD_2("},
+			[]string{`the flag "a_b" is AB_2, since the flag "a-b" has the name ReadAB`, `the flag "c.d" is CD_2, since the flag "c-d" has the name ReadCD`}, 2},
+		{"a variant and a type", flag(1, "f", "x") + "," + flag(2, "f-x", "y"), []string{`FX F = "x"`, "func ReadFX_2(", `FX_2Y FX_2 = "y"`},
+			[]string{`the flag "f-x" is FX_2, since the flag "f" has the name FX`}, 0},
+		{"two variants", flag(1, "f", "one_page", "one-page"), []string{`FOnePage_2 F = "one_page"`, `FOnePage F = "one-page"`, "case FOnePage_2, FOnePage:"},
+			[]string{`the variant "one_page" of the flag "f" is FOnePage_2, since its variant "one-page" has the name FOnePage`}, 0},
+		{"the code itself", flag(1, "flag-reader", "x"), []string{"func ReadFlagReader_2("},
+			[]string{`the flag "flag-reader" is FlagReader_2, since the generated code itself has the name FlagReader`}, 1},
+		{"none", flag(1, "a") + "," + flag(2, "b", "a"), nil, nil, 0},
+	} {
+		code, err := Go(parsed(t, tt.flags), "features", "x", nil)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if diff := cmp.Diff(tt.renamed, code.Renamed); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
+		flat := strings.Join(strings.Fields(string(code.Text)), " ")
+		for _, want := range append(tt.golang, tt.renamed...) {
+			if strings.Count(flat, want) != 1 {
+				t.Errorf("%s: not once %q in\n%s", tt.name, want, code.Text)
+			}
+		}
+		ts, err := TypeScript(parsed(t, tt.flags), "x", nil)
+		if err != nil || len(ts.Renamed) != tt.ts {
+			t.Errorf("%s: %v, %q", tt.name, err, ts.Renamed)
+		}
+		for _, text := range ts.Renamed {
+			if strings.Count(string(ts.Text), "//   "+text+"\n") != 1 {
+				t.Errorf("%s: not once %q in\n%s", tt.name, text, ts.Text)
+			}
+		}
+	}
+}
+
+// Code that cannot be parsed or is in another encoding is searched as text, and named; what
+// is too large is named.
+func TestSearch_Doubts(t *testing.T) {
+	utf16le := func(s string) string {
+		var b strings.Builder
+		for _, u := range utf16.Encode([]rune(s)) {
+			b.WriteString(string([]byte{byte(u), byte(u >> 8)}))
+		}
+		return b.String()
+	}
+	utf16be := func(s string) string {
+		var b strings.Builder
+		for _, u := range utf16.Encode([]rune(s)) {
+			b.WriteString(string([]byte{byte(u >> 8), byte(u)}))
+		}
+		return b.String()
+	}
+	call := func(key string) string { return "var on = client.Bool(ctx, \"" + key + "\", s, false)\n" }
+	files := map[string]struct{ text, problem string }{
+		"whole.go":     {"package main\n\n" + call("whole"), ""},
+		"bom.go":       {"\ufeffpackage main\n\n" + call("bom"), ""},
+		"conflict.go":  {"package main\n\n<<<<<<< HEAD\n" + call("conflict-a") + "=======\n" + call("conflict-b") + ">>>>>>> other\n", "line 3: expected declaration, found '<<', searched as text"},
+		"nopackage.go": {call("no-package"), "line 1: expected 'package', found 'var', searched as text"},
+		"empty.go":     {"", "line 1: expected 'package', found 'EOF', searched as text"},
+		"le.ts":        {"\xff\xfe" + utf16le("getFeatureFlag('utf16-le')\ngetFeatureFlag('über')"), "in UTF-16, searched as text"},
+		"be.ts":        {"\xfe\xff" + utf16be("getFeatureFlag('utf16-be')"), "in UTF-16, searched as text"},
+		"nomark.cs":    {utf16le("IsFeatureEnabled(\"no-mark\")"), "in UTF-16, searched as text"},
+		"le.go":        {"\xff\xfe" + utf16le("package main\n"+call("go-in-utf16")+"var _ = ReadGenerated_2(ctx)\n"), "in UTF-16, searched as text"},
+		"utf32.js":     {"\xff\xfe\x00\x00" + strings.ReplaceAll(utf16le("x('utf32')"), "\x00", "\x00\x00\x00"), "in an encoding with zero bytes, searched as text"},
+		"large.js":     {"x('large')" + strings.Repeat(" ", MaxSource), "larger than 4 MiB, not searched"},
+	}
+	dir := t.TempDir()
+	want := []Doubt{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(files[name].text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if problem := files[name].problem; problem != "" {
+			want = append(want, Doubt{path, problem})
+		}
+	}
+	keys := []string{"whole", "bom", "conflict-a", "conflict-b", "no-package", "utf16-le", "über", "utf16-be", "no-mark", "go-in-utf16", "utf32", "large", "generated", "generated-"}
+	got, err := Search(dir, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"large"}, got.Unused(keys)); diff != "" {
+		t.Errorf("unused (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(want, got.Doubts); diff != "" {
+		t.Errorf("doubts (-want +got)\n%s", diff)
 	}
 }
 

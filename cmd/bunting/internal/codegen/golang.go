@@ -15,18 +15,19 @@ import (
 // the variants of a flag that has some, and one for its payloads. They read through a
 // [flags.Reader]. Schemas are JSON schemas of payloads by key of the flag; a payload
 // without one has the type that fits those that the flag has. From says where the
-// flags come from. It is an error when two flags would have one name, or when pkg is
-// no name of a package.
-func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage) ([]byte, error) {
+// flags come from. Of flags whose keys make one name, later ones have a suffix. It is an
+// error when pkg is no name of a package.
+func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage) (Source, error) {
 	if !token.IsIdentifier(pkg) {
-		return nil, fmt.Errorf("%q cannot be the name of a package", pkg)
+		return Source{}, fmt.Errorf("%q cannot be the name of a package", pkg)
 	}
-	all, err := nameAll(list, schemas)
+	all, renamed, err := nameAll(list, schemas, true)
 	if err != nil {
-		return nil, err
+		return Source{}, err
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n\n", oneLine(from))
+	b.WriteString(renamedComment(renamed))
 	fmt.Fprintf(&b, "// Package %s reads feature flags by name. A flag that goes takes its function along.\npackage %s\n", pkg, pkg)
 	if len(all) > 0 {
 		b.WriteString("\nimport (\n\t\"context\"\n\n\t\"github.com/bunting-flags/bunting/flags\"\n)\n")
@@ -34,7 +35,8 @@ func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage)
 	for i := range all {
 		all[i].goCode(&b)
 	}
-	return format.Source(b.Bytes())
+	text, err := format.Source(b.Bytes())
+	return Source{text, renamed}, err
 }
 
 func (n *named) goCode(b *bytes.Buffer) {

@@ -2,7 +2,10 @@ package codegen
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -21,12 +24,18 @@ type Use struct {
 	Key  string
 }
 
+// Doubt is a file of which not all may have been seen.
+type Doubt struct{ File, Problem string }
+
 // Found is what [Search] has seen.
 type Found struct {
 	Used    map[string]int // how often each flag is named, by key
 	Strange []Use          // reads of keys that no flag has, in the order of the files
 	Files   int            // how many files were read
 	Left    int            // files that are too large, and were not
+	// Doubts are the files that are too large, and those that were searched as text since
+	// they cannot be parsed or are in another encoding than UTF-8.
+	Doubts []Doubt
 }
 
 // MaxSource is how large a file may be that is searched, in bytes.
@@ -48,7 +57,7 @@ var skipped = map[string]bool{"node_modules": true, "vendor": true, "dist": true
 // that read a flag with a text as its key, of PostHog's and OpenFeature's clients.
 var (
 	texts = regexp.MustCompile(`"[^"\\\n]{1,400}"|'[^'\\\n]{1,400}'|` + "`[^`\\\\\n]{1,400}`")
-	names = regexp.MustCompile(`\b(?:R|r)ead[\pL\pN]+`)
+	names = regexp.MustCompile(`\b(?:R|r)ead[\pL\pN_]+`)
 	reads = regexp.MustCompile(`\b(?:` + strings.Join([]string{
 		`(?:[iI]s)?[fF]eature_?[eE]nabled`, `[iI]sFeatureEnabled`, `is_feature_enabled`, `[gG]etFeatureFlag(?:Payload|Result)?`, `get_feature_flag(?:_payload|_result)?`,
 		`useFeatureFlag(?:Enabled|VariantKey|Payload)?`, `onFeatureFlag`,
@@ -62,10 +71,12 @@ var (
 // not count. Hidden folders and those of packages are left out, links are not followed.
 func Search(dir string, keys []string) (Found, error) {
 	found := Found{Used: map[string]int{}}
-	s := search{found: &found, known: map[string]bool{}, functions: map[string]string{}}
+	s := search{found: &found, known: map[string]bool{}, functions: map[string][]string{}}
 	for _, key := range keys {
 		s.known[key] = true
-		s.functions["ead"+exported(key)], s.functions["ead"+exported(key)+"Payload"] = key, key
+		for _, name := range []string{"ead" + exported(key), "ead" + exported(key) + "Payload"} {
+			s.functions[name] = append(s.functions[name], key)
+		}
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -87,7 +98,7 @@ func Search(dir string, keys []string) (Found, error) {
 type search struct {
 	found     *Found
 	known     map[string]bool
-	functions map[string]string // key of a flag by the end of its function's name
+	functions map[string][]string // keys of flags by the end of their function's name, without the suffix of a clash
 }
 
 func (s *search) file(path string) error {
@@ -97,6 +108,7 @@ func (s *search) file(path string) error {
 	}
 	if info.Size() > MaxSource {
 		s.found.Left++
+		s.doubt(path, fmt.Sprintf("larger than %d MiB, not searched", MaxSource>>20))
 		return nil
 	}
 	code, err := os.ReadFile(path)
@@ -104,22 +116,36 @@ func (s *search) file(path string) error {
 		return err
 	}
 	s.found.Files++
-	if bytes.HasPrefix(code, []byte(generatedMark)) {
-		return nil
-	}
-	if filepath.Ext(path) == ".go" {
+	code, encoding := inUTF8(code)
+	switch {
+	case bytes.HasPrefix(code, []byte(generatedMark)):
+	case encoding != "":
+		s.doubt(path, "in "+encoding+", searched as text")
+		s.text(path, code)
+	case filepath.Ext(path) == ".go":
 		s.golang(path, code)
-	} else {
+	default:
 		s.text(path, code)
 	}
 	return nil
 }
 
-// golang looks as far into a file as it can be parsed.
+func (s *search) doubt(path, problem string) {
+	s.found.Doubts = append(s.found.Doubts, Doubt{path, problem})
+}
+
+// golang looks into a file of Go. One that cannot be parsed is searched as text.
 func (s *search) golang(path string, code []byte) {
 	set := token.NewFileSet()
-	file, _ := parser.ParseFile(set, path, code, parser.SkipObjectResolution)
-	if file == nil {
+	file, err := parser.ParseFile(set, path, code, parser.SkipObjectResolution)
+	if err != nil {
+		problem := err.Error()
+		var list scanner.ErrorList
+		if errors.As(err, &list) && len(list) > 0 {
+			problem = fmt.Sprintf("line %d: %s", list[0].Pos.Line, list[0].Msg)
+		}
+		s.doubt(path, problem+", searched as text")
+		s.text(path, code)
 		return
 	}
 	found := flaglint.In(file, nil)
@@ -138,12 +164,15 @@ func (s *search) golang(path string, code []byte) {
 	}
 }
 
-// function counts a name that is the function of a flag.
+// clashSuffix is what [Go] and [TypeScript] put behind a name that another flag has.
+var clashSuffix = regexp.MustCompile(`_[0-9]+(Payload|)$`)
+
+// function counts a name that is the function of a flag, of all flags that may have it.
 func (s *search) function(name string) {
 	if len(name) == 0 || name[0] != 'R' && name[0] != 'r' {
 		return
 	}
-	if key, ok := s.functions[name[1:]]; ok {
+	for _, key := range s.functions[clashSuffix.ReplaceAllString(name[1:], "$1")] {
 		s.found.Used[key]++
 	}
 }

@@ -12,15 +12,15 @@ import (
 // TypeScript writes a module with a function for each flag that is not deleted, and
 // the types of its variants and payloads. They read through anything with posthog-js's
 // getFeatureFlag and getFeatureFlagPayload. Otherwise it is like [Go].
-func TypeScript(list []flags.Flag, from string, schemas map[string]json.RawMessage) ([]byte, error) {
-	all, err := nameAll(list, schemas)
+func TypeScript(list []flags.Flag, from string, schemas map[string]json.RawMessage) (Source, error) {
+	all, renamed, err := nameAll(list, schemas, false)
 	if err != nil {
-		return nil, err
+		return Source{}, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n", oneLine(from))
-	b.WriteString(`
-/** What flags are read through: posthog-js has both methods. */
+	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n\n", oneLine(from))
+	b.WriteString(renamedComment(renamed))
+	b.WriteString(`/** What flags are read through: posthog-js has both methods. */
 export interface FlagReader {
   getFeatureFlag(key: string): string | boolean | null | undefined
   getFeatureFlagPayload(key: string): unknown
@@ -29,7 +29,7 @@ export interface FlagReader {
 	for i := range all {
 		all[i].typeScript(&b)
 	}
-	return b.Bytes(), nil
+	return Source{b.Bytes(), renamed}, nil
 }
 
 func (n *named) typeScript(b *bytes.Buffer) {

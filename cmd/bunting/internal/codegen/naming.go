@@ -1,0 +1,142 @@
+package codegen
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// naming gives flags and variants their names in code. The first key, in byte order, has
+// the name that is made of it; later ones get _2, _3 and so on behind it: no key makes an
+// underscore, so that these are free.
+type naming struct {
+	constants bool              // variants have names
+	owner     map[string]string // who has a name
+	renamed   []string
+}
+
+// nameAll names the flags in the order of their keys, and with constants their variants.
+// Deleted flags have no name, so that code that uses them no longer compiles.
+func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bool) ([]named, []string, error) {
+	all := naming{constants: constants, owner: map[string]string{"FlagReader": "the generated code itself"}}
+	sorted := make([]*flags.Flag, 0, len(list))
+	for i := range list {
+		if f := &list[i]; !f.Deleted && f.Key != "" {
+			sorted = append(sorted, f)
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b *flags.Flag) int { return strings.Compare(a.Key, b.Key) })
+	var out []named
+	for _, f := range sorted {
+		payload, err := payloadShape(f, schemas[f.Key])
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, all.flag(f, payload))
+	}
+	for _, key := range slices.Sorted(maps.Keys(schemas)) {
+		if !slices.ContainsFunc(out, func(n named) bool { return n.flag.Key == key }) {
+			return nil, nil, fmt.Errorf("there is a schema for the flag %q, which does not exist", key)
+		}
+	}
+	return out, all.renamed, nil
+}
+
+// flag finds the first suffix with which all names of a flag are free.
+func (a *naming) flag(f *flags.Flag, payload *shape) named {
+	plain := exported(f.Key)
+	taken := "" // the first of them that is not
+	for suffix := 1; ; suffix++ {
+		n := named{flag: f, name: suffixed(plain, suffix), payload: payload}
+		renamed := n.nameVariants(a.constants)
+		names := n.names(a.constants)
+		i := slices.IndexFunc(names, func(name string) bool { return a.owner[name] != "" })
+		if i >= 0 {
+			if taken == "" {
+				taken = names[i]
+			}
+			continue
+		}
+		if taken != "" {
+			a.renamed = append(a.renamed, fmt.Sprintf("the flag %s is %s, since %s has the name %s", quoted(f.Key), n.name, a.owner[taken], taken))
+		}
+		a.renamed = append(a.renamed, renamed...)
+		for _, name := range names {
+			a.owner[name] = "the flag " + quoted(f.Key)
+		}
+		return n
+	}
+}
+
+// nameVariants names a flag's variants in the order of their keys.
+func (n *named) nameVariants(constants bool) (renamed []string) {
+	for _, v := range n.flag.Variants {
+		n.variants = append(n.variants, variant{key: v.Key})
+	}
+	if !constants {
+		return nil
+	}
+	order := make([]*variant, len(n.variants))
+	for i := range n.variants {
+		order[i] = &n.variants[i]
+	}
+	slices.SortStableFunc(order, func(a, b *variant) int { return strings.Compare(a.key, b.key) })
+	owner := map[string]string{}
+	for _, name := range n.names(false) {
+		owner[name] = "the flag itself"
+	}
+	for _, v := range order {
+		plain := n.name + exported(v.key)
+		suffix := 1
+		for owner[suffixed(plain, suffix)] != "" {
+			suffix++
+		}
+		if v.name = suffixed(plain, suffix); suffix > 1 {
+			renamed = append(renamed, fmt.Sprintf("the variant %s of the flag %s is %s, since %s has the name %s", quoted(v.key), quoted(n.flag.Key), v.name, owner[plain], plain))
+		}
+		owner[v.name] = "its variant " + quoted(v.key)
+	}
+	return renamed
+}
+
+func suffixed(name string, suffix int) string {
+	if suffix == 1 {
+		return name
+	}
+	return name + "_" + strconv.Itoa(suffix)
+}
+
+// names are all names that a flag takes in code, with constants those of its variants too.
+func (n *named) names(constants bool) []string {
+	out := []string{"Read" + n.name}
+	if len(n.flag.Variants) > 0 {
+		out = append(out, n.name)
+	}
+	if n.payload != nil {
+		out = append(out, n.name+"Payload", "Read"+n.name+"Payload")
+	}
+	if constants {
+		for _, v := range n.variants {
+			out = append(out, v.name)
+		}
+	}
+	return out
+}
+
+// renamedComment tells of names with a suffix, in lines of comments.
+func renamedComment(renamed []string) string {
+	if len(renamed) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("// Names that others have already get a number:\n//\n")
+	for _, text := range renamed {
+		b.WriteString("//   " + oneLine(text) + "\n")
+	}
+	return b.String() + "\n"
+}
