@@ -36,6 +36,9 @@ type Program struct {
 	Grace time.Duration
 	// Askable reports whether somebody sits before an input and can be asked.
 	Askable func(io.Reader) bool
+	// Width is how many columns the terminal of an output has, 0 where it is none. Nil:
+	// none is.
+	Width func(io.Writer) int
 }
 
 // Command is a row of the table of commands.
@@ -63,6 +66,29 @@ func Environment(variables []string) map[string]string {
 func IsTerminal(stream any) bool {
 	f, isFile := stream.(*os.File)
 	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
+// TerminalWidth is how many columns a stream's terminal has, 0 where it is none.
+func TerminalWidth(stream any) int {
+	f, isFile := stream.(*os.File)
+	if !isFile {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// PrintTable writes rows to the standard output. Where that is a terminal they are cut to
+// its width.
+func (p *Program) PrintTable(rows [][]string) error {
+	width := 0
+	if p.Width != nil {
+		width = p.Width(p.Stdout)
+	}
+	return p.Print(TableWithin(rows, width))
 }
 
 // Print writes to the standard output.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // Plural counts things: 1 flag, 2 flags.
@@ -50,6 +51,58 @@ func Table(rows [][]string) string {
 	}
 	_ = w.Flush()
 	return b.String()
+}
+
+// minColumn is how narrow columns are made at most, in runes.
+const minColumn = 8
+
+// TableWithin is Table with lines of at most so many runes, as far as that can be: what is
+// too long in the widest columns ends with an ellipsis. 0: as long as they are.
+func TableWithin(rows [][]string, width int) string {
+	if width <= 0 {
+		return Table(rows)
+	}
+	columns := columnsWithin(rows, width)
+	cut := make([][]string, len(rows))
+	for i, row := range rows {
+		cut[i] = make([]string, len(row))
+		for j, cell := range row {
+			if runes := []rune(cell); len(runes) > columns[j] {
+				cell = string(runes[:columns[j]-1]) + "…"
+			}
+			cut[i][j] = cell
+		}
+	}
+	return Table(cut)
+}
+
+// columnsWithin are the widths of columns that make lines of at most width together.
+func columnsWithin(rows [][]string, width int) (columns []int) {
+	for _, row := range rows {
+		for j, cell := range row {
+			if j == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[j] = max(columns[j], utf8.RuneCountInString(cell))
+		}
+	}
+	total := 2 * (len(columns) - 1) // between them
+	for _, n := range columns {
+		total += n
+	}
+	for ; total > width; total-- {
+		widest := 0
+		for j := range columns {
+			if columns[j] > columns[widest] {
+				widest = j
+			}
+		}
+		if columns[widest] <= minColumn {
+			break
+		}
+		columns[widest]--
+	}
+	return columns
 }
 
 // Names are the names of the elements of a list.

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,29 @@ func TestTable(t *testing.T) {
 	}
 	if one, two := Plural(1, "flag"), Plural(0, "flag"); one != "1 flag" || two != "0 flags" {
 		t.Error(one, two)
+	}
+}
+
+// Lines are as long as the terminal is wide: the widest columns are cut, and nothing is
+// where the output is no terminal.
+func TestTable_Within(t *testing.T) {
+	key := strings.Repeat("k", 400)
+	rows := [][]string{{"KEY", "STATE", "NAME"}, {key, "on", strings.Repeat("ü", 30)}, {"short", "off", "-"}}
+	for width, want := range map[int]string{
+		0:   "KEY" + strings.Repeat(" ", 399) + "STATE  NAME\n" + key + "  on     " + strings.Repeat("ü", 30) + "\nshort" + strings.Repeat(" ", 397) + "off    -\n",
+		439: "KEY" + strings.Repeat(" ", 399) + "STATE  NAME\n" + key + "  on     " + strings.Repeat("ü", 30) + "\nshort" + strings.Repeat(" ", 397) + "off    -\n",
+		80:  "KEY" + strings.Repeat(" ", 40) + "STATE  NAME\n" + key[:40] + "…  on     " + strings.Repeat("ü", 30) + "\nshort" + strings.Repeat(" ", 38) + "off    -\n",
+		40:  "KEY" + strings.Repeat(" ", 14) + "STATE  NAME\n" + key[:14] + "…  on     " + strings.Repeat("ü", 15) + "…\nshort" + strings.Repeat(" ", 12) + "off    -\n",
+		5:   "KEY       STATE  NAME\nkkkkkkk…  on     üüüüüüü…\nshort     off    -\n",
+	} {
+		var out strings.Builder
+		p := &Program{Stdout: &out, Width: func(io.Writer) int { return width }}
+		if err := p.PrintTable(rows); err != nil || out.String() != want {
+			t.Errorf("%d wide: %v\n%s\nwant\n%s", width, err, out.String(), want)
+		}
+	}
+	if TableWithin(nil, 80) != "" || TerminalWidth(&strings.Builder{}) != 0 {
+		t.Error("no rows have a table, or a builder is a terminal")
 	}
 }
 

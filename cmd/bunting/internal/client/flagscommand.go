@@ -206,7 +206,7 @@ func (f *flagShown) state() string {
 func (m *manager) showFlags(list ...flagShown) error {
 	rows := [][]string{{"KEY", "STATE", "WHO", "VARIANTS", "VERSION", "NAME"}}
 	for _, f := range list {
-		rows = append(rows, []string{f.Key, f.state(), f.summary(), f.variants(), strconv.FormatInt(f.Version, 10), f.Name})
+		rows = append(rows, []string{cli.Cell(f.Key), f.state(), f.summary(), cli.Cell(f.variants()), strconv.FormatInt(f.Version, 10), cli.Cell(f.Name)})
 	}
 	return m.printTable(rows)
 }

@@ -208,5 +208,9 @@ func (m *manager) printJSON(v any) error {
 	return m.Print(text)
 }
 
-// printTable prints rows for people, the first of which are the headings.
-func (m *manager) printTable(rows [][]string) error { return m.Print(cli.Table(rows)) }
+// printTable prints rows for people, the first of which are the headings; on a terminal they
+// are cut to its width.
+func (m *manager) printTable(rows [][]string) error { return m.PrintTable(rows) }
+
+// printWhole prints rows about one thing for people, as long as they are.
+func (m *manager) printWhole(rows [][]string) error { return m.Print(cli.Table(rows)) }

@@ -87,7 +87,7 @@ func showPerson(ctx context.Context, m *manager, args []string) error {
 		}
 		rows = append(rows, []string{first, cli.Cell(name) + " = " + cli.Cell(line.String())})
 	}
-	return m.printTable(rows)
+	return m.printWhole(rows)
 }
 
 func deletePerson(m *manager) runner {

@@ -3,8 +3,13 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
 // A month is the sum of its days: 3 + 4 of one SDK, 5 of the other.
@@ -48,6 +53,27 @@ func TestHistory_Changes(t *testing.T) {
 	} {
 		if got := version("new", filters).changes(before); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+	}
+}
+
+// A list of flags with a long key fits the terminal, and is whole elsewhere.
+func TestFlags_ListWithin(t *testing.T) {
+	key := strings.Repeat("k", 400)
+	for width, whole := range map[int]bool{0: true, 80: false} {
+		var out strings.Builder
+		m := &manager{Program: &cli.Program{Stdout: &out, Width: func(io.Writer) int { return width }}}
+		if err := m.showFlags(flagShown{Key: key, Active: true, Name: "a\tname\nof two lines"}, flagShown{Key: "short"}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != 3 || strings.Contains(out.String(), key) != whole {
+			t.Errorf("%d wide:\n%s", width, out.String())
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); !whole && n > width {
+				t.Errorf("a line has %d of %d columns: %s", n, width, line)
+			}
 		}
 	}
 }

@@ -132,5 +132,5 @@ func (m *manager) printStatus(s *statusShown) error {
 			rows = append(rows, row)
 		}
 	}
-	return m.printTable(rows)
+	return m.printWhole(rows)
 }
