@@ -134,7 +134,7 @@ func (a attribute) number(op string, n float64) formula {
 
 // ordered is number where it may be anything.
 func (a attribute) ordered(op string, n float64) formula {
-	a.note("attribute %q: a text that is a number counts as one here, a list never does")
+	a.noteType("attribute %q: a text that is a number counts as one here, a list never does")
 	return a.number(op, n)
 }
 
@@ -159,11 +159,15 @@ func parseNumber(at *node, text string) float64 {
 // note notes what is different about it; the format has a %q for its name.
 func (a attribute) note(format string) { a.b.note(a.at, fmt.Sprintf(format, short(a.key))) }
 
-// noteTyped notes it where other values than text may be sent.
+// noteTyped notes it where other values than text may be sent: their types are lost.
 func (a attribute) noteTyped(format string) {
 	if !a.textOnly {
-		a.note(format)
+		a.noteType(format)
 	}
+}
+
+func (a attribute) noteType(format string) {
+	a.b.noteType(a.at, fmt.Sprintf(format, short(a.key)))
 }
 
 // noteText notes that its text is compared.

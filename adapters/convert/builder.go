@@ -54,10 +54,16 @@ func (b *builder) flag(key string, at *node, read func(f *flags.Flag)) {
 		b.left = append(b.left, b.notes...)
 		return
 	}
+	b.forget()
+	b.left = append(b.left, Left{Flag: key, Place: r.at.pathFrom(b.top), Reason: r.reason, Whole: true})
+}
+
+// forget removes the cohorts of the flag that is being read.
+func (b *builder) forget() {
 	for _, id := range b.made {
 		delete(b.cohorts, id)
 	}
-	b.left = append(b.left, Left{Flag: key, Place: r.at.pathFrom(at), Reason: r.reason, Whole: true})
+	b.made = nil
 }
 
 // maxKey is the longest key of a flag, in bytes (§1.5).
@@ -65,8 +71,13 @@ const maxKey = 400
 
 // note says what is not carried of the flag that is being read, or different. A
 // note is listed once.
-func (b *builder) note(at *node, reason string) {
-	l := Left{Flag: b.key, Place: at.pathFrom(b.top), Reason: reason}
+func (b *builder) note(at *node, reason string) { b.add(Left{Reason: reason}, at) }
+
+// noteType notes that a type is lost.
+func (b *builder) noteType(at *node, reason string) { b.add(Left{Reason: reason, Type: true}, at) }
+
+func (b *builder) add(l Left, at *node) {
+	l.Flag, l.Place = b.key, at.pathFrom(b.top)
 	if !slices.Contains(b.notes, l) {
 		b.notes = append(b.notes, l)
 	}
@@ -171,7 +182,7 @@ func (b *builder) result() *Result {
 	p := flags.FileProject{Definitions: d}
 	p.ID, p.Name, p.APIKey = 1, "imported", cmp.Or(b.options.ProjectKey, "phc_imported")
 	slices.SortStableFunc(b.left, byPlace)
-	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Left: b.left}
+	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Left: b.left, rebucket: b.options.Rebucket}
 }
 
 // dropDependants leaves out what depends on what is left out or not there, and

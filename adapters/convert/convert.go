@@ -9,7 +9,10 @@
 //
 //   - true and false are on and off.
 //   - Another value is a variant, named as the source names it, with the value as
-//     its payload.
+//     its payload. Over OpenFeature such a flag answers the value, with its type
+//     (the flag is one of remote configuration); over /flags the variant and the
+//     payload. Flipt's variants are their own value, and the attachment is the
+//     payload.
 //   - A value that everybody else gets is a last condition for 100 %.
 //   - A flag that the source answers with the caller's own default (disabled,
 //     archived) is inactive: it is not in the answer, and the caller's default
@@ -38,8 +41,12 @@ package convert
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -61,6 +68,8 @@ type Options struct {
 	// ProjectKey is the public key of the project that is made, phc_imported when
 	// empty.
 	ProjectKey string
+	// Now is the time by which dates in a file are past, the clock's when zero.
+	Now time.Time
 }
 
 // Result is what came of the files.
@@ -74,6 +83,7 @@ type Result struct {
 
 	// rawCohorts are cohorts as they were read, where their form is ours.
 	rawCohorts map[int64]any
+	rebucket   bool // as in Options
 }
 
 // Left is something that was not converted.
@@ -84,6 +94,9 @@ type Left struct {
 	// Whole: the flag is not in the result. Else it is, and the reason says what
 	// is different or not carried.
 	Whole bool
+	// Type: the note is about a type that our operators do not see, such as that
+	// the number 5 is the text "5" here.
+	Type bool
 }
 
 // Input is a file.
@@ -106,7 +119,7 @@ var Formats = []Format{
 	{"gofeatureflag", "configuration files of GO Feature Flag, YAML or JSON", perFile(readGoFeatureFlag)},
 	{"flagd", "flag definitions of flagd, YAML or JSON", perFile(readFlagd)},
 	{"unleash", "Unleash's export of an environment, or the answer of its client API", perFile(readUnleash)},
-	{"flipt", "Flipt's features file or export, YAML or JSON", perFile(readFlipt)},
+	{"flipt", "Flipt's features file or export, YAML or JSON", perFile(readFlipt, "export one namespace: flipt export --namespaces NAME")},
 	{"launchdarkly", "flag data of LaunchDarkly's SDKs and relay", perFile(readLaunchDarkly)},
 	{"growthbook", "payload of GrowthBook's SDKs", perFile(readGrowthBook)},
 }
@@ -121,14 +134,21 @@ func Find(name string) (Format, bool) {
 }
 
 // perFile makes a reader of several files out of one that adds what is in a single
-// document to b. The first definition of a key counts, others are listed.
-func perFile(read func(b *builder, doc *node) error) func([]Input, Options) (*Result, error) {
+// document to b. The first definition of a key counts, others are listed. several says what
+// to do about a file with more than one document.
+func perFile(read func(b *builder, doc *node) error, several ...string) func([]Input, Options) (*Result, error) {
 	return func(files []Input, o Options) (*Result, error) {
 		b := newBuilder(o)
 		for _, f := range files {
 			doc, err := decode(f.Data)
+			if errors.Is(err, errSeveral) && len(several) > 0 {
+				err = fmt.Errorf("%w: %s", err, several[0])
+			}
 			if err == nil {
-				err = guard(func() error { return read(b, doc) })
+				err = guard(func() error {
+					kubernetes(doc)
+					return read(b, doc)
+				})
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -136,6 +156,26 @@ func perFile(read func(b *builder, doc *node) error) func([]Input, Options) (*Re
 		}
 		return b.result(), nil
 	}
+}
+
+// kubernetes refuses a Kubernetes resource, and says where the flags are in it.
+func kubernetes(doc *node) {
+	_, isResource := doc.at("apiVersion").value.(string)
+	kind, ok := doc.at("kind").value.(string)
+	if !isResource || !ok {
+		return
+	}
+	for _, place := range []*node{doc.at("spec").at("flagSpec"), doc.at("spec").at("featureFlagSpec"), doc.at("data"), doc.at("binaryData"), doc.at("items")} {
+		if empty(place.value) {
+			continue
+		}
+		where := place.path()
+		if members, ok := place.value.(map[string]any); ok && strings.HasSuffix(strings.ToLower(where), "data") {
+			where = "each of " + strings.Join(slices.Sorted(maps.Keys(members)), ", ") + " below " + where
+		}
+		doc.refuse("is a Kubernetes resource, a %s: the flags are inside it, at %s; give that as a file", short(kind), short(where))
+	}
+	doc.refuse("is a Kubernetes resource, a %s, without flags inside", short(kind))
 }
 
 // guard turns a refusal outside a flag into an error.

@@ -155,8 +155,8 @@ func TestUnleash_Export(t *testing.T) {
 		}
 	}
 	dev := convertOne(t, "unleash", []byte(export), Options{Environment: "dev"})
-	if got := decideAll(t, dev.File.Projects[0].Definitions, "u1", nil); len(got) != 0 {
-		t.Errorf("in dev: %v, want nothing", got)
+	if got := decideAll(t, dev.File.Projects[0].Definitions, "u1", nil)["a"]; got != any(false) {
+		t.Errorf("in dev: %v, want false, as Unleash answers of what is disabled", got)
 	}
 }
 

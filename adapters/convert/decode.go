@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bunting-flags/bunting/flags"
 )
+
+// errSeveral says that a file holds more than one document.
+var errSeveral = errors.New("a second document in one file is not read")
 
 // decode reads a document, JSON or YAML. The error has the line.
 func decode(data []byte) (*node, error) {
@@ -25,20 +29,46 @@ func decode(data []byte) (*node, error) {
 		return nil, errors.New("the document is empty")
 	}
 	v, err := flags.DecodeJSON(data)
-	if err != nil {
-		if trimmed[0] == '{' || trimmed[0] == '[' {
-			// YAML in the flow style begins so too, but is rare: JSON's error tells more.
-			if y, yamlErr := decodeYAML(data); yamlErr == nil {
-				return y, nil
-			}
-			return nil, err
+	if err == nil {
+		if depthOf(v) > maxDepth {
+			return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
 		}
-		return decodeYAML(data)
+		return &node{value: v}, nil
 	}
-	if depthOf(v) > maxDepth {
-		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	if severalJSON(trimmed) {
+		return nil, fmt.Errorf("%w: %w", errSeveral, err)
 	}
-	return &node{value: v}, nil
+	y, yamlErr := decodeYAML(data)
+	if isTOML(data, y, yamlErr) {
+		return nil, errors.New("is TOML, which is not read: give it as YAML or JSON")
+	}
+	if yamlErr != nil && (trimmed[0] == '{' || trimmed[0] == '[') {
+		// YAML in the flow style begins so too, but is rare: JSON's error tells more.
+		return nil, err
+	}
+	return y, yamlErr
+}
+
+// severalJSON reports whether a text begins with two JSON documents.
+func severalJSON(text []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	var one, two json.RawMessage
+	return dec.Decode(&one) == nil && len(one) > 0 && one[0] == '{' && dec.Decode(&two) == nil && len(two) > 0 && two[0] == '{'
+}
+
+// What lines of TOML look like: [tables] and the values of keys.
+var (
+	tomlTable = regexp.MustCompile(`(?m)^\[{1,2}[\w."' -]+\]{1,2}[ \t]*(?:#.*)?\r?$`)
+	tomlValue = regexp.MustCompile(`(?m)^[ \t]*[\w."'-]+[ \t]*=[ \t]*[^=\s]`)
+)
+
+// isTOML reports whether what YAML cannot read, or reads as a single text, looks like TOML.
+func isTOML(data []byte, y *node, err error) bool {
+	if err == nil {
+		_, isText := y.value.(string)
+		return isText && tomlValue.Match(data)
+	}
+	return tomlTable.Match(data) && tomlValue.Match(data)
 }
 
 func decodeYAML(data []byte) (*node, error) {
@@ -49,7 +79,7 @@ func decodeYAML(data []byte) (*node, error) {
 	}
 	var second yaml.Node
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("line %d: a second document in one file is not read", max(second.Line, 1))
+		return nil, fmt.Errorf("line %d: %w", max(second.Line, 1), errSeveral)
 	}
 	y := yamlReader{left: len(data) + 1000}
 	v, err := y.value(&root, 0)

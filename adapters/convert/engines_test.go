@@ -71,11 +71,11 @@ var leftOut = map[string]map[string]string{
 		"c-size": `"$size" is no operator`, "c-elem": `"$elemMatch" is no operator`, "c-type": `"$type" is no operator`, "c-reserved": "a meaning of its own",
 		"c-regex-bad": "no regular expression of Go's syntax", "c-not-null": "must be an object", "coverage-half": "depends on the source's hash",
 		"coverage-attr": "only the id can be hashed", "range-part": "depends on the source's hash", "exp": "depends on the source's hash",
-		"exp-namespace": "depends on the source's hash", "filters": "depends on the source's hash", "circle-a": "circle of prerequisites",
+		"exp-namespace": "depends on the source's hash", "circle-a": "circle of prerequisites",
 		"circle-b": "circle of prerequisites", "parent-left-out": `depends on the flag "c-type"`, "parent-missing": "there is no feature",
 	},
 	"flipt": {
-		"v-split": "depends on the source's hash", "v-no-distribution": "the rule matches without a variant", "v-bad-key": "cannot be the key of a variant",
+		"v-split": "depends on the source's hash", "v-bad-key": "cannot be the key of a variant",
 		"threshold": "depends on the source's hash",
 	},
 }

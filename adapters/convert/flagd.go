@@ -44,7 +44,7 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 	variants := n.at("variants")
 	values := variants.members()
 	sameTypes(variants, values)
-	v := newVariants(values)
+	v := b.newVariants(values)
 	t := &targeting{logic: logic{b: b, at: n.at("targeting"), id: []string{"targetingKey"}, key: f.Key, refs: refs, flagd: true}, variants: v}
 	if d := n.at("defaultVariant"); !empty(d.value) {
 		o := v.outcome(d, d.text())
@@ -129,7 +129,7 @@ func (t *targeting) answer(n *node, v any) outcome {
 		return *t.fallback
 	}
 	name := strings.ReplaceAll(string(wire.MustEncode(v)), `"`, "")
-	if _, ok := t.variants.payload[name]; !ok {
+	if _, ok := t.variants.keys[name]; !ok {
 		t.refuse(n, "answers with %s, which is no variant: an error there", kindOf(v))
 	}
 	return t.variants.outcome(n, name)
@@ -147,44 +147,97 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 			args = args[1:]
 		}
 	}
-	type weighted struct {
-		outcome
-		weight float64
+	all, sum := t.weights(n, args)
+	if sum == 0 {
+		return everyone(t.answer(n, nil))
 	}
-	var all []weighted
-	sum := 0.0
+	var out []share
+	for _, w := range all {
+		out = append(out, share{w.weight / sum * 100, t.answer(w.at, w.at.value)})
+	}
+	return out
+}
+
+// weighted is a value of fractional and its weight.
+type weighted struct {
+	at     *node
+	weight float64
+}
+
+// weights are the values of fractional, and their weights together.
+func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 	for _, a := range args {
 		parts, ok := a.value.([]any)
 		if !ok || len(parts) == 0 || len(parts) > 2 {
-			t.refuse(a, "must be a variant and its weight")
+			l.refuse(a, "must be a variant and its weight")
 		}
 		items := a.items()
-		if _, _, computed := t.operation(items[0]); computed {
-			t.refuse(items[0], "computes a variant, which cannot be said here")
+		if _, _, computed := l.operation(items[0]); computed {
+			l.refuse(items[0], "computes a variant, which cannot be said here")
 		}
 		w := 1.0
 		if len(items) == 2 && items[1].value != nil {
 			num, ok := items[1].value.(json.Number)
 			if !ok {
-				t.refuse(items[1], "must be a number")
+				l.refuse(items[1], "must be a number")
 			}
-			if w = t.double(items[1], num); w != float64(int64(w)) {
-				t.refuse(items[1], "must be a whole number")
+			if w = l.double(items[1], num); w != float64(int64(w)) {
+				l.refuse(items[1], "must be a whole number")
 			}
 		}
-		w = max(w, 0)
-		all = append(all, weighted{t.answer(items[0], items[0].value), w})
-		sum += w
-	}
-	if sum == 0 {
-		return everyone(t.answer(n, nil))
+		all = append(all, weighted{items[0], max(w, 0)})
+		sum += max(w, 0)
 	}
 	if sum > 1<<31-1 {
-		t.refuse(n, "has weights that are too large together")
+		l.refuse(n, "has weights that are too large together")
 	}
-	var out []share
+	return all, sum
+}
+
+// someFraction is when fractional counts as true: where every variant does, its hash decides
+// nothing.
+func (l *logic) someFraction(n *node, args []*node) formula {
+	by := always
+	if len(args) > 0 {
+		if _, isList := args[0].value.([]any); !isList {
+			by, args = l.isText(args[0]), args[1:]
+		}
+	}
+	all, sum := l.weights(n, args)
+	if sum == 0 {
+		return never
+	}
+	truths := map[bool]bool{}
 	for _, w := range all {
-		out = append(out, share{w.weight / sum * 100, w.outcome})
+		if w.weight > 0 {
+			truths[truthyConstant(w.at.value)] = true
+		}
 	}
-	return out
+	if len(truths) > 1 {
+		l.refuse(n, "is true for a share of the users, which depends on the source's hash and cannot be said in a condition")
+	}
+	if truths[false] {
+		return never
+	}
+	return by
+}
+
+// isText holds where fractional has something to hash: a text, or nothing, for which the
+// user's key stands. With a number, a boolean or a list it answers nothing.
+func (l *logic) isText(n *node) formula {
+	if op, args, ok := l.operation(n); ok && op == "cat" {
+		for _, a := range args {
+			l.operand(a) // what is joined is a text, whatever it is
+		}
+		return always
+	}
+	o := l.operand(n)
+	if o.attribute == nil {
+		_, isText := o.constant.(string)
+		return constantly(isText || o.constant == nil)
+	}
+	if !o.attribute.isKey() {
+		o.attribute.noteText()
+	}
+	return always
 }

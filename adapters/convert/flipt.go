@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -77,7 +78,7 @@ func (r *fliptReader) boolean(n *node, to *flags.Flag) {
 }
 
 func (r *fliptReader) variant(n *node, to *flags.Flag) {
-	set := &variantSet{payload: map[string]json.RawMessage{}}
+	set := &variantSet{payload: map[string]json.RawMessage{}, keys: map[string]string{}, named: true} // Flipt's clients get the key
 	fallback := off
 	for _, v := range n.at("variants").items() {
 		v.onlyMembers("key", "name", "description", "attachment", "default")
@@ -87,7 +88,7 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 		if _, twice := set.payload[key.text()]; twice {
 			key.refuse("a variant with this key is there twice")
 		}
-		set.order = append(set.order, key.text())
+		set.order, set.keys[key.text()] = append(set.order, key.text()), key.text()
 		set.payload[key.text()] = nil
 		if a := v.at("attachment"); a.value != nil {
 			set.payload[key.text()] = wire.MustEncode(string(a.json()))
@@ -97,7 +98,12 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 		}
 	}
 	var list []rule
-	if n.at("enabled").boolOr(false) {
+	enabled := n.at("enabled").boolOr(false)
+	if enabled && fallback.off && len(set.order) > 0 && !givesVariants(n) {
+		r.b.note(n.at("variants"), "are not carried: no rule gives one")
+		set.order = nil
+	}
+	if enabled {
 		for _, at := range n.at("rules").items() {
 			at.onlyMembers("segment", "segments", "operator", "rank", "distributions")
 			if at.has("segments") || at.has("operator") {
@@ -108,6 +114,14 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	}
 	r.b.rules(to, append(list, rule{at: n, shares: everyone(fallback)}))
 	set.declare(to)
+}
+
+// givesVariants reports whether a flag has no rules, or any of them gives somebody a variant.
+func givesVariants(n *node) bool {
+	rules := n.at("rules").items()
+	return len(rules) == 0 || slices.ContainsFunc(rules, func(at *node) bool {
+		return slices.ContainsFunc(at.at("distributions").items(), func(d *node) bool { return d.at("rollout").numberOr(0) > 0 })
+	})
 }
 
 // distribution are the shares of a rule, which Flipt brings to 100 per cent.

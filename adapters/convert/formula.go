@@ -177,11 +177,14 @@ func (b *builder) properties(at *node, name string, f formula) []flags.Property 
 	return out
 }
 
-// cohortName makes a name that no cohort of the flag has.
+// cohortName makes a name that no cohort of the flag has, of at most 400 characters.
 func (b *builder) cohortName(name string) string {
-	unique := b.key + ": " + name
+	const longestKey = 300
+	key := []rune(b.key)
+	base := string(key[:min(len(key), longestKey)]) + ": " + short(name)
+	unique := base
 	for n := 2; slices.ContainsFunc(b.made, func(id int64) bool { return b.cohorts[id].Name == unique }); n++ {
-		unique = b.key + ": " + name + " (" + strconv.Itoa(n) + ")"
+		unique = base + " (" + strconv.Itoa(n) + ")"
 	}
 	return unique
 }

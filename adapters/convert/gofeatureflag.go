@@ -2,6 +2,7 @@ package convert
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,27 +21,28 @@ func readGoFeatureFlag(b *builder, doc *node) error {
 	return nil
 }
 
-// timed are members that make answers change with time.
-var timed = []string{"scheduledRollout", "experimentation"}
+// oldFlag are members of flags in the format that GO Feature Flag had before version 1.
+var oldFlag = []string{"rule", "percentage", "true", "false", "default"}
 
 func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	n.object()
 	if n.value == nil {
 		n.want("an object")
 	}
-	for _, name := range timed {
-		if v := n.at(name); v.value != nil {
-			v.refuse("changes with time, which definitions here do not")
-		}
+	if !n.has("variations") && slices.ContainsFunc(oldFlag, n.has) {
+		n.refuse("is of GO Feature Flag's old format (%s), of before version 1: give it with variations, targeting and defaultRule", strings.Join(oldFlag, ", "))
 	}
+	n = b.scheduled(n)
+	b.top = n // places are below the flag as its schedule has made it
+	over := b.experimentation(n.at("experimentation"))
 	if v := n.at("bucketingKey"); v.textOr() != "" {
 		v.refuse("answers users without this attribute with the caller's default, which cannot be said here")
 	}
 	b.carryOnly(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
 	values := n.at("variations").members()
 	sameTypes(n.at("variations"), values)
-	v := newVariants(values)
-	f.Active = !n.at("disable").boolOr(false)
+	v := b.newVariants(values)
+	f.Active = !n.at("disable").boolOr(false) && !over
 	var list []rule
 	for i, r := range n.at("targeting").items() {
 		if r.at("disable").boolOr(false) {
@@ -100,7 +102,7 @@ func (b *builder) goQuery(q *node) formula {
 // goShares are what a rule gives: percentages are parts of their sum.
 func (b *builder) goShares(r *node, v *variantSet) []share {
 	if p := r.at("progressiveRollout"); p.value != nil {
-		p.refuse("changes with time, which definitions here do not")
+		return b.progressed(p, v)
 	}
 	p := r.at("percentage")
 	if empty(p.value) {

@@ -74,7 +74,7 @@ func (r *gbReader) values(n *node) *gbFeature {
 		}
 	}
 	f.values = nameValues(all)
-	f.set = newVariants(distinct(f.values))
+	f.set = r.b.newVariants(distinct(f.values))
 	r.read[n.name] = f
 	return f
 }
@@ -241,17 +241,17 @@ var gbRule = []string{
 func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
 	at.onlyMembers(gbRule...)
 	out := rule{at: at, name: at.pathFrom(n), when: r.condition(at.at("condition"))}
-	if v := at.at("filters"); len(v.items()) > 0 {
-		v.refuse("takes a share of the users out: " + hashReason)
-	}
+	in := r.taking(at)
 	if at.has("force") {
 		o := f.outcome(r.b, at.at("force"))
 		coverage, width := at.at("coverage"), at.at("range")
 		switch {
 		case width.value != nil:
-			out.shares = []share{{r.width(width) * 100, o}}
+			out.shares = []share{{r.width(width) * in * 100, o}}
 		case coverage.value != nil:
-			out.shares = []share{{coverage.number() * 100, o}}
+			out.shares = []share{{coverage.number() * in * 100, o}}
+		case at.at("filters").value != nil:
+			out.shares = []share{{in * 100, o}}
 		default:
 			out.shares = everyone(o)
 			return out, true
@@ -263,9 +263,6 @@ func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
 	if len(variations) < 2 {
 		return out, false // nobody is in an experiment with one variation
 	}
-	if v := at.at("namespace"); v.value != nil {
-		v.refuse("takes a share of the users out: " + hashReason)
-	}
 	for _, m := range at.at("meta").items() {
 		if m.at("passthrough").boolOr(false) {
 			m.at("passthrough").refuse("leads to the next rules although the experiment counts")
@@ -273,9 +270,42 @@ func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
 	}
 	out.when = allOf(r.hashed(at), out.when)
 	for i, w := range r.weights(at, len(variations)) {
-		out.shares = append(out.shares, share{w * 100, f.outcome(r.b, variations[i])})
+		out.shares = append(out.shares, share{w * in * 100, f.outcome(r.b, variations[i])})
 	}
 	return out, true
+}
+
+// taking is which part of the users the filters of a rule let in, or the namespace of an
+// experiment, which counts where there are none. Each has a hash of its own.
+func (r *gbReader) taking(at *node) float64 {
+	filters, namespace := at.at("filters"), at.at("namespace")
+	if filters.value != nil {
+		part := 1.0
+		for _, f := range filters.items() {
+			f.onlyMembers("seed", "attribute", "hashVersion", "ranges")
+			if by := f.at("attribute").textOr(); by != "" && by != "id" {
+				f.at("attribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
+			}
+			width := 0.0
+			for _, w := range f.at("ranges").items() {
+				width += r.width(w)
+			}
+			part *= min(width, 1)
+		}
+		return part
+	}
+	if namespace.value == nil || at.has("force") {
+		return 1
+	}
+	bounds := namespace.items()
+	if len(bounds) != 3 {
+		namespace.want("a list of a name and two numbers")
+	}
+	part := max(min(bounds[2].number(), 1)-max(bounds[1].number(), 0), 0)
+	if part < 1 && r.b.options.Rebucket {
+		r.b.note(namespace, "is not kept: the same people may be in several experiments of a namespace")
+	}
+	return part
 }
 
 // hashed is that there is something to hash: nobody else meets the rule. Another

@@ -200,7 +200,7 @@ func (l *logic) truth(n *node) formula {
 		case "sem_ver":
 			return l.semVer(n, args)
 		case "fractional":
-			l.refuse(n, "%s", hashReason)
+			return l.someFraction(n, args)
 		}
 	}
 	l.refuse(n, "uses the operator %q, which cannot be said here", short(op))

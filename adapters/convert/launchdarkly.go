@@ -7,13 +7,19 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
+// ldREST ends why answers of the REST API are not read.
+const ldREST = "which has no targeting by segments: give the data of an SDK or of the relay, or a file of ldcli"
+
 // readLaunchDarkly reads the data that LaunchDarkly's server-side SDKs and its
 // relay hold: {"flags": {}, "flagValues": {}, "segments": {}}. Only contexts of
 // the kind user are converted: the key is the distinct id, attributes are person
 // properties.
 func readLaunchDarkly(b *builder, doc *node) error {
 	if list := doc.at("items"); list.value != nil && !doc.has("flags") {
-		list.refuse("is a list of the REST API, which has no targeting by segments: give the data of an SDK or of the relay, or a file of ldcli")
+		list.refuse("is a list of the REST API, " + ldREST)
+	}
+	if !doc.has("flags") && doc.has("variations") && doc.has("key") {
+		doc.refuse("is one flag of the REST API, " + ldREST)
 	}
 	if doc.object() == nil || !doc.has("flags") && !doc.has("flagValues") && !doc.has("segments") {
 		doc.refuse(`is no flag data of LaunchDarkly: there are no "flags"`)
@@ -28,7 +34,7 @@ func readLaunchDarkly(b *builder, doc *node) error {
 	}
 	for _, v := range doc.at("flagValues").members() {
 		b.flag(v.name, v, func(to *flags.Flag) {
-			set := newVariants(nameValues([]*node{v}))
+			set := b.newVariants(nameValues([]*node{v}))
 			b.rules(to, []rule{{at: v, shares: everyone(set.outcome(v, set.order[0]))}})
 			set.declare(to)
 		})
@@ -50,9 +56,9 @@ type ldFlag struct {
 	set   *variantSet
 }
 
-func readVariations(n *node) *ldFlag {
+func (b *builder) readVariations(n *node) *ldFlag {
 	names := nameValues(n.at("variations").items())
-	return &ldFlag{n, names, newVariants(distinct(names))}
+	return &ldFlag{n, names, b.newVariants(distinct(names))}
 }
 
 // outcome is that of a variation, by number.
@@ -69,7 +75,7 @@ func (r *ldReader) flag(n *node, to *flags.Flag) {
 		"clientSideAvailability", "clientSide", "salt", "sel", "trackEvents", "trackEventsFallthrough", "debugEventsUntilDate", "version",
 		"deleted", "samplingRatio", "excludeFromSummaries", "migration")
 	r.size = 0
-	f := readVariations(n)
+	f := r.b.readVariations(n)
 	on := n.at("on").boolOr(false)
 	if n.at("migration").value != nil {
 		n.at("migration").refuse("is a migration flag")
@@ -119,7 +125,7 @@ func (r *ldReader) prerequisites(n *node) (passes formula, fallen []formula, on 
 		if other.value == nil || other.at("deleted").boolOr(false) || !other.at("on").boolOr(false) {
 			return never, nil, false
 		}
-		target := readVariations(other)
+		target := r.b.readVariations(other)
 		wanted := target.outcome(p.at("variation"))
 		met, others := never, []formula{}
 		for _, o := range target.set.outcomes() {
@@ -323,8 +329,14 @@ func (r *ldReader) segment(at, n *node) formula {
 	var of []formula
 	for _, rule := range n.at("rules").items() {
 		rule.onlyMembers("id", "clauses", "weight", "bucketBy", "rolloutContextKind")
-		if w := rule.at("weight"); w.value != nil {
-			w.refuse("the segment %q takes a share of the users, which depends on the source's hash", short(n.name))
+		if w := rule.at("weight"); w.value != nil && w.number() < 100_000 {
+			if w.number() > 0 {
+				w.refuse("the segment %q takes a share of the users, which depends on the source's hash and cannot be said in a condition", short(n.name))
+			}
+			continue // nobody
+		}
+		if kind := rule.at("rolloutContextKind"); kind.textOr() != "" && kind.text() != "user" {
+			kind.refuse("is %q: only contexts of the kind user are converted", short(kind.text()))
 		}
 		of = append(of, r.clauses(rule))
 	}

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,8 +18,8 @@ var notPortable = []string{"id", "team_id", "version", "deleted", "has_experimen
 var portableDefaults = map[string]any{"evaluation_runtime": "all", "has_encrypted_payloads": false, "is_remote_configuration": false}
 
 // Portable is the result as a document of bunting flags apply: flags by key and
-// cohorts by name, without ids. It fails when two cohorts have one name, or one
-// has none.
+// cohorts by name, without ids. Of several cohorts with one name the later ones have
+// their id behind it, as in a server's export.
 func (r *Result) Portable() ([]byte, error) {
 	d := &r.File.Projects[0].Definitions
 	keys, names := map[string]string{}, map[string]string{}
@@ -34,8 +33,8 @@ func (r *Result) Portable() ([]byte, error) {
 		if name == "" {
 			name = "Imported cohort " + strconv.FormatInt(id, 10)
 		}
-		if taken[name] {
-			return nil, fmt.Errorf("two cohorts have the name %q: a server knows them by their names", short(name))
+		for taken[name] {
+			name += " (" + strconv.FormatInt(id, 10) + ")"
 		}
 		taken[name], names[strconv.FormatInt(id, 10)] = true, name
 	}
@@ -59,7 +58,11 @@ func (r *Result) Portable() ([]byte, error) {
 		withCondition(record)
 		flags = append(flags, byName(record, keys, names))
 	}
-	return json.MarshalIndent(map[string]any{"flags": flags, "cohorts": cohorts}, "", "  ")
+	out := map[string]any{"flags": flags, "cohorts": cohorts}
+	if len(d.GroupTypes) > 0 { // the same in the project, or it is refused
+		out["group_type_mapping"] = d.GroupTypes
+	}
+	return json.MarshalIndent(out, "", "  ")
 }
 
 // plainJSON is a value as JSON has it.

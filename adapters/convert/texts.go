@@ -266,7 +266,7 @@ func (a attribute) pattern(at *node, expr string) formula {
 	if a.textOnly {
 		return f
 	}
-	a.note("attribute %q: a number or boolean and its text are the same here, a list matches no regular expression")
+	a.noteTyped("attribute %q: a number or boolean and its text are the same here, a list matches no regular expression")
 	return allOf(not(a.container()), f)
 }
 

@@ -25,7 +25,14 @@ type unleash struct {
 	b        *builder
 	toggles  map[string]toggle
 	segments map[string]*node
+	disabled bool               // the feature that is being read
+	keys     map[string]string  // of its variants
+	links    map[string][]*node // ids of segments by that of a strategy, in exports of the state
 }
+
+// holdsRules names what to give in place of a document without strategies.
+const holdsRules = "give the export of an environment (Export in the list of flags, POST /api/admin/features-batch/export), " +
+	"or the answer of the client API, GET /api/client/features"
 
 func readUnleash(b *builder, doc *node) error {
 	doc.object()
@@ -33,7 +40,7 @@ func readUnleash(b *builder, doc *node) error {
 	if features.value == nil {
 		features.refuse("is missing: Unleash's documents have a list of features")
 	}
-	u := &unleash{b: b, toggles: map[string]toggle{}, segments: map[string]*node{}}
+	u := &unleash{b: b, toggles: map[string]toggle{}, segments: map[string]*node{}, links: map[string][]*node{}}
 	for _, s := range doc.at("segments").items() {
 		s.object()
 		u.segments[string(s.at("id").json())] = s
@@ -51,22 +58,35 @@ func readUnleash(b *builder, doc *node) error {
 	if doc.has("featureEnvironments") {
 		u.export(doc, add)
 	} else {
-		for _, n := range features.items() {
-			n.object()
-			t := toggle{feature: n, variants: n.at("variants"), dependencies: n.at("dependencies")}
-			r := refused(func() { t.enabled, t.strategies = n.at("enabled").boolOr(false), n.at("strategies").items() })
-			if r != nil {
-				b.flag(n.at("name").text(), n, func(*flags.Flag) { panic(r) })
-				continue
-			}
-			add(n, t)
-		}
+		u.served(features, add)
 	}
 	for _, name := range order {
 		t := u.toggles[name]
 		b.flag(name, t.feature, func(f *flags.Flag) { u.read(f, t) })
 	}
 	return nil
+}
+
+// served reads features as the client API has them, with their strategies inside.
+func (u *unleash) served(features *node, add func(*node, toggle)) {
+	for _, n := range features.items() {
+		n.object()
+		if n.has("environments") && !n.has("strategies") {
+			features.refuse("is a list of the admin API, which has no strategies: " + holdsRules)
+		}
+		t := toggle{feature: n, variants: n.at("variants"), dependencies: n.at("dependencies")}
+		r := refused(func() {
+			t.enabled, t.strategies = n.at("enabled").boolOr(false), n.at("strategies").items()
+			if t.enabled && n.at("strategies").value == nil {
+				n.at("strategies").refuse("is missing: " + holdsRules)
+			}
+		})
+		if r != nil {
+			u.b.flag(n.at("name").text(), n, func(*flags.Flag) { panic(r) })
+			continue
+		}
+		add(n, t)
+	}
 }
 
 // export puts the parts of an export together, for one environment.
@@ -93,6 +113,7 @@ func (u *unleash) export(doc *node, add func(*node, toggle)) {
 		}
 		return out
 	}
+	u.link(doc)
 	states, strategies := of("featureEnvironments", "featureName"), of("featureStrategies", "featureName")
 	dependencies := of("dependencies", "feature")
 	for _, n := range doc.at("features").items() {
@@ -115,14 +136,64 @@ func (u *unleash) export(doc *node, add func(*node, toggle)) {
 	}
 }
 
+// link reads which strategy has which segments, where that is a list of its own.
+// Exports of the state have that list for archived features too, and not their
+// strategies.
+func (u *unleash) link(doc *node) {
+	for _, l := range doc.at("featureStrategySegments").items() {
+		l.object()
+		strategy := l.at("featureStrategyId").text()
+		u.links[strategy] = append(u.links[strategy], l.at("segmentId"))
+	}
+}
+
+// linked are the segments that a strategy has by the list of an export.
+func (u *unleash) linked(s *node) []*node {
+	if len(u.links) == 0 {
+		return nil
+	}
+	if s.at("id").value == nil {
+		s.refuse("has no id, by which featureStrategySegments could name its segments")
+	}
+	return u.links[s.at("id").text()]
+}
+
 func (u *unleash) read(f *flags.Flag, t toggle) {
 	n := t.feature
 	if a := n.at("archived"); a.boolOr(false) || !empty(n.at("archivedAt").value) {
 		a.refuse("is archived")
 	}
 	f.Name = n.at("description").textOr()
-	f.Active = t.enabled
 	u.b.carryOnly(n, "name", "description", "enabled", "strategies", "variants", "dependencies", "archived", "archivedAt")
+	if u.disabled = !t.enabled; u.disabled {
+		u.off(f, t)
+		return
+	}
+	u.rules(f, t)
+}
+
+// off makes a flag that answers false: an inactive one would have no value over
+// OpenFeature, where the caller's default is given. What can be said of its strategies is
+// kept for when it is enabled.
+func (u *unleash) off(f *flags.Flag, t toggle) {
+	notes := slices.Clone(u.b.notes)
+	r := refused(func() { u.rules(f, t) })
+	if r != nil {
+		u.b.forget()
+		u.b.notes, f.Conditions = notes, nil
+		u.b.note(t.feature, "is disabled: it is on for nobody, and its strategies are not carried: "+r.Error())
+		return
+	}
+	for i := range f.Conditions {
+		nobody := 0.0
+		f.Conditions[i].Rollout = &nobody
+	}
+	u.b.note(t.feature, "is disabled: it is on for nobody; its strategies are carried with a rollout of 0 %, its variants are not")
+}
+
+func (u *unleash) rules(f *flags.Flag, t toggle) {
+	n := t.feature
+	u.keys = t.keys()
 	v, all := u.variants(t.variants), &variantSet{payload: map[string]json.RawMessage{}}
 	v.addTo(all)
 	needs := u.dependencies(t.dependencies)
@@ -145,5 +216,7 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 		list = u.strategy(list, s, needs, v, all)
 	}
 	u.b.rules(f, list)
-	all.declare(f)
+	if !u.disabled {
+		all.declare(f)
+	}
 }

@@ -25,6 +25,7 @@ func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleash
 	s.object()
 	u.b.carryOnly(s, carriedStrategy...)
 	asked := append(each(s.at("constraints").items(), u.constraint), each(s.at("segments").items(), u.segment)...)
+	asked = append(asked, each(u.linked(s), u.segment)...)
 	when := allOf(needs, allOf(asked...))
 	kind := s.at("name")
 	if kind.value == nil {
@@ -149,6 +150,9 @@ func (u *unleash) dependencies(at *node) formula {
 func (t toggle) is(at *node, variant string) formula {
 	name := t.feature.at("name").text()
 	if variant != "disabled" {
+		if key, known := t.keys()[variant]; known {
+			variant = key
+		}
 		return flagIs(name, variant)
 	}
 	for _, s := range append(slices.Clone(t.strategies), &node{value: map[string]any{"variants": t.variants.value}}) {
@@ -280,17 +284,34 @@ type unleashVariant struct {
 	payload json.RawMessage
 }
 
+// keys are those of a feature's variants, by their names.
+func (t toggle) keys() map[string]string {
+	var names []string
+	for _, v := range t.variants.items() {
+		names = append(names, v.at("name").text())
+	}
+	for _, s := range t.strategies {
+		for _, v := range s.at("variants").items() {
+			names = append(names, v.at("name").text())
+		}
+	}
+	return variantKeys(names)
+}
+
 func (u *unleash) variants(at *node) *unleashVariants {
 	out := &unleashVariants{at: at}
 	for _, n := range at.items() {
 		n.object()
 		u.b.carryOnly(n, "name", "weight", "weightType", "stickiness", "payload", "overrides")
-		v := unleashVariant{at: n, name: n.at("name").text(), weight: n.at("weight").number()}
+		name := n.at("name").text()
+		v := unleashVariant{at: n, name: u.keys[name], weight: n.at("weight").number()}
 		if v.weight < 0 {
 			n.at("weight").refuse("must not be negative")
 		}
-		checkVariant(&node{parent: n, name: v.name})
-		v.payload = u.payload(n.at("payload"))
+		u.b.noteVariant(n, name, v.name)
+		if v.payload = u.payload(n.at("payload")); v.payload == nil && v.name != name {
+			v.payload = wire.MustEncode(string(wire.MustEncode(name))) // its name is all that is known of it
+		}
 		out.total += v.weight
 		out.list = append(out.list, v)
 	}
@@ -329,8 +350,12 @@ func (v *unleashVariants) addTo(all *variantSet) {
 
 // result adds the rules for those of whom when holds, of whom a share is on:
 // first those with a variant of their own, then all by weight. No variants are
-// given out when they weigh nothing together.
+// given out when they weigh nothing together. A disabled feature only tells for whom
+// it would be.
 func (u *unleash) result(list []rule, at *node, when formula, v *unleashVariants, percent float64) []rule {
+	if u.disabled {
+		return append(list, rule{at: at, name: "strategy", when: when, shares: everyone(on)})
+	}
 	if v.total == 0 {
 		if len(v.list) > 0 {
 			u.b.note(v.at, "weigh nothing together, and nobody gets one")

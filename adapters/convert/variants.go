@@ -2,6 +2,7 @@ package convert
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -10,7 +11,9 @@ import (
 )
 
 // declare gives a flag the variants with their values as payloads. All conditions
-// name one, so their shares decide nothing. On and off are none.
+// name one, so their shares decide nothing. On and off are none. A flag whose
+// variants carry values is one of remote configuration: OpenFeature's clients get
+// the value of it, and not the name of the variant.
 func (v *variantSet) declare(to *flags.Flag) {
 	if v.boolean {
 		return
@@ -26,58 +29,105 @@ func (v *variantSet) declare(to *flags.Flag) {
 				to.Payloads = map[string]json.RawMessage{}
 			}
 			to.Payloads[name] = p
+			to.RemoteConfig = !v.named
 		}
 	}
 }
 
-// variantSet are the values of a flag by name.
+// variantSet are the values of a flag by the key of their variant.
 type variantSet struct {
 	order   []string
 	payload map[string]json.RawMessage
 	boolean bool // all values are booleans: they are on and off
+	named   bool // the value is the name of the variant, and a payload comes beside it
 	value   map[string]bool
+	keys    map[string]string // of the variants, by the name that the source has
 }
 
 // newVariants reads values by name: booleans alone are on and off, others are
 // variants.
-func newVariants(values []*node) *variantSet {
+func (b *builder) newVariants(values []*node) *variantSet {
 	v := &variantSet{payload: map[string]json.RawMessage{}, value: map[string]bool{}, boolean: true}
+	var names []string
 	for _, n := range values {
-		b, ok := n.value.(bool)
+		_, ok := n.value.(bool)
 		v.boolean = v.boolean && ok
-		v.value[n.name] = b
-		v.order = append(v.order, n.name)
-		// Texts of JSON, as PostHog's clients expect payloads (§1.2).
-		v.payload[n.name] = wire.MustEncode(string(n.json()))
+		names = append(names, n.name)
 	}
-	if !v.boolean {
-		for _, n := range values {
-			checkVariant(n)
+	v.keys = variantKeys(names)
+	for _, n := range values {
+		key := v.keys[n.name]
+		v.value[key], _ = n.value.(bool)
+		v.order = append(v.order, key)
+		// Texts of JSON, as PostHog's clients expect payloads (§1.2).
+		v.payload[key] = wire.MustEncode(string(n.json()))
+		if !v.boolean {
+			b.noteVariant(n, n.name, key)
 		}
 	}
 	return v
 }
 
-// checkVariant refuses names that a variant cannot have (§1.5).
-func checkVariant(n *node) {
-	ok := n.name != "" && len(n.name) <= maxKey
-	for _, r := range n.name {
+// variantKeys gives each name the key of its variant: itself where that can be one,
+// else value-1 and so on, by its place in the list.
+func variantKeys(names []string) map[string]string {
+	keys, taken := map[string]string{}, map[string]bool{}
+	for _, name := range names {
+		if isVariant(name) {
+			keys[name], taken[name] = name, true
+		}
+	}
+	for i, name := range names {
+		if _, done := keys[name]; !done {
+			keys[name] = unusedValue(i, taken)
+			taken[keys[name]] = true
+		}
+	}
+	return keys
+}
+
+// unusedValue is the key of a value without a name that could be one.
+func unusedValue(i int, taken map[string]bool) string {
+	key := "value-" + strconv.Itoa(i+1)
+	for n := 2; taken[key]; n++ {
+		key = "value-" + strconv.Itoa(i+1) + "." + strconv.Itoa(n)
+	}
+	return key
+}
+
+// noteVariant notes that a variant has another name here.
+func (b *builder) noteVariant(at *node, name, key string) {
+	if name != key {
+		b.note(at, fmt.Sprintf("the variant %q is called %q here: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
+	}
+}
+
+// isVariant reports whether a name can be the key of a variant (§1.5).
+func isVariant(name string) bool {
+	ok := name != "" && len(name) <= maxKey
+	for _, r := range name {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' || r == '/')
 	}
-	if !ok {
+	return ok
+}
+
+// checkVariant refuses names that a variant cannot have.
+func checkVariant(n *node) {
+	if !isVariant(n.name) {
 		n.refuse("cannot be the key of a variant: those have letters, digits, _ . / and -, at most %d", maxKey)
 	}
 }
 
 // outcome is that of a value, by name.
 func (v *variantSet) outcome(at *node, name string) outcome {
-	if _, ok := v.payload[name]; !ok {
+	key, ok := v.keys[name]
+	if !ok {
 		at.refuse("there is no value of the name %q", short(name))
 	}
 	switch {
 	case !v.boolean:
-		return outcome{variant: name}
-	case v.value[name]:
+		return outcome{variant: key}
+	case v.value[key]:
 		return on
 	}
 	return off
@@ -125,11 +175,8 @@ func nameValues(values []*node) []*node {
 			name = text
 		}
 		named := &node{value: v.value, parent: v.parent, name: name}
-		if refused(func() { checkVariant(named) }) != nil || taken[name] {
-			named.name = "value-" + strconv.Itoa(i+1)
-			for n := 2; taken[named.name]; n++ {
-				named.name = "value-" + strconv.Itoa(i+1) + "." + strconv.Itoa(n)
-			}
+		if !isVariant(name) || taken[name] {
+			named.name = unusedValue(i, taken)
 		}
 		taken[named.name], texts[text] = true, named
 		out[i] = named

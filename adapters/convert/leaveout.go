@@ -1,0 +1,120 @@
+package convert
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Renamed is a flag that has another key than in the source.
+type Renamed struct{ From, To string }
+
+// Rename gives flags the keys that propose returns, the same or none for one that stays as it
+// is. Where a key is taken, a number follows. A flag of which some people have a share is
+// renamed only with [Options].Rebucket: its key decides which.
+func (r *Result) Rename(propose func(key string) string) []Renamed {
+	d := &r.File.Projects[0].Definitions
+	taken := map[string]bool{}
+	for _, f := range d.Flags {
+		taken[f.Key] = true
+	}
+	var out []Renamed
+	for i := range d.Flags {
+		f := &d.Flags[i]
+		to := propose(f.Key)
+		if to == "" || to == f.Key {
+			continue
+		}
+		if shared(f) {
+			reason := "is split by its key: under another one other people get it"
+			if !r.rebucket {
+				r.note(Left{Flag: f.Key, Place: "key", Reason: reason + " (--rebucket renames it so)"})
+				continue
+			}
+			r.note(Left{Flag: f.Key, Place: "key", Reason: reason})
+		}
+		unique := to
+		for n := 2; taken[unique]; n++ {
+			unique = to + "-" + strconv.Itoa(n)
+		}
+		taken[unique] = true
+		out = append(out, Renamed{f.Key, unique})
+		f.Key = unique
+	}
+	slices.SortFunc(d.Flags, func(a, b flags.Flag) int { return cmp.Compare(a.Key, b.Key) })
+	r.list()
+	return out
+}
+
+// shared reports whether a hash of the flag's key decides anything.
+func shared(f *flags.Flag) bool {
+	part := func(percent float64) bool { return percent > 0 && percent < 100 }
+	split := slices.ContainsFunc(f.Variants, func(v flags.Variant) bool { return part(v.Rollout) })
+	return f.Holdout != nil || slices.ContainsFunc(f.Conditions, func(c flags.Condition) bool {
+		return c.Rollout != nil && part(*c.Rollout) || split && c.Variant == ""
+	})
+}
+
+// LeaveOut takes flags and cohorts out of the result, with the flags that depend on these
+// flags, and the cohorts that no flag needs then.
+func (r *Result) LeaveOut(list []Left, cohorts []int64) {
+	d := &r.File.Projects[0].Definitions
+	keys, dependants, used := map[string]string{}, map[string][]string{}, r.used()
+	for _, f := range d.Flags {
+		keys[strconv.FormatInt(f.ID, 10)] = f.Key
+	}
+	for _, f := range d.Flags {
+		for on := range dependencies(f) {
+			dependants[keys[on]] = append(dependants[keys[on]], f.Key)
+		}
+	}
+	gone := map[string]bool{}
+	var first []string
+	for _, l := range list {
+		l.Whole = true
+		gone[l.Flag] = true
+		first = append(first, l.Flag)
+		r.Left = append(r.Left, l)
+	}
+	spread(first, dependants, func(key, on string) bool {
+		if gone[key] {
+			return false
+		}
+		gone[key] = true
+		r.Left = append(r.Left, Left{Flag: key, Reason: "depends on the flag " + strconv.Quote(on) + ", which is left out", Whole: true})
+		return true
+	})
+	d.Flags = slices.DeleteFunc(d.Flags, func(f flags.Flag) bool { return gone[f.Key] })
+	r.Left = slices.DeleteFunc(r.Left, func(l Left) bool { return gone[l.Flag] && !l.Whole })
+	still := r.used()
+	maps.DeleteFunc(d.Cohorts, func(id int64, _ flags.Cohort) bool {
+		return slices.Contains(cohorts, id) || used[id] && !still[id]
+	})
+	r.list()
+}
+
+// used are the cohorts that the flags of the result need.
+func (r *Result) used() map[int64]bool {
+	d := &r.File.Projects[0].Definitions
+	b, used := &builder{cohorts: d.Cohorts}, map[int64]bool{}
+	for _, f := range d.Flags {
+		for p := range requirements(f) {
+			b.use(p, used)
+		}
+	}
+	return used
+}
+
+func (r *Result) note(l Left) { r.Left = append(r.Left, l) }
+
+// list brings what is listed in line with the flags that there are.
+func (r *Result) list() {
+	r.Converted = nil
+	for _, f := range r.File.Projects[0].Definitions.Flags {
+		r.Converted = append(r.Converted, f.Key)
+	}
+	slices.SortStableFunc(r.Left, byPlace)
+}

@@ -1,0 +1,94 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// An export of the state (/api/admin/state/export, versions 3 and 4) has the
+// segments of strategies in a list of its own.
+func TestUnleash_StateSegments(t *testing.T) {
+	state := `{"version": 4, "features": [{"name": "seg"}, {"name": "open"}, {"name": "lost"}, {"name": "anonymous"}],
+	 "featureEnvironments": [{"featureName": "seg", "environment": "production", "enabled": true}, {"featureName": "open", "environment": "production", "enabled": true},
+	  {"featureName": "lost", "environment": "production", "enabled": true}, {"featureName": "anonymous", "environment": "production", "enabled": true}],
+	 "featureStrategies": [{"id": "s-1", "featureName": "seg", "environment": "production", "strategyName": "default"}, {"id": "s-2", "featureName": "open", "environment": "production", "strategyName": "default"},
+	  {"id": "s-3", "featureName": "lost", "environment": "production", "strategyName": "default"}, {"featureName": "anonymous", "environment": "production", "strategyName": "default"}],
+	 "segments": [{"id": 1, "name": "acme", "constraints": [{"contextName": "tenant", "operator": "IN", "values": ["acme"]}]},
+	  {"id": 2, "name": "pro", "constraints": [{"contextName": "plan", "operator": "IN", "values": ["pro"]}]}],
+	 "featureStrategySegments": [{"featureStrategyId": "s-1", "segmentId": 1}, {"featureStrategyId": "s-1", "segmentId": 2}, {"featureStrategyId": "s-3", "segmentId": 77},
+	  {"featureStrategyId": "of an archived feature", "segmentId": 1}]}`
+	r := convertOne(t, "unleash", []byte(state), Options{})
+	left := wholes(r)
+	if !slices.Equal(r.Converted, []string{"open", "seg"}) || !strings.Contains(left["lost"], "not in this file") || !strings.Contains(left["anonymous"], "has no id") {
+		t.Fatalf("converted %v, left %v", r.Converted, left)
+	}
+	for tenant, want := range map[string]bool{"acme": true, "other": false} {
+		got := decideAll(t, r.File.Projects[0].Definitions, "u", m{"tenant": tenant, "plan": "pro"})
+		if got["seg"] != any(want) || got["open"] != any(true) {
+			t.Errorf("tenant %s: %v, want seg %v and open true", tenant, got, want)
+		}
+	}
+	if got := decideAll(t, r.File.Projects[0].Definitions, "u", m{"tenant": "acme", "plan": "free"}); got["seg"] != any(false) {
+		t.Errorf("in one segment of two: %v, want false", got["seg"])
+	}
+}
+
+// Lists of the admin API have features without their strategies: nobody can tell who
+// gets them.
+func TestUnleash_AdminLists(t *testing.T) {
+	for name, doc := range map[string]string{
+		"features": `{"version": 2, "features": [{"name": "a", "environments": [{"name": "production", "enabled": true}]}]}`,
+		"search":   `{"features": [{"name": "a", "project": "default", "type": "release", "environments": [{"name": "production", "enabled": true, "type": "production", "hasStrategies": true}], "segments": []}], "total": 1}`,
+		"project":  `{"version": 1, "name": "Default", "mode": "open", "health": 100, "features": [{"name": "a", "stale": false, "environments": []}], "environments": [{"environment": "production"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := Find("unleash")
+			_, err := f.Read([]Input{{"list.json", []byte(doc)}}, Options{})
+			if err == nil || !strings.Contains(err.Error(), "features: is a list of the admin API, which has no strategies") || !strings.Contains(err.Error(), "/api/client/features") {
+				t.Errorf("%v; want an error that names the export that has the rules", err)
+			}
+		})
+	}
+	r := convertOne(t, "unleash", []byte(`{"features": [{"name": "a", "enabled": true}]}`), Options{})
+	if reason := wholes(r)["a"]; !strings.Contains(reason, "strategies: is missing") {
+		t.Errorf("on without strategies: left out for %q", reason)
+	}
+	// Files of version 1 need not say that a feature is off.
+	r = convertOne(t, "unleash", []byte(`{"version": 1, "features": [{"name": "a", "strategies": [{"name": "default"}]}, {"name": "b"}]}`), Options{})
+	got := decideAll(t, r.File.Projects[0].Definitions, "u", nil)
+	if got["a"] != any(false) || got["b"] != any(false) || len(r.Converted) != 2 {
+		t.Errorf("%v, want both off", got)
+	}
+}
+
+// Unleash answers false of a disabled feature. Its strategies stay, for nobody; what
+// cannot be said of them leaves out nothing.
+func TestUnleash_Disabled(t *testing.T) {
+	r := convertOne(t, "unleash", []byte(`{"features": [
+		{"name": "plain", "enabled": false, "strategies": [{"name": "default"}]},
+		{"name": "pro", "enabled": false, "strategies": [{"name": "default", "constraints": [{"contextName": "plan", "operator": "IN", "values": ["pro"]}]}]},
+		{"name": "half", "enabled": false, "strategies": [{"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "default"}}]},
+		{"name": "variants", "enabled": false, "strategies": [{"name": "default"}], "variants": [{"name": "a", "weight": 500}, {"name": "b", "weight": 500}]},
+		{"name": "odd", "enabled": false, "strategies": [{"name": "moonPhase"}]},
+		{"name": "child", "enabled": true, "strategies": [{"name": "default"}], "dependencies": [{"feature": "variants", "variants": ["a"]}]},
+		{"name": "opposite", "enabled": true, "strategies": [{"name": "default"}], "dependencies": [{"feature": "variants", "enabled": false}]}]}`), Options{})
+	if left := wholes(r); len(left) > 0 {
+		t.Fatalf("left out: %v", left)
+	}
+	for key, want := range map[string]string{"plain": "false", "pro": "false", "half": "false", "variants": "false", "odd": "false", "child": "false", "opposite": "true"} {
+		if got := openFeatureValue(t, r, key, m{"plan": "pro"}); got != want {
+			t.Errorf("%s: OFREP answers %s, want %s", key, got, want)
+		}
+	}
+	d := r.File.Projects[0].Definitions
+	i := slices.IndexFunc(d.Flags, func(f flags.Flag) bool { return f.Key == "pro" })
+	if c := d.Flags[i].Conditions; len(c) != 1 || len(c[0].Properties) != 1 || c[0].Properties[0].Key != "plan" || *c[0].Rollout != 0 {
+		t.Errorf("conditions of pro: %v, want that on the plan with a rollout of 0", c)
+	}
+	if notes := notesOf(r)["odd"]; len(notes) != 1 || !strings.Contains(notes[0], `"moonPhase"`) {
+		t.Errorf("notes of odd: %v", notes)
+	}
+}
