@@ -87,11 +87,8 @@ func (s Flags) checkRules(tx Tx, st *management.Standing, f, was *storedFlag, ba
 }
 
 func (s Flags) checkKey(tx Tx, st *management.Standing, f *storedFlag) error {
-	if !flagKey.MatchString(f.Key) {
-		return management.Coded("invalid_key", "key", "Only letters, numbers, hyphens (-) & underscores (_) are allowed.")
-	}
-	if len(f.Key) > maxFlagKey {
-		return management.Coded(management.CodeMaxLength, "key", "Ensure this field has no more than %d characters.", maxFlagKey)
+	if err := keyFault(f.Key); err != nil {
+		return err
 	}
 	other, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, f.Key)
 	if err == nil && other != nil && other.ID != f.ID {

@@ -98,7 +98,7 @@ var table = map[string]room{
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
-	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags"}},
+	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
 	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",

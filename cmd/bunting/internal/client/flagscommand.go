@@ -33,7 +33,8 @@ Manages the feature flags of a server.
                                     there is something to change
   bunting flags apply FILE [--prune [--yes]]
                                     makes the server's flags those of the file,
-                                    all or none
+                                    all or none; FILE is what export or bunting
+                                    import has written
   bunting flags history KEY         what the flag has been, and who changed what
   bunting flags restore KEY VERSION
                                     makes an earlier version the next one

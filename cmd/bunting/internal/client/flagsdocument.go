@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -51,8 +52,32 @@ func exportFlags(m *manager) runner {
 	}
 }
 
-func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
+// readDocument reads a document of flags. A definitions file, as bunting import writes one,
+// becomes such a document: with keys and names in the place of ids.
+func readDocument(m *manager, file string) ([]byte, error) {
 	text, err := readInput(m.Program, file)
+	if err != nil {
+		return nil, err
+	}
+	var definitions struct{ Projects []json.RawMessage }
+	if json.Unmarshal(text, &definitions) != nil || definitions.Projects == nil {
+		return text, nil
+	}
+	format, _ := convert.Find("posthog") // which reads our own files too
+	result, err := format.Read([]convert.Input{{Name: file, Data: text}}, convert.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range result.Left {
+		if l.Whole {
+			return nil, fmt.Errorf("%s: flag %q: %s: %s", file, l.Flag, l.Place, l.Reason)
+		}
+	}
+	return result.Portable()
+}
+
+func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
+	text, err := readDocument(m, file)
 	if err != nil {
 		return err
 	}
@@ -64,7 +89,7 @@ func planFlags(ctx context.Context, m *manager, file string, o *documentOptions)
 }
 
 func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
-	text, err := readInput(m.Program, file)
+	text, err := readDocument(m, file)
 	if err == nil && *o.prune {
 		err = m.confirmPrune(ctx, file, text, o)
 	}

@@ -1,14 +1,18 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 func importFlagsHelp() string {
@@ -31,12 +35,18 @@ left out, and listed with the place and the reason. FORMAT is:
   --environment NAME choose one of several environments in a file
   --project-key KEY  public key of the project that is made, phc_imported by
                      default
+  --rename           give flags whose keys a server would refuse, such as a.b, a
+                     similar one, and list the old and new names;
+                     --rename=FILE writes that table to FILE, as CSV
   --key KEY          instead of writing a file, make these the flags of a server's
                      project, as bunting flags apply does; then also
                      --server URL and --project ID (BUNTING_PROJECT, else the
-                     only project that the key opens)
+                     only project that the key opens). Flags that the server would
+                     refuse are left out.
+  --plan             with --server: only show what would be made and changed there,
+                     and for how many known people
 
-Exit code 1 when a flag was left out.
+Exit code 1 when a flag was left out; 2 when --plan shows a change.
 `)
 	return b.String()
 }
@@ -48,6 +58,9 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	server := fs.String("server", "", "")
 	key := fs.String("key", "", "")
 	project := fs.String("project", p.Env[cli.ProjectVariable], "")
+	plan := fs.Bool("plan", false, "")
+	var rename renaming
+	fs.Var(&rename, "rename", "")
 	var o convert.Options
 	fs.BoolVar(&o.Rebucket, "rebucket", false, "")
 	fs.StringVar(&o.Environment, "environment", "", "")
@@ -60,25 +73,26 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
 	case (*server == "") != (*key == ""):
 		return cli.BadUsage("import", "--server and --key go together")
+	case *plan && *server == "":
+		return cli.BadUsage("import", "--plan needs --server and --key: it shows what would change there")
 	case *server != "" && *output != "-":
 		return cli.BadUsage("import", "--output is for a file, --server for a server: choose one")
 	}
-	var inputs []convert.Input
-	for _, name := range files {
-		data, err := readInput(p, name)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, convert.Input{Name: name, Data: data})
+	result, err := readFormat(p, format, files, o)
+	if err == nil && rename.wanted {
+		err = rename.apply(p, result)
 	}
-	result, err := format.Read(inputs, o)
 	if err != nil {
 		return err
 	}
+	if *server != "" {
+		leaveRefused(result)
+	}
 	whole := tellLeft(p, result)
+	var changes int
 	var text []byte
 	if *server != "" {
-		err = applyDefinitions(ctx, p, result, *server, *key, *project)
+		changes, err = applyDefinitions(ctx, p, result, *plan, *server, *key, *project)
 	} else if text, err = result.Document(); err == nil {
 		err = write(p, *output, string(text))
 	}
@@ -86,9 +100,87 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stderr, "%s converted, %d left out, %s\n", cli.Plural(len(result.Converted), "flag"), whole, cli.Plural(len(result.Left)-whole, "note"))
-	if err == nil && whole > 0 {
+	switch {
+	case err != nil:
+		return err
+	case whole > 0:
 		return cli.ErrReported
+	case *plan && changes > 0:
+		return cli.ErrChanges
 	}
+	return nil
+}
+
+// readFormat converts what files hold.
+func readFormat(p *cli.Program, format convert.Format, files []string, o convert.Options) (*convert.Result, error) {
+	var inputs []convert.Input
+	for _, name := range files {
+		data, err := readInput(p, name)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, convert.Input{Name: name, Data: data})
+	}
+	return format.Read(inputs, o)
+}
+
+// leaveRefused leaves out what a server would refuse, so that it stores the rest.
+func leaveRefused(r *convert.Result) {
+	d := &r.File.Projects[0].Definitions
+	var left []convert.Left
+	var cohorts []int64
+	for _, refusal := range featureflags.Refusals(d) {
+		if refusal.Cohort != 0 {
+			cohorts = append(cohorts, refusal.Cohort)
+			continue
+		}
+		reason := "a server does not store it: " + refusal.Reason
+		if to := featureflags.ProposedKey(refusal.Flag); to != "" && to != refusal.Flag {
+			reason += fmt.Sprintf(" (--rename makes it %q)", to)
+		}
+		left = append(left, convert.Left{Flag: refusal.Flag, Place: refusal.Place, Reason: reason})
+	}
+	r.LeaveOut(left, cohorts)
+}
+
+// renaming is the option --rename, with or without a file.
+type renaming struct {
+	wanted bool
+	file   string
+}
+
+func (r *renaming) String() string   { return r.file }
+func (r *renaming) IsBoolFlag() bool { return true }
+
+// Set is called with true where the option has no value.
+func (r *renaming) Set(value string) error {
+	if r.wanted = value != "false"; value != "true" && r.wanted {
+		r.file = value
+	}
+	return nil
+}
+
+// apply renames flags and writes the table of their names.
+func (r *renaming) apply(p *cli.Program, result *convert.Result) error {
+	names := result.Rename(featureflags.ProposedKey)
+	if r.file != "" {
+		var table bytes.Buffer
+		w := csv.NewWriter(&table)
+		_ = w.Write([]string{"old", "new"})
+		for _, n := range names {
+			_ = w.Write([]string{n.From, n.To})
+		}
+		w.Flush()
+		return write(p, r.file, table.String())
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	rows := [][]string{{"OLD KEY", "NEW KEY"}}
+	for _, n := range names {
+		rows = append(rows, []string{cli.Cell(n.From), cli.Cell(n.To)})
+	}
+	_, err := io.WriteString(p.Stderr, cli.Table(rows)+"\n")
 	return err
 }
 
@@ -116,42 +208,105 @@ func write(p *cli.Program, output, text string) error {
 }
 
 // tellLeft lists what was not converted, or not wholly, and counts the flags that
-// are left out.
+// are left out. These come first, then notes about types; equal notes are one row.
 func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
 	if len(r.Left) == 0 {
 		return 0
 	}
 	rows := [][]string{{"FLAG", "LEFT OUT", "PLACE", "REASON"}}
+	var notes []*equalNotes
+	known := map[string]*equalNotes{}
 	for _, l := range r.Left {
-		out := "no"
 		if l.Whole {
-			out = "yes"
 			whole++
+			rows = append(rows, []string{cli.Cell(l.Flag), "yes", cli.Cell(l.Place), cli.Cell(l.Reason)})
+			continue
 		}
-		rows = append(rows, []string{cli.Cell(l.Flag), out, cli.Cell(l.Place), cli.Cell(l.Reason)})
+		n := known[l.Reason]
+		if n == nil {
+			n = &equalNotes{reason: l.Reason, types: l.Type, seen: map[string]bool{}}
+			known[l.Reason], notes = n, append(notes, n)
+		}
+		n.add(l)
+	}
+	slices.SortStableFunc(notes, func(a, b *equalNotes) int {
+		switch {
+		case a.types == b.types:
+			return 0
+		case a.types:
+			return -1
+		}
+		return 1
+	})
+	for _, n := range notes {
+		rows = append(rows, []string{cli.Cell(listed(n.flags, "flags")), "no", cli.Cell(listed(n.places, "places")), cli.Cell(n.text())})
 	}
 	_, _ = io.WriteString(p.Stderr, cli.Table(rows))
 	return whole
 }
 
-// applyDefinitions makes the flags those of a server's project, all or none.
-func applyDefinitions(ctx context.Context, p *cli.Program, r *convert.Result, server, key, project string) error {
+// equalNotes are notes with one reason.
+type equalNotes struct {
+	reason        string
+	types         bool
+	flags, places []string // each once
+	seen          map[string]bool
+	count         int
+}
+
+func (n *equalNotes) add(l convert.Left) {
+	n.count++
+	if last := len(n.flags) - 1; last < 0 || n.flags[last] != l.Flag { // they come in order
+		n.flags = append(n.flags, l.Flag)
+	}
+	if !n.seen[l.Place] {
+		n.seen[l.Place], n.places = true, append(n.places, l.Place)
+	}
+}
+
+func (n *equalNotes) text() string {
+	if n.count == 1 {
+		return n.reason
+	}
+	return fmt.Sprintf("%d times: %s", n.count, n.reason)
+}
+
+// listed is a name, or the number of several and the first of them.
+func listed(names []string, what string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	const most = 3
+	text := fmt.Sprintf("%d %s: %s", len(names), what, strings.Join(names[:min(most, len(names))], ", "))
+	if len(names) > most {
+		text += ", …"
+	}
+	return text
+}
+
+// applyDefinitions makes the flags those of a server's project, all or none, or shows
+// what that would change. It returns how much that is.
+func applyDefinitions(ctx context.Context, p *cli.Program, r *convert.Result, plan bool, server, key, project string) (changes int, err error) {
 	doc, err := r.Portable()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	m := &manager{Program: p, command: "import", server: &server, key: &key}
 	if err := m.connect(); err != nil {
-		return err
+		return 0, err
 	}
 	defer m.client.close()
 	if m.project, err = m.client.findProject(ctx, project); err != nil {
-		return err
+		return 0, err
+	}
+	what := "apply/"
+	if plan {
+		what = "plan/"
 	}
 	var a documentAnswer
-	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &a); err != nil {
-		return err
+	if err := m.client.do(ctx, "POST", m.flagsPath(what), doc, &a); err != nil {
+		return 0, err
 	}
 	m.nameProject()
-	return m.Print(a.text(true))
+	return len(a.Changes), m.Print(a.text(!plan))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 const checkHelp = `Usage: bunting check [--json] FILE...
@@ -22,7 +24,8 @@ bunting flags export, and lists:
 
   errors     what makes a flag fail, with its place in the file; a member with
              a name that is all but a known one is one (rolout_percentage)
-  warnings   what is ignored or can never match; members that nothing reads
+  warnings   what is ignored or can never match; members that nothing reads; what
+             a server would refuse to store, such as the key a.b
   SDKs       which flags a PostHog SDK cannot decide locally and asks the server
              for, or decides by other rules than the server, and why; this is
              for your information and no fault
@@ -138,6 +141,7 @@ func checkProject(p *flags.FileProject, prefix string) checkedProject {
 		}
 		out.Faults = append(out.Faults, fault)
 	}
+	out.addRefusals(&p.Definitions, prefix)
 	for _, l := range flags.LocalProblems(p.Definitions) {
 		out.Local = append(out.Local, checkedLocal{l.Key, l.SDK, l.Differs, l.Why})
 	}
@@ -152,6 +156,34 @@ func newFault(f *flags.DefinitionError) checkedFault {
 	}
 	return fault
 }
+
+// addRefusals adds what the API of a server would refuse of flags and cohorts, where nothing is
+// listed yet: they are read from a file as they are.
+func (p *checkedProject) addRefusals(d *flags.Definitions, prefix string) {
+	index, failed := map[string]int{}, map[string]bool{}
+	for i := range d.Flags {
+		index[d.Flags[i].Key] = i
+	}
+	listed := map[string]bool{}
+	for _, f := range p.Faults {
+		listed[f.Place] = true
+		failed[f.Flag] = failed[f.Flag] || f.Severity == severityError
+	}
+	for _, r := range featureflags.Refusals(d) {
+		top := fmt.Sprintf("%sflags[%d].", prefix, index[r.Flag])
+		known := failed[r.Flag]
+		if r.Cohort != 0 {
+			top = fmt.Sprintf("%scohorts.%d.", prefix, r.Cohort)
+			known = slices.ContainsFunc(p.Faults, func(f checkedFault) bool { return strings.HasPrefix(f.Place, top) })
+		}
+		if place := top + elementOf.ReplaceAllString(r.Place, "[$1]"); !known && !listed[place] {
+			p.Faults = append(p.Faults, checkedFault{severityWarning, place, r.Flag, "", "a server's API would not store it: " + r.Reason})
+		}
+	}
+}
+
+// elementOf is an element of a list in a place as the API has it, such as groups.0.
+var elementOf = regexp.MustCompile(`\.(\d+)\b`)
 
 // addUnknown adds the members that nothing reads and that are not listed yet: those
 // of the project, and with the first project those that are in none.

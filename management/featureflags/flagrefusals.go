@@ -1,0 +1,191 @@
+package featureflags
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Refusal is a flag or a cohort that the API does not store, and why.
+type Refusal struct {
+	Flag   string // the key; empty for a cohort
+	Cohort int64  // the id; 0 for a flag
+	Place  string // such as filters.groups.0.properties.1.value
+	Reason string
+}
+
+// Refusals returns what the API would refuse of definitions, by the rules by which it judges
+// whatever is written: what another project may store and this one may not is not
+// among them. Cohorts come first. A flag that needs a refused cohort is refused too.
+func Refusals(d *flags.Definitions) []Refusal {
+	r := &refusals{definitions: d, cohorts: map[int64]string{}, engine: map[string][]*flags.DefinitionError{}}
+	r.compile()
+	var out []Refusal
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
+		if reason := r.cohort(id); reason != "" {
+			r.cohorts[id] = reason
+			out = append(out, Refusal{Cohort: id, Place: "filters", Reason: reason})
+		}
+	}
+	for i := range d.Flags {
+		f := &d.Flags[i]
+		if f.Deleted {
+			continue
+		}
+		if place, err := r.flag(f); err != nil {
+			out = append(out, Refusal{Flag: f.Key, Place: place, Reason: err.Message})
+		}
+	}
+	return out
+}
+
+type refusals struct {
+	definitions *flags.Definitions
+	cohorts     map[int64]string // why each of them is refused
+	engine      map[string][]*flags.DefinitionError
+}
+
+// compile asks the engine, about all flags as if they were switched on.
+func (r *refusals) compile() {
+	d := *r.definitions
+	d.Flags = slices.Clone(d.Flags)
+	for i := range d.Flags {
+		d.Flags[i].Active = !d.Flags[i].Deleted
+	}
+	for _, fault := range flags.Compile(d).Faults() {
+		if list, of, ok := strings.Cut(fault.Path, "."); ok && list == "cohorts" {
+			id, rest, _ := strings.Cut(of, ".")
+			if n, err := strconv.ParseInt(id, 10, 64); err == nil && r.cohorts[n] == "" {
+				r.cohorts[n] = rest + ": " + fault.Problem
+			}
+		} else if fault.Flag != "" {
+			r.engine[fault.Flag] = append(r.engine[fault.Flag], fault)
+		}
+	}
+}
+
+// cohort is why a cohort is refused, empty for one that is not.
+func (r *refusals) cohort(id int64) string {
+	c := r.definitions.Cohorts[id]
+	if c.Deleted {
+		return ""
+	}
+	_, err := CohortFields.Change(management.Body{Members: map[string]json.RawMessage{"name": wire.MustEncode(c.Name)}})
+	if err == nil && !c.Static && c.Tree != nil {
+		err = checkFilters(wire.MustEncode(map[string]any{"properties": c.Tree}))
+	}
+	if fault, ok := errors.AsType[*management.Error](err); ok {
+		return fault.Message
+	}
+	return r.cohorts[id]
+}
+
+// flag looks at a flag as its record says it, by the rules for what is written.
+func (r *refusals) flag(f *flags.Flag) (place string, _ *management.Error) {
+	var l faultList
+	record := anyObject(wire.Value(wire.MustEncode(f)))
+	if filters := anyObject(record["filters"]); filters != nil {
+		canonicalConditions(filters)
+	}
+	_ = l.at("key", keyFault(f.Key))
+	stored, err := decodeFlag(0, &Definition{Key: f.Key, Record: wire.MustEncode(record)})
+	if err != nil {
+		return "", management.Fault("", "%s", err)
+	}
+	_ = l.at("", stored.checkSettings(&storedFlag{}))
+	if l.first() == nil && stored.gatherFilters(&l) {
+		r.evaluable(f, stored, &l)
+	}
+	if len(l.list) == 0 {
+		return "", nil
+	}
+	return l.list[0].place, l.list[0].err
+}
+
+var flagIndex = regexp.MustCompile(`^flags\[\d+\]`)
+
+// evaluable notes what the engine has found in a flag, and the cohorts that it needs and
+// that are refused.
+func (r *refusals) evaluable(f *flags.Flag, stored *storedFlag, l *faultList) {
+	groups := anyList(anyObject(wire.Value(stored.Filters))["groups"])
+	for _, fault := range r.engine[f.Key] {
+		as := *fault
+		as.Path = flagIndex.ReplaceAllLiteralString(as.Path, "flags[0]")
+		_ = l.at(enginePlace(as.Path), faultOf(&as, groups))
+	}
+	for i, c := range f.Conditions {
+		for j := range c.Properties {
+			id := r.refusedCohort(&c.Properties[j], map[int64]bool{})
+			if id == 0 {
+				continue
+			}
+			name := cmp.Or(r.definitions.Cohorts[id].Name, strconv.FormatInt(id, 10))
+			l.bad(fmt.Sprintf("filters.groups.%d.properties.%d", i, j), "The cohort %q cannot be stored: %s", name, r.cohorts[id])
+		}
+	}
+}
+
+// refusedCohort is one that a requirement names, or that one named by it is made of; 0: none.
+func (r *refusals) refusedCohort(p *flags.Property, seen map[int64]bool) int64 {
+	id, ok := p.Value.(int64)
+	if p.Type != flags.CohortProperty || !ok || seen[id] {
+		return 0
+	}
+	seen[id] = true
+	if r.cohorts[id] != "" {
+		return id
+	}
+	return r.refusedIn(r.definitions.Cohorts[id].Tree, seen)
+}
+
+func (r *refusals) refusedIn(n *flags.CohortNode, seen map[int64]bool) int64 {
+	if n == nil {
+		return 0
+	}
+	if n.Leaf != nil {
+		return r.refusedCohort(n.Leaf, seen)
+	}
+	for i := range n.Children {
+		if id := r.refusedIn(&n.Children[i], seen); id != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// keyFault is what is wrong with the key of a flag by itself.
+func keyFault(key string) error {
+	switch {
+	case !flagKey.MatchString(key):
+		return management.Coded("invalid_key", "key", "Only letters, numbers, hyphens (-) & underscores (_) are allowed.")
+	case len(key) > maxFlagKey:
+		return management.Coded(management.CodeMaxLength, "key", "Ensure this field has no more than %d characters.", maxFlagKey)
+	}
+	return nil
+}
+
+var notInKeys = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+
+// ProposedKey is the key itself where the API takes it, or else a similar one that it takes:
+// a hyphen stands for what may not be there. It is empty where no letter is left, and for
+// keys that are too long.
+func ProposedKey(key string) string {
+	if len(key) > maxFlagKey {
+		return ""
+	}
+	if keyFault(key) == nil {
+		return key
+	}
+	return string(bytes.Trim(notInKeys.ReplaceAll([]byte(key), []byte("-")), "-"))
+}
