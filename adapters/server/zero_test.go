@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -57,9 +59,34 @@ func TestServer_NoContext(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("Run ended without an error, and nobody has asked it to")
 	}
-	if err := server.DeadLetters(none, server.Stream{URL: "nats://127.0.0.1:1"}, nil); err == nil {
+	if err := server.DeadLetters(none, server.Stream{URL: refusingBroker(t)}, nil); err == nil {
 		t.Error("there are dead letters without a stream")
 	}
+}
+
+// refusingBroker is the address of a broker of NATS that lets nobody in, at once.
+func refusingBroker(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"proto\":1,\"max_payload\":1048576}\r\n")
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = io.WriteString(c, "-ERR 'Authorization Violation'\r\n")
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return "nats://" + l.Addr().String()
 }
 
 // callZero calls a function with zero values: with a context that soon ends, and with none.
