@@ -265,11 +265,6 @@ func numberOf(raw string) (float64, bool) {
 	return f, err == nil
 }
 
-// isNumber says whether a property is a JSON number.
-func isNumber(raw string) bool {
-	return raw != "" && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
-}
-
 // decimal says whether a text is sign, digits, point and exponent.
 func decimal(s string) bool {
 	if s != "" && (s[0] == '-' || s[0] == '+') {

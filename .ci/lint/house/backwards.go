@@ -25,11 +25,11 @@ var mostBackwards = map[string]int{
 	"capture":                     10,
 	"capture/insights":            10,
 	"cmd/bunting/internal/client": 10,
-	"flags":                       10,
+	"flags":                       11,
 	"management":                  10,
 	"management/batchexports":     10,
 	"management/dashboards":       17,
-	"management/featureflags":     13,
+	"management/featureflags":     14,
 	"management/organizations":    11,
 }
 
