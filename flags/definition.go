@@ -175,18 +175,6 @@ type Property struct {
 
 func (p *Property) hasValue() bool { return p.HasValue || p.Value != nil }
 
-// unfit says why an operator can never match this property, whatever is compared, and which
-// member is at fault; empty where it can.
-func (p *Property) unfit(op *operator) (member name, problem string) {
-	switch {
-	case op.only != "":
-		return nOperator, "the operator is for " + string(op.only) + " filters"
-	case !p.hasValue() && !op.valueless:
-		return nValue, "there is no value to compare with"
-	}
-	return nValue, ""
-}
-
 // cohortID is the id of the cohort that a property is about, false when it is
 // about something else or names none.
 func (p *Property) cohortID() (int64, bool) {

@@ -6,20 +6,6 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
-type compiledPattern struct {
-	p   *rustregexp.Pattern
-	err error
-}
-
-func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
-	if known, ok := p.patterns[text]; ok {
-		return known.p, known.err
-	}
-	pattern, err := rustregexp.Compile(text)
-	p.patterns[text] = &compiledPattern{pattern, err}
-	return pattern, err
-}
-
 // expression compiles a regular expression (decision 8).
 func expression(p *preparation, v any) (matcher, string) {
 	text, ok := appendText(nil, v)

@@ -149,6 +149,35 @@ func (f *Filter) verdict(v verdict) bool {
 // expression ran into its limits: it does not hold then.
 func (f *Filter) TimedOut() bool { return f.reader.timedOut }
 
+// unfit says why an operator can never match this property, whatever is compared, and which
+// member is at fault; empty where it can.
+func (p *Property) unfit(op *operator) (member name, problem string) {
+	switch {
+	case op.only != "":
+		return nOperator, "the operator is for " + string(op.only) + " filters"
+	case !p.hasValue() && !op.valueless:
+		return nValue, "there is no value to compare with"
+	}
+	return nValue, ""
+}
+
+// neverMatches says why a requirement of a cohort can match nobody, whatever is known of
+// them, and which member is at fault. It is empty where somebody may match, and of a
+// requirement about a flag, which cohorts do not support (§5.5).
+func (p *Property) neverMatches() (member name, problem string) {
+	op := operators[p.Operator.orDefault(p.Type)]
+	switch inCohort := op.name == In || op.name == NotIn; {
+	case p.Type == CohortProperty && !inCohort:
+		return nOperator, "for a cohort there are in and not_in"
+	case p.Type == CohortProperty, p.Type == FlagProperty:
+		return nValue, ""
+	}
+	if member, problem = p.unfit(op); problem == "" && op.strict {
+		_, problem = newPreparation(nil, 1).prepare(op, p.Value, true)
+	}
+	return member, problem
+}
+
 // same compares texts as they are, and numbers by their value where one side is a JSON
 // number.
 type same struct {

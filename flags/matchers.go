@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
 // matcher compares a property that is there with a prepared value.
@@ -21,6 +23,20 @@ type preparation struct {
 	zone            *time.Location // the project's
 	patterns        map[string]*compiledPattern
 	buf             []byte // for texts on their way
+}
+
+type compiledPattern struct {
+	p   *rustregexp.Pattern
+	err error
+}
+
+func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
+	if known, ok := p.patterns[text]; ok {
+		return known.p, known.err
+	}
+	pattern, err := rustregexp.Compile(text)
+	p.patterns[text] = &compiledPattern{pattern, err}
+	return pattern, err
 }
 
 func newPreparation(zone *time.Location, matchingVersion int) *preparation {

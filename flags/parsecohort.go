@@ -147,23 +147,6 @@ func parseLeaf(n node, legacy bool) CohortNode {
 	return CohortNode{Unsupported: true, Leaf: &Property{Type: kind, Negated: n.at(nNegation).bool()}}
 }
 
-// neverMatches says why a requirement of a cohort can match nobody, whatever is known of
-// them, and which member is at fault. It is empty where somebody may match, and of a
-// requirement about a flag, which cohorts do not support (§5.5).
-func (p *Property) neverMatches() (member name, problem string) {
-	op := operators[p.Operator.orDefault(p.Type)]
-	switch inCohort := op.name == In || op.name == NotIn; {
-	case p.Type == CohortProperty && !inCohort:
-		return nOperator, "for a cohort there are in and not_in"
-	case p.Type == CohortProperty, p.Type == FlagProperty:
-		return nValue, ""
-	}
-	if member, problem = p.unfit(op); problem == "" && op.strict {
-		_, problem = newPreparation(nil, 1).prepare(op, p.Value, true)
-	}
-	return member, problem
-}
-
 // parseLegacyGroups reads the oldest cohort format: a list whose entries are
 // alternatives, each with properties that must all match (§5.6). Nil: nothing
 // is described.
