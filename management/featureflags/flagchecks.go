@@ -97,6 +97,17 @@ func (s Flags) checkKey(tx Tx, st *management.Standing, f *storedFlag) error {
 	return err
 }
 
+// keyFault is what is wrong with the key of a flag by itself.
+func keyFault(key string) error {
+	switch {
+	case !flagKey.MatchString(key):
+		return management.Coded("invalid_key", "key", "Only letters, numbers, hyphens (-) & underscores (_) are allowed.")
+	case len(key) > maxFlagKey:
+		return management.Coded(management.CodeMaxLength, "key", "Ensure this field has no more than %d characters.", maxFlagKey)
+	}
+	return nil
+}
+
 func errKeyTaken() error {
 	return management.Coded(management.CodeUnique, "key", "There is already a feature flag with this key.")
 }

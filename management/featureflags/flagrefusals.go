@@ -164,17 +164,6 @@ func (r *refusals) refusedIn(n *flags.CohortNode, seen map[int64]bool) int64 {
 	return 0
 }
 
-// keyFault is what is wrong with the key of a flag by itself.
-func keyFault(key string) error {
-	switch {
-	case !flagKey.MatchString(key):
-		return management.Coded("invalid_key", "key", "Only letters, numbers, hyphens (-) & underscores (_) are allowed.")
-	case len(key) > maxFlagKey:
-		return management.Coded(management.CodeMaxLength, "key", "Ensure this field has no more than %d characters.", maxFlagKey)
-	}
-	return nil
-}
-
 var notInKeys = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
 // ProposedKey is the key itself where the API takes it, or else a similar one that it takes:

@@ -45,7 +45,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  60,
 	"management/dashboards":    79,
 	"management/errortracking": 22,
-	"management/featureflags":  207,
+	"management/featureflags":  210,
 	"management/organizations": 182,
 	"management/rooms":         5,
 }
