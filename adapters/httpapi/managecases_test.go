@@ -209,7 +209,8 @@ func (o *office) step(t *testing.T, name string, s *manageStep) bool {
 		fail("status %d, want %d: %s", status, s.Status, body)
 	}
 	for header, want := range s.WantHeaders {
-		if got := headers.Get(header); got != o.fill(want) {
+		// One of its lines says it: what compresses adds to Vary, too.
+		if got := headers.Values(header); !slices.Contains(got, o.fill(want)) && (want != "" || len(got) > 0) {
 			fail("%s is %q, want %q", header, got, o.fill(want))
 		}
 	}
