@@ -93,6 +93,9 @@ func TestFlags_12_5_OverHTTP(t *testing.T) {
 				}
 				got := httptest.NewRecorder()
 				h.ServeHTTP(got, r)
+				if r.Method == http.MethodHead {
+					got.Body.Reset() // the server of net/http sends none
+				}
 				step.Want.check(t, got, etag)
 				if tag := got.Header().Get("ETag"); tag != "" {
 					etag = tag
