@@ -98,7 +98,9 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole(t, res)
+	got := whole(t, res)
+	got.Body = bytes.NewBufferString(unpackedBody(t, got))
+	return got
 }
 
 // Every recorded request gets what its SDK needs (§10.4, §11).
