@@ -139,14 +139,30 @@ func (p *page) visit(path string) {
 	}
 }
 
-// js evaluates an expression.
+// js evaluates an expression. If the tab goes to another document meanwhile, js evaluates
+// it there again.
 func js[T any](p *page, expression string) T {
 	p.t.Helper()
-	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		p.t.Fatalf("%.80s: %v", expression, err)
+	for end := time.Now().Add(patience); ; time.Sleep(25 * time.Millisecond) {
+		got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+		if err == nil {
+			return got
+		}
+		if !navigated(err) || time.Now().After(end) {
+			p.t.Fatalf("%.80s: %v", expression, err)
+		}
 	}
-	return got
+}
+
+// navigated reports whether the browser gave up a command because its document was
+// replaced. The protocol has one code for all such errors, so their texts tell them apart.
+func navigated(err error) bool {
+	for _, text := range []string{"Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context with specified id"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // all are the nodes with a role and a name below a node, or in the document.
