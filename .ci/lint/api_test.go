@@ -67,7 +67,7 @@ func (c clone) commit() {
 func (c clone) api(fails bool, want ...string) {
 	c.t.Helper()
 	command := exec.Command("../api", c.dir)
-	command.Env = append(os.Environ(), "GOWORK=", "GOFLAGS=")
+	command.Env = append(os.Environ(), "GOWORK=")
 	out, err := command.CombinedOutput()
 	if (err != nil) != fails {
 		c.t.Errorf("it ended with %v:\n%s", err, out)

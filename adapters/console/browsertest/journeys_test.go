@@ -47,9 +47,23 @@ func TestCode_FirstCall(t *testing.T) {
 	}
 	p.says("Waiting for the first call…")
 	p.accessible()
-	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
-		"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "banner", "$feature_flag_response": true}}}}, nil)
+	s.called("$feature_flag_called", "banner", "ana")
 	p.says("First call: ana got true")
+	p.visit("p/1")
+	p.node("image", "Chart: Calls of flags, by minute")
+
+	// Newer SDKs report $experiment_exposure for the flag of an experiment.
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "tried", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
+	p.visit("p/1/flags/2/code")
+	p.says("Waiting for the first call…")
+	s.called("$experiment_exposure", "tried", "ben")
+	p.says("First call: ben got true")
+}
+
+// called stores the event by which an SDK reports that a flag was true for somebody.
+func (s *server) called(event, flag, id string) {
+	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
+		"event": event, "distinct_id": id, "properties": map[string]any{"$feature_flag": flag, "$feature_flag_response": true}}}}, nil)
 }
 
 // J8: a person is found, what is known of them is shown as text whatever it is, and

@@ -19,7 +19,7 @@ const exportsKey = "phx_demo"
 
 // killsPerExportKill is for how many of -kills there is one here: a server looks for
 // exports two seconds after its start.
-const killsPerExportKill = 15
+const killsPerExportKill = 8
 
 // SIGKILL at any moment while exports are made and events come in: every event is
 // exported once, and every interval has one run (management §4.3, decision 23).

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 200, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
+var kills = flag.Int("kills", 80, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

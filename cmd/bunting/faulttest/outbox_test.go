@@ -30,7 +30,7 @@ var (
 )
 
 // killsPerOutboxKill is for how many of -kills there is one here.
-const killsPerOutboxKill = 8
+const killsPerOutboxKill = 4
 
 // SIGKILL at any moment, and a mail server that is away at times: each invitation
 // that there is comes to its address at least once, and its link works whatever

@@ -22,10 +22,13 @@ export function gistOf(properties: Record<string, unknown>): string {
     .join(" · ");
 }
 
+/** Events by which SDKs report that a flag gave somebody a value. */
+export const exposureEvents = ["$feature_flag_called", "$experiment_exposure"] as const;
+
 /** What an event's line says beside its name. */
 export function gist(e: Event): string {
   const p = e.properties;
-  return e.event === "$feature_flag_called" ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : gistOf(p);
+  return exposureEvents.includes(e.event as (typeof exposureEvents)[number]) ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : gistOf(p);
 }
 
 /** Names of events that were seen, for a combobox. */

@@ -4,6 +4,7 @@ import { icon, shape } from "../ui/icons";
 import { heading, shown } from "../ui/parts";
 import { time } from "../ui/time";
 import { answer } from "../api/cache";
+import { exposureEvents } from "../api/events";
 import { rolloutText, stateOf, type Row } from "../api/flags";
 import { href } from "../router";
 import { there } from "../routes";
@@ -19,14 +20,16 @@ interface List {
 
 export default function home(): Child {
   const flags = answer<List>(() => ({ path: inProject("feature_flags/"), query: { order: "-updated_at", limit: 8 } }));
-  const calls = answer<{ results: unknown[] }>(() => ({ path: inProject("events/"), query: { event: "$feature_flag_called", limit: 1 } }));
+  const newest = (event: string) => ({ path: inProject("events/"), query: { event, limit: 1 } });
+  const calls = answer<{ results: unknown[] }>(() => newest(exposureEvents[0]));
+  const exposures = answer<{ results: unknown[] }>(() => (calls.data()?.results.length === 0 ? newest(exposureEvents[1]) : null));
   const members = answer<{ count?: number; results: unknown[] }>(() => ({ path: "organizations/@current/members/" }));
   const done = {
     flag: () => (flags.data()?.count ?? 0) > 0,
-    call: () => (calls.data()?.results.length ?? 0) > 0,
+    call: () => (calls.data()?.results.length ?? 0) > 0 || (exposures.data()?.results.length ?? 0) > 0,
     invite: () => (members.data()?.results.length ?? 0) > 1,
   };
-  const known = () => flags.data() !== undefined && calls.data() !== undefined && members.data() !== undefined;
+  const known = () => flags.data() !== undefined && (done.call() || exposures.data() !== undefined) && members.data() !== undefined;
   const at = (path: string) => href(`p/${project()}/${path}`);
   const firstFlag = () => flags.data()?.results.at(-1)?.id;
   const steps: [string, () => boolean, () => string][] = [

@@ -5,6 +5,7 @@ export const wn = {
   live: "Live",
   callsByMinute: "Calls of flags, by minute",
   calls: "Calls",
+  exposures: "Exposures to experiments",
   minute: "Minute",
   exportFails: (name: string) => `The export ${name} fails`,
   dropped: (n: number, more: boolean) => (more ? `More than ${n} warnings about events that came in` : `${count(n, "warning")} about events that came in`),

@@ -4,6 +4,7 @@ import { announce } from "../../ui/announce";
 import { button, copyText, field, select, shown } from "../../ui/parts";
 import { answer } from "../../api/cache";
 import { get, site } from "../../api/client";
+import { exposureEvents } from "../../api/events";
 import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
@@ -43,11 +44,13 @@ function firstCall(flag: Signal<Flag>): HTMLElement {
   let timer = 0;
   const cancel = new AbortController();
   const look = async () => {
-    const query = { event: "$feature_flag_called", properties: JSON.stringify([{ key: "$feature_flag", value: flag.peek().key, operator: "exact", type: "event" }]), limit: 1 };
-    const got = await get<{ results: Event[] }>(inProject("events/"), query, cancel.signal).catch(() => null);
-    if (cancel.signal.aborted) return;
-    if (got?.results[0]) call.set(got.results[0]);
-    else timer = setTimeout(() => void look(), document.hidden ? every * 4 : every);
+    const properties = JSON.stringify([{ key: "$feature_flag", value: flag.peek().key, operator: "exact", type: "event" }]);
+    for (const event of exposureEvents) {
+      const got = await get<{ results: Event[] }>(inProject("events/"), { event, properties, limit: 1 }, cancel.signal).catch(() => null);
+      if (cancel.signal.aborted) return;
+      if (got?.results[0]) return call.set(got.results[0]);
+    }
+    timer = setTimeout(() => void look(), document.hidden ? every * 4 : every);
   };
   void look();
   onEnd(() => (clearTimeout(timer), cancel.abort()));
