@@ -42,15 +42,16 @@ var steps = []step{
 		r.removeOld()
 		r.build("TEST_BINARY", ".", "./cmd/bunting")
 	}},
-	{name: "tests", about: "every package, once", needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
+	{name: "tests", about: "every package, but for what the step race runs", needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		packages, err := testedPackages()
 		if err != nil {
 			r.fail("go list", err.Error(), "")
 			return
 		}
 		r.goTest("", packages...)
+		r.goTest("", append([]string{"-run=" + names(sequential)}, racing...)...)
 	}},
-	{name: "race", about: "packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
+	{name: "race", about: "tests of packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
 	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
 		r.run(in("", ".ci/lint/run"))
 	}},
@@ -128,6 +129,9 @@ var steps = []step{
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000")
 	}},
+	{name: "walks", about: "the console in Chromium: every page of the longest walks, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
+		r.goTest("adapters/console/browsertest", "-timeout=1h", "-run=_(Thousands|PhoneAndLargeText|States|LeadSomewhere)$", "./...", "-long=true")
+	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
 	}},
@@ -143,7 +147,8 @@ func (r *stepRun) isQuickWithout(folders ...string) bool {
 	return err == nil && !c.in(folders...)
 }
 
-// testedPackages returns the packages of go.work but those that have a step of their own.
+// testedPackages returns the packages of go.work except those that have a step of their own
+// and those of racing.
 func testedPackages() ([]string, error) {
 	packages, err := listPackages()
 	if err != nil {
@@ -151,7 +156,7 @@ func testedPackages() ([]string, error) {
 	}
 	var paths []string
 	for _, p := range packages {
-		if p.Dir != "cmd/bunting/faulttest" {
+		if p.Dir != "cmd/bunting/faulttest" && !slices.Contains(racing, "./"+p.Dir) {
 			paths = append(paths, p.ImportPath)
 		}
 	}

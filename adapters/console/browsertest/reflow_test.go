@@ -59,7 +59,7 @@ const beyond = `(() => {
 func TestEveryRoute_PhoneAndLargeText(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "account")
-	for _, path := range s.everyRoute() {
+	for _, path := range sample(s.everyRoute()) {
 		if asks := js[bool](p, "!dispatchEvent(new Event('beforeunload', {cancelable: true}))"); asks {
 			t.Errorf("before %s: a form has changes that nobody made", path)
 		}
