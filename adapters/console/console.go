@@ -92,7 +92,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Accept-Encoding")
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if takesGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed)))
 		_, _ = w.Write(packed)
@@ -104,4 +104,19 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	_, _ = io.Copy(w, unpacked)
+}
+
+// takesGzip reports whether Accept-Encoding names gzip, and not with a weight of 0
+// (RFC 9110 §12.5.3).
+func takesGzip(accepted []string) bool {
+	for coding := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		_, text, weighted := strings.Cut(weight, "=")
+		q, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		return !weighted || err != nil || q > 0
+	}
+	return false
 }

@@ -99,8 +99,10 @@ func TestAssets(t *testing.T) {
 		if diff := cmp.Diff(want, plain.Header); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", link[1], diff)
 		}
-		if packed.Header.Get("Content-Encoding") != "gzip" {
-			t.Errorf("%s is not compressed", link[1])
+		for accepted, encoding := range map[string]string{"gzip": "gzip", "br, GZIP;q=0.5": "gzip", "gzip;q=0": "", "gzip; q=0.000, *": "", "x-gzip": "", "br": ""} {
+			if got := get(t, "/console/"+link[1], "Accept-Encoding", accepted).Header.Get("Content-Encoding"); got != encoding {
+				t.Errorf("%s for who accepts %s: encoding %q, want %q", link[1], accepted, got, encoding)
+			}
 		}
 		r, err := gzip.NewReader(packed.Body)
 		if err != nil {

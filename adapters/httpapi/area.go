@@ -118,6 +118,7 @@ func (row *route) complete() {
 	if get := row.methods[http.MethodGet]; get != nil && row.methods[http.MethodHead] == nil {
 		row.methods[http.MethodHead] = get
 	}
+	row.uncompressed[http.MethodHead] = row.uncompressed[http.MethodHead] || row.uncompressed[http.MethodGet]
 	allow := []string{http.MethodOptions}
 	for method := range row.methods {
 		allow = append(allow, method)

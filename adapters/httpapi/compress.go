@@ -37,13 +37,17 @@ var varyEncoding = []string{"Accept-Encoding"}
 
 // compressing compresses the answers of a handler as the client accepts it: with zstd where
 // it is named first, else with gzip. ETags are weak everywhere, so they hold for each form
-// of an answer.
+// of an answer. HEAD is compressed as GET is, for the same headers.
 func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	var inner http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
 		if x == nil {
 			answer(w, r)
 			return
+		}
+		if x.head {
+			head := *r
+			head.Method, r = http.MethodHead, &head
 		}
 		sent := x.ResponseWriter
 		x.ResponseWriter = w
@@ -52,7 +56,8 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	}
 	byGzip, byZstd := preferringGzip(inner), preferringZstd(inner)
 	return func(w http.ResponseWriter, r *http.Request) {
-		accepted := header(r.Header, "Accept-Encoding")
+		r = acceptingInOneLine(r)
+		accepted := strings.ToLower(header(r.Header, "Accept-Encoding"))
 		gzip, zstd := strings.Index(accepted, "gzip"), strings.Index(accepted, "zstd")
 		if gzip < 0 && zstd < 0 {
 			if h := w.Header(); len(h["Vary"]) == 0 {
@@ -65,6 +70,10 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 		}
 		if x, ok := w.(*exchange); ok {
 			w = x.ResponseWriter
+			if x.head = r.Method == http.MethodHead; x.head { // gzhttp leaves it as it is
+				get := *r
+				get.Method, r = http.MethodGet, &get
+			}
 		}
 		if zstd >= 0 && (gzip < 0 || zstd < gzip) {
 			byZstd(w, r)
@@ -72,6 +81,19 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 			byGzip(w, r)
 		}
 	}
+}
+
+// acceptingInOneLine is a request whose Accept-Encoding is one line (RFC 9110 §5.3), as
+// gzhttp reads no other.
+func acceptingInOneLine(r *http.Request) *http.Request {
+	const name = "Accept-Encoding"
+	if len(r.Header[name]) < 2 {
+		return r
+	}
+	joined := *r
+	joined.Header = r.Header.Clone()
+	joined.Header.Set(name, strings.Join(r.Header[name], ", "))
+	return &joined
 }
 
 // uncompressed marks endpoints whose answers are sent as they are: event streams, files

@@ -7,10 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
@@ -86,6 +89,7 @@ func TestHTTP_CompressedAnswers(t *testing.T) {
 		}
 		for accepted, want := range map[string]string{
 			"gzip": "gzip", "gzip, deflate, br, zstd": "gzip", "zstd, gzip": "zstd", "zstd": "zstd", "zstd;q=0.5, gzip;q=0.9": "gzip",
+			"GZIP": "gzip", "ZStd, gzip": "zstd", "gzip;q=0, zstd": "zstd", "br, gzip;q=0.5": "gzip", "zstd;q=0, gzip": "gzip",
 			"gzip;q=0": "", "identity": "", "br": "", "deflate, gzip;q=0, zstd;q=0": "",
 		} {
 			got := get(accepted)
@@ -114,7 +118,69 @@ func TestHTTP_CompressedAnswers(t *testing.T) {
 	}
 }
 
-// What stays as it is: short answers, answers without a body, HEAD, answers with a secret
+// Several lines of Accept-Encoding are one list (RFC 9110 §5.3).
+func TestHTTP_CompressedByTheSecondLine(t *testing.T) {
+	o, key := longOffice(t)
+	for second, want := range map[string]string{"gzip": "gzip", "zstd": "zstd", "gzip;q=0": ""} {
+		w := ask(o.handler, "GET", "/api/projects/1/feature_flags/", "", "Authorization", key, "Accept-Encoding", "br", "Accept-Encoding", second)
+		if w.Code != 200 || w.Header().Get("Content-Encoding") != want {
+			t.Errorf("br, then %s: %d %v", second, w.Code, w.Header())
+		}
+	}
+}
+
+// HEAD has GET's headers where the answer is compressed too, Content-Length with them
+// (RFC 9110 §8.6, §9.3.2); over a connection, since net/http completes them.
+func TestHTTP_CompressedHead(t *testing.T) {
+	o, key := longOffice(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "array.js"), []byte(strings.Repeat("let a = 1;\n", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := httpapi.OpenPosthogJS(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = scripts.Close() }()
+	s := o.serve(t, func(c *httpapi.Config) { c.PosthogJS = scripts })
+	for _, path := range []string{
+		"/flags/definitions?token=phc_1", "/api/projects/1/feature_flags/local_evaluation/", "/api/projects/1/feature_flags/", "/api/projects/1/feature_flags/settings/remote_config",
+		"/api/projects/1/activity_log/", "/api/projects/1/", "/api/schema/", "/static/array.js", "/_liveness", "/api/projects/1/persons/nobody/", "/flags/definitions/stream?token=phc_1",
+	} {
+		for _, accepted := range []string{"identity", "gzip", "zstd"} {
+			headers := func(method string) http.Header {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel() // a stream has no end
+				r, err := http.NewRequestWithContext(ctx, method, s.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Authorization", key)
+				r.Header.Set("Accept-Encoding", accepted)
+				res, err := s.Client().Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				out := res.Header.Clone()
+				out.Set("Status", res.Status)
+				for _, name := range []string{"Date", "X-Request-Id"} {
+					out.Del(name)
+				}
+				return out
+			}
+			get, head := headers(http.MethodGet), headers(http.MethodHead)
+			if diff := cmp.Diff(get, head); diff != "" {
+				t.Errorf("HEAD %s with %s: headers (-GET +HEAD)\n%s", path, accepted, diff)
+			}
+			if long := path != "/_liveness" && !strings.Contains(path, "nobody") && !strings.Contains(path, "stream"); long && accepted != "identity" && head.Get("Content-Encoding") != accepted {
+				t.Errorf("HEAD %s with %s: %v", path, accepted, head)
+			}
+		}
+	}
+}
+
+// What stays as it is: short answers, answers without a body, answers with a secret
 // that was just made (BREACH), and streams.
 func TestHTTP_UncompressedAnswers(t *testing.T) {
 	o, key := longOffice(t)
@@ -126,10 +192,10 @@ func TestHTTP_UncompressedAnswers(t *testing.T) {
 		{"GET", "/_liveness", "", 200},
 		{"POST", "/flags?v=2", `{"api_key":"phc_1","distinct_id":"u1","flag_keys":["long-1"]}`, 200},
 		{"POST", "/flags?v=2", `{`, 400},
-		{"HEAD", "/flags/definitions?token=phc_1", "", 200},
 		{"DELETE", "/api/projects/1/feature_flags/long-2/", "", 405},
 		{"POST", "/api/personal_api_keys/", `{"label": "k", "scopes": ["feature_flag:read"], "scoped_teams": [], "scoped_organizations": []}`, 201},
 		{"PATCH", "/api/projects/1/rotate_secret_token/", "", 200},
+		{"PATCH", "/api/projects/2/reset_token/", "", 200},
 		{"POST", "/api/organizations/@current/projects/", `{"name": "another"}`, 201},
 		{"POST", "/api/organizations/@current/invites/", `{"target_email": "guest@example.com", "message": "` + long[:900] + `"}`, 201},
 	} {

@@ -34,6 +34,7 @@ type exchange struct {
 	lists  struct{ id, length headerList }
 	status int
 	bytes  int64
+	head   bool // the method is HEAD, though what compresses is told GET
 	// What the handlers have noted for the log.
 	project int64
 	token   [48]byte

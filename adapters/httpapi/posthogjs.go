@@ -158,7 +158,7 @@ func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exa
 		if !scriptName.MatchString(name) {
 			return &problemNotFound
 		}
-		s.noScript(w, r)
+		s.noScript(w)
 		return nil
 	}
 	f, info, err := s.PosthogJS.open(name)
@@ -182,6 +182,10 @@ func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exa
 	}
 	scriptHeaders(w.Header(), kind, caching)
 	w.Header().Set("ETag", tag)
+	if r.Method == http.MethodHead { // with the headers of GET, also where its answer is compressed
+		get := *r
+		get.Method, r = http.MethodGet, &get
+	}
 	http.ServeContent(w, r, "", time.Time{}, f)
 	return nil
 }
@@ -197,11 +201,9 @@ func scriptHeaders(h http.Header, kind, caching string) {
 
 // noScript answers for a copy that is not there. Nothing keeps the answer: it is
 // another one when the server has been given a copy.
-func (s *server) noScript(w http.ResponseWriter, r *http.Request) {
+func (s *server) noScript(w http.ResponseWriter) {
 	scriptHeaders(w.Header(), javascript, "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(noPosthogJS)))
 	w.WriteHeader(http.StatusOK)
-	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, noPosthogJS)
-	}
+	_, _ = io.WriteString(w, noPosthogJS)
 }

@@ -31,7 +31,7 @@ func projectsAt(in *area, path string) []endpoint {
 		by(http.MethodGet, one, "Read a project", own(organizations.Projects.Get)),
 		by(http.MethodPatch, one, configuration, updateProject).orPut(configuration).needs("project:read").taking(organizations.ProjectFields),
 		by(http.MethodDelete, one, "Delete a project", standingIn(ownProject, deleteProject)).answering(http.StatusNoContent).proven(),
-		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(organizations.Projects.ResetToken)),
+		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(organizations.Projects.ResetToken)).uncompressed(),
 		by(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", own(organizations.Projects.RotateSecret)).proven().uncompressed(),
 		by(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", own(organizations.Projects.DeleteSecretBackup)).proven(),
 		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", standingIn(ownProject, moveProject)).taking(organizations.ProjectMoveFields),
