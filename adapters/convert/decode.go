@@ -62,6 +62,9 @@ var (
 	tomlValue = regexp.MustCompile(`(?m)^[ \t]*[\w."'-]+[ \t]*=[ \t]*[^=\s]`)
 )
 
+// kubernetesLine is one that all Kubernetes resources have.
+var kubernetesLine = regexp.MustCompile(`(?m)^"?apiVersion"?:[ \t]*\S`)
+
 // isTOML reports whether what YAML cannot read, or reads as a single text, looks like TOML.
 func isTOML(data []byte, y *node, err error) bool {
 	if err == nil {
@@ -79,7 +82,11 @@ func decodeYAML(data []byte) (*node, error) {
 	}
 	var second yaml.Node
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("line %d: %w", max(second.Line, 1), errSeveral)
+		err = fmt.Errorf("line %d: %w", max(second.Line, 1), errSeveral)
+		if kubernetesLine.Match(data) {
+			err = fmt.Errorf("%w: these are Kubernetes resources, and the flags are inside one of them: give that alone", err)
+		}
+		return nil, err
 	}
 	y := yamlReader{left: len(data) + 1000}
 	v, err := y.value(&root, 0)

@@ -76,6 +76,8 @@ func TestEngines_BadInput(t *testing.T) {
 		"growthbook: other":         {"growthbook", `{}`, `there are no "features"`},
 		"growthbook: encrypted":     {"growthbook", `{"features": {}, "encryptedFeatures": "x"}`, "encryptedFeatures: the features are encrypted"},
 		"growthbook: features":      {"growthbook", `{"features": 3}`, "features: must be an object, not the number 3"},
+		"growthbook: REST":          {"growthbook", `{"features": [{"id": "a", "environments": {}}], "limit": 10}`, "features: is a list of the REST API, whose rules have another form: give that of an SDK connection"},
+		"growthbook: one of REST":   {"growthbook", `{"feature": {"id": "a", "environments": {}}}`, "feature: is one feature of the REST API"},
 		"growthbook: nested deeply": {"growthbook", `{"features": ` + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 101), "nested deeper than 64 levels"},
 	}
 	for name, tt := range tests {

@@ -62,8 +62,8 @@ func (b *builder) progressed(p *node, v *variantSet) []share {
 		percent = 100
 	}
 	return []share{
-		{percent, v.outcome(end.at("variation"), end.at("variation").text())},
-		{100 - percent, v.outcome(initial.at("variation"), initial.at("variation").text())},
+		{percent, v.outcome(end.at("variation"), v.spelt(end.at("variation")))},
+		{100 - percent, v.outcome(initial.at("variation"), v.spelt(initial.at("variation")))},
 	}
 }
 

@@ -16,7 +16,14 @@ func readGrowthBook(b *builder, doc *node) error {
 	if enc := doc.at("encryptedFeatures"); enc.textOr() != "" {
 		enc.refuse("the features are encrypted: give the payload in clear")
 	}
+	const wanted = "whose rules have another form: give that of an SDK connection, GET /api/features/CLIENT_KEY"
 	features := doc.at("features")
+	if _, isList := features.value.([]any); isList {
+		features.refuse("is a list of the REST API, " + wanted)
+	}
+	if one := doc.at("feature"); one.has("environments") {
+		one.refuse("is one feature of the REST API, " + wanted)
+	}
 	if features.value == nil {
 		if doc.has("features") || len(doc.object()) == 0 {
 			doc.refuse(`is no payload of GrowthBook: there are no "features"`)

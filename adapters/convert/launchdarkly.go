@@ -15,6 +15,9 @@ const ldREST = "which has no targeting by segments: give the data of an SDK or o
 // the kind user are converted: the key is the distinct id, attributes are person
 // properties.
 func readLaunchDarkly(b *builder, doc *node) error {
+	if data := doc.at("data"); doc.has("path") && data.has("flags") { // as a stream puts it
+		doc = data
+	}
 	if list := doc.at("items"); list.value != nil && !doc.has("flags") {
 		list.refuse("is a list of the REST API, " + ldREST)
 	}

@@ -20,6 +20,7 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 		"a resource":         {"flagd", "apiVersion: core.openfeature.dev/v1beta1\nkind: FeatureFlag\nmetadata: {name: x}\nspec:\n  flagSpec:\n    flags: {}\n", "is a Kubernetes resource, a FeatureFlag: the flags are inside it, at spec.flagSpec"},
 		"a ConfigMap":        {"gofeatureflag", "apiVersion: v1\nkind: ConfigMap\ndata:\n  flags.yaml: |\n    a: {}\n", "at each of flags.yaml below data"},
 		"a list of these":    {"flagd", `{"apiVersion": "v1", "kind": "List", "items": [{}]}`, "at items"},
+		"several resources":  {"flagd", "apiVersion: v1\nkind: Namespace\n---\napiVersion: core.openfeature.dev/v1beta1\nkind: FeatureFlag\n", "line 3: a second document in one file is not read: these are Kubernetes resources, and the flags are inside one of them"},
 		"a resource without": {"unleash", `{"apiVersion": "v1", "kind": "Pod"}`, "without flags inside"},
 		"one REST flag":      {"launchdarkly", `{"key": "f", "kind": "boolean", "variations": [{"value": true}], "environments": {"production": {"on": true}}}`, "is one flag of the REST API, which has no targeting by segments: give the data of an SDK"},
 		"REST flags":         {"launchdarkly", `{"items": [{"key": "f"}]}`, "items: is a list of the REST API, which has no targeting by segments: give the data of an SDK"},
@@ -142,5 +143,41 @@ func TestFlipt_RulesWithoutVariants(t *testing.T) {
 	mixed := convertOne(t, "flipt", []byte(flag(`{"segment": "pro", "distributions": []}, {"segment": "pro", "distributions": [{"variant": "a", "rollout": 100}]}`, "true")), Options{})
 	if reason := wholes(mixed)["f"]; !strings.Contains(reason, "matches without a variant") {
 		t.Errorf("left out for %q", reason)
+	}
+}
+
+// What LaunchDarkly's stream and relay send wraps the data in an object with its path.
+func TestLaunchDarkly_StreamData(t *testing.T) {
+	r := convertOne(t, "launchdarkly", []byte(`{"path": "/", "data": {"flags": {"f": {"on": true, "variations": ["a text", "b"], "fallthrough": {"variation": 0}, "offVariation": 1}}, "segments": {}}}`), Options{})
+	if got := openFeatureValue(t, r, "f", nil); got != `"a text"` {
+		t.Errorf("OFREP answers %s, left %v", got, r.Left)
+	}
+}
+
+// GO Feature Flag reads names of variations as they stand in YAML, also without quotes.
+func TestGoFeatureFlag_NamesWithoutQuotes(t *testing.T) {
+	r := convertOne(t, "gofeatureflag", []byte(`
+words:
+  variations: {Default: a, False: b, True: c}
+  targeting: [{query: plan eq "pro", variation: True}]
+  defaultRule: {variation: False}
+numbers:
+  variations: {1: one, 2: two}
+  targeting: [{query: plan eq "pro", percentage: {1: 100, 2: 0}}]
+  defaultRule: {variation: 2}
+unknown:
+  variations: {a: one}
+  defaultRule: {variation: False}
+twice:
+  variations: {true: one, TRUE: two}
+  defaultRule: {variation: true}
+`), Options{})
+	for plan, want := range map[string][2]string{"pro": {`"c"`, `"one"`}, "free": {`"b"`, `"two"`}} {
+		if got := [2]string{openFeatureValue(t, r, "words", m{"plan": plan}), openFeatureValue(t, r, "numbers", m{"plan": plan})}; got != want {
+			t.Errorf("plan %s: %v, want %v; left %v", plan, got, want, r.Left)
+		}
+	}
+	if left := wholes(r); len(left) != 2 || left["unknown"] == "" || left["twice"] == "" {
+		t.Errorf("left out: %v, want unknown and twice", left)
 	}
 }

@@ -38,7 +38,7 @@ func readUnleash(b *builder, doc *node) error {
 	doc.object()
 	features := doc.at("features")
 	if features.value == nil {
-		features.refuse("is missing: Unleash's documents have a list of features")
+		features.refuse("is missing, the list that Unleash's documents have: " + holdsRules)
 	}
 	u := &unleash{b: b, toggles: map[string]toggle{}, segments: map[string]*node{}, links: map[string][]*node{}}
 	for _, s := range doc.at("segments").items() {
@@ -58,7 +58,7 @@ func readUnleash(b *builder, doc *node) error {
 	if doc.has("featureEnvironments") {
 		u.export(doc, add)
 	} else {
-		u.served(features, add)
+		u.served(features, string(doc.at("version").json()) == "1", add)
 	}
 	for _, name := range order {
 		t := u.toggles[name]
@@ -67,8 +67,9 @@ func readUnleash(b *builder, doc *node) error {
 	return nil
 }
 
-// served reads features as the client API has them, with their strategies inside.
-func (u *unleash) served(features *node, add func(*node, toggle)) {
+// served reads features as the client API has them, with their strategies inside. In files
+// of the first version of the state's export a feature may say of itself nothing at all.
+func (u *unleash) served(features *node, first bool, add func(*node, toggle)) {
 	for _, n := range features.items() {
 		n.object()
 		if n.has("environments") && !n.has("strategies") {
@@ -77,7 +78,7 @@ func (u *unleash) served(features *node, add func(*node, toggle)) {
 		t := toggle{feature: n, variants: n.at("variants"), dependencies: n.at("dependencies")}
 		r := refused(func() {
 			t.enabled, t.strategies = n.at("enabled").boolOr(false), n.at("strategies").items()
-			if t.enabled && n.at("strategies").value == nil {
+			if n.at("strategies").value == nil && (t.enabled || !first && !n.has("enabled")) {
 				n.at("strategies").refuse("is missing: " + holdsRules)
 			}
 		})

@@ -52,9 +52,21 @@ func TestUnleash_AdminLists(t *testing.T) {
 			}
 		})
 	}
-	r := convertOne(t, "unleash", []byte(`{"features": [{"name": "a", "enabled": true}]}`), Options{})
-	if reason := wholes(r)["a"]; !strings.Contains(reason, "strategies: is missing") {
-		t.Errorf("on without strategies: left out for %q", reason)
+	for name, doc := range map[string]string{
+		"one feature":  `{"name": "a", "environments": [{"name": "production", "enabled": true, "strategies": [{"name": "default"}]}]}`,
+		"frontend API": `{"toggles": [{"name": "a", "enabled": true}]}`,
+	} {
+		f, _ := Find("unleash")
+		if _, err := f.Read([]Input{{"one.json", []byte(doc)}}, Options{}); err == nil || !strings.Contains(err.Error(), "features: is missing") || !strings.Contains(err.Error(), "/api/client/features") {
+			t.Errorf("%s: %v; want an error that names the export that has the rules", name, err)
+		}
+	}
+	var r *Result
+	for name, feature := range map[string]string{"on": `{"name": "a", "enabled": true}`, "neither on nor off": `{"name": "a", "type": "release", "project": "default", "stale": false}`} {
+		r = convertOne(t, "unleash", []byte(`{"version": 2, "features": [`+feature+`]}`), Options{})
+		if reason := wholes(r)["a"]; !strings.Contains(reason, "strategies: is missing") || !strings.Contains(reason, "/api/client/features") {
+			t.Errorf("%s without strategies: left out for %q", name, reason)
+		}
 	}
 	// Files of version 1 need not say that a feature is off.
 	r = convertOne(t, "unleash", []byte(`{"version": 1, "features": [{"name": "a", "strategies": [{"name": "default"}]}, {"name": "b"}]}`), Options{})
