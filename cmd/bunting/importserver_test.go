@@ -94,6 +94,25 @@ func TestImportFlags_Rename(t *testing.T) {
 	if r.Code != 0 || !strings.Contains(r.Stdout, "0 would change, 3 stay as they are") {
 		t.Errorf("import of the same: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
+	// Server and key may come from the environment, as for other commands.
+	for _, args := range [][]string{{"--plan"}, {"--server", s.url, "--plan"}, {"--server", s.url}} {
+		r = call(t, "", env, append([]string{"import", "flagd", file, "--rename"}, args...)...)
+		if r.Code != 0 || !strings.Contains(r.Stdout, "3 stay as they are") {
+			t.Errorf("import %v: exit %d: %s%s", args, r.Code, r.Stdout, r.Stderr)
+		}
+	}
+	// A file with flags that a server refuses is planned and applied without them, with
+	// --prune not at all.
+	call(t, "", nil, "import", "flagd", file, "--output", out)
+	for action, pruning := range map[string][]string{"plan": {"--prune"}, "apply": {"--prune", "--yes"}} {
+		r := call(t, "", env, "flags", action, out)
+		if r.Code != 1 || !strings.Contains(r.Stdout, "1 stay as they are") || !strings.Contains(r.Stderr, `(--rename makes it "a-b")`) || !strings.Contains(r.Stderr, "team/new checkout") {
+			t.Errorf("%s without what is refused: exit %d: %s%s", action, r.Code, r.Stdout, r.Stderr)
+		}
+		if r := call(t, "", env, append([]string{"flags", action, out}, pruning...)...); r.Code != 1 || !strings.Contains(r.Stderr, `"a.b": Only letters`) {
+			t.Errorf("%s --prune: exit %d: %s%s", action, r.Code, r.Stdout, r.Stderr)
+		}
+	}
 	// What is not a flag's fault stops it, with the flag's name.
 	broken := clitest.TempFile(t, "broken.json", `{"projects": [{"id": 1, "name": "x", "api_key": "phc_x", "flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 9}]}]}}]}]}`)
 	if r := call(t, "", env, "flags", "apply", broken); r.Code != 1 || !strings.Contains(r.Stderr, `flag "f"`) || !strings.Contains(r.Stderr, "cohort 9") {

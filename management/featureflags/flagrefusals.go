@@ -167,8 +167,8 @@ func (r *refusals) refusedIn(n *flags.CohortNode, seen map[int64]bool) int64 {
 var notInKeys = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
 // ProposedKey is the key itself where the API takes it, or else a similar one that it takes:
-// a hyphen stands for what may not be there. It is empty where no letter is left, and for
-// keys that are too long.
+// a hyphen stands for what may not be there. It is "flag" where nothing else is left, and
+// empty for keys that are too long.
 func ProposedKey(key string) string {
 	if len(key) > maxFlagKey {
 		return ""
@@ -176,5 +176,5 @@ func ProposedKey(key string) string {
 	if keyFault(key) == nil {
 		return key
 	}
-	return string(bytes.Trim(notInKeys.ReplaceAll([]byte(key), []byte("-")), "-"))
+	return cmp.Or(string(bytes.Trim(notInKeys.ReplaceAll([]byte(key), []byte("-")), "-")), "flag")
 }

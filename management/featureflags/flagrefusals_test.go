@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestProposedKey(t *testing.T) {
-	for key, want := range map[string]string{"a.b": "a-b", "a_b-9": "a_b-9", "team/new checkout!": "team-new-checkout", "ä": "", "..x..": "x", strings.Repeat("a.", 300): ""} {
+	for key, want := range map[string]string{"a.b": "a-b", "a_b-9": "a_b-9", "team/new checkout!": "team-new-checkout", "ä": "flag", "日本語": "flag", "..x..": "x", strings.Repeat("a.", 300): ""} {
 		if got := featureflags.ProposedKey(key); got != want {
 			t.Errorf("%q: %q, want %q", fmt.Sprintf("%.20s", key), got, want)
 		}

@@ -34,7 +34,9 @@ Manages the feature flags of a server.
   bunting flags apply FILE [--prune [--yes]]
                                     makes the server's flags those of the file,
                                     all or none; FILE is what export or bunting
-                                    import has written
+                                    import has written. Flags of an import that
+                                    the server would refuse are left out and
+                                    listed, with exit code 1; not with --prune
   bunting flags history KEY         what the flag has been, and who changed what
   bunting flags restore KEY VERSION
                                     makes an earlier version the next one

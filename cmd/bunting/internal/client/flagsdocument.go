@@ -53,48 +53,63 @@ func exportFlags(m *manager) runner {
 }
 
 // readDocument reads a document of flags. A definitions file, as bunting import writes one,
-// becomes such a document: with keys and names in the place of ids.
-func readDocument(m *manager, file string) ([]byte, error) {
+// becomes such a document: with keys and names in the place of ids, and without the flags
+// that a server would refuse, which are listed and counted. With --prune nothing is left
+// out, since the server's flag of that key would be deleted.
+func readDocument(m *manager, file string, o *documentOptions) (document []byte, left int, err error) {
 	text, err := readInput(m.Program, file)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var definitions struct{ Projects []json.RawMessage }
 	if json.Unmarshal(text, &definitions) != nil || definitions.Projects == nil {
-		return text, nil
+		return text, 0, nil
 	}
 	format, _ := convert.Find("posthog") // which reads our own files too
 	result, err := format.Read([]convert.Input{{Name: file, Data: text}}, convert.Options{})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, l := range result.Left {
 		if l.Whole {
-			return nil, fmt.Errorf("%s: flag %q: %s: %s", file, l.Flag, l.Place, l.Reason)
+			return nil, 0, fmt.Errorf("%s: flag %q: %s: %s", file, l.Flag, l.Place, l.Reason)
 		}
 	}
-	return result.Portable()
+	if result.Left = nil; !*o.prune {
+		leaveRefused(result)
+		left = tellLeft(m.Program, result)
+	}
+	document, err = result.Portable()
+	return document, left, err
 }
 
 func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
-	text, err := readDocument(m, file)
+	text, left, err := readDocument(m, file, o)
 	if err != nil {
 		return err
 	}
 	changes, err := m.document(ctx, "plan/", file, text, o)
-	if err == nil && changes > 0 {
-		err = cli.ErrChanges
+	switch {
+	case err != nil:
+		return err
+	case left > 0:
+		return cli.ErrReported
+	case changes > 0:
+		return cli.ErrChanges
 	}
-	return err
+	return nil
 }
 
 func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
-	text, err := readDocument(m, file)
+	text, left, err := readDocument(m, file, o)
 	if err == nil && *o.prune {
 		err = m.confirmPrune(ctx, file, text, o)
 	}
 	if err == nil {
 		_, err = m.document(ctx, "apply/", file, text, o)
+	}
+	if err == nil && left > 0 {
+		err = cli.ErrReported
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -38,13 +39,16 @@ left out, and listed with the place and the reason. FORMAT is:
   --rename           give flags whose keys a server would refuse, such as a.b, a
                      similar one, and list the old and new names;
                      --rename=FILE writes that table to FILE, as CSV
-  --key KEY          instead of writing a file, make these the flags of a server's
-                     project, as bunting flags apply does; then also
-                     --server URL and --project ID (BUNTING_PROJECT, else the
-                     only project that the key opens). Flags that the server would
-                     refuse are left out.
-  --plan             with --server: only show what would be made and changed there,
-                     and for how many known people
+  --server URL       instead of writing a file, make these the flags of a server's
+                     project, as bunting flags apply does. Flags that the server
+                     would refuse are left out.
+  --key KEY          personal API key for that; BUNTING_KEY by default, else that of
+                     bunting login
+  --project ID       project there; BUNTING_PROJECT by default, else the only one
+                     that the key opens
+  --plan             only show what would be made and changed on the server
+                     (--server, else BUNTING_SERVER, else that of bunting login), and
+                     for how many known people
 
 Exit code 1 when a flag was left out; 2 when --plan shows a change.
 `)
@@ -71,12 +75,17 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return err
 	case len(files) == 0:
 		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
-	case (*server == "") != (*key == ""):
-		return cli.BadUsage("import", "--server and --key go together")
-	case *plan && *server == "":
-		return cli.BadUsage("import", "--plan needs --server and --key: it shows what would change there")
+	case *key != "" && *server == "" && !*plan:
+		return cli.BadUsage("import", "--key is for a server: name it with --server")
+	case *plan && *output != "-":
+		return cli.BadUsage("import", "--output is for a file, --plan for a server: choose one")
 	case *server != "" && *output != "-":
 		return cli.BadUsage("import", "--output is for a file, --server for a server: choose one")
+	}
+	if *server != "" || *plan {
+		if err := signedIn(p, server, key); err != nil {
+			return err
+		}
 	}
 	result, err := readFormat(p, format, files, o)
 	if err == nil && rename.wanted {
@@ -107,6 +116,19 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return cli.ErrReported
 	case *plan && changes > 0:
 		return cli.ErrChanges
+	}
+	return nil
+}
+
+// signedIn fills in whom an import is for, as the other commands for a server do.
+func signedIn(p *cli.Program, server, key *string) error {
+	*server, *key = cmp.Or(*server, p.Env["BUNTING_SERVER"]), cmp.Or(*key, p.Env["BUNTING_KEY"])
+	kept, err := readSignIns(p)
+	if err != nil {
+		return err
+	}
+	if kept.use(server, key); *key == "" {
+		return cli.BadUsage("import", "--key is missing: the first start of a server prints one, and bunting login gets one")
 	}
 	return nil
 }
