@@ -18,7 +18,7 @@
 // numbers in comments are those of the specification of capture, and words such
 // as person, distinct id and group are PostHog's.
 //
-// Bounds: an event's size ([MaxEventOf]), the depth of JSON, names and ids, a
+// Bounds: an event's size ([wire.MaxEventOf]), the depth of JSON, names and ids, a
 // person's properties, the batches that wait and what is remembered of people
 // ([RecorderConfig]), projects and keys that are remembered. The bytes of bodies
 // under way are bounded by who reads them.

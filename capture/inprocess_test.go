@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // An event of the own process is judged as one that was sent (§3, §4.4): what is stored
@@ -47,7 +48,7 @@ func TestIntake_Capture(t *testing.T) {
 		"no distinct id":     {"phc_x", "", "e", nil, "missing_distinct_id"},
 		"no name":            {"phc_x", "ana", "", nil, "missing_event_name"},
 		"no form in JSON":    {"phc_x", "ana", "e", map[string]any{"x": math.NaN()}, "no form in JSON"},
-		"larger than 1 MB":   {"phc_x", "ana", "e", map[string]any{"x": strings.Repeat("x", capture.MaxEventOf("e"))}, "maximum event size"},
+		"larger than 1 MB":   {"phc_x", "ana", "e", map[string]any{"x": strings.Repeat("x", wire.MaxEventOf("e"))}, "maximum event size"},
 		"not taken just now": {"phc_x", "ana", "e", nil, "cannot be stored"},
 	} {
 		if sinkErr = nil; name == "not taken just now" {

@@ -8,33 +8,13 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
-
-// maxEvent is the longest JSON text of one event, in bytes (§4.6), maxAIEvent that of the
-// events of language models, which hold whole conversations.
-const (
-	maxEvent   = 1_000_000
-	maxAIEvent = 8 << 20
-)
-
-// aiEvents are those that may have maxAIEvent bytes.
-var aiEvents = map[string]bool{
-	"$ai_generation": true, "$ai_span": true, "$ai_trace": true, "$ai_embedding": true, "$ai_metric": true, "$ai_feedback": true,
-}
-
-// MaxEventOf returns how long the JSON text of an event of a name may be, in bytes:
-// 1,000,000, and 8 MiB for $ai_generation, $ai_span, $ai_trace, $ai_embedding, $ai_metric
-// and $ai_feedback.
-func MaxEventOf(name string) int {
-	if aiEvents[name] {
-		return maxAIEvent
-	}
-	return maxEvent
-}
 
 // oversize says how far an item is over its limit; empty: it is not.
 func oversize(it *Item) string {
-	most := MaxEventOf(it.Name)
+	most := wire.MaxEventOf(it.Name)
 	switch {
 	case it.Size > most:
 		return fmt.Sprintf("the event has %d bytes, %d are allowed", it.Size, most)
@@ -45,7 +25,7 @@ func oversize(it *Item) string {
 }
 
 // sizeOf is how many bytes of an item are stored at most.
-func sizeOf(it *Item) int { return min(it.Size, MaxEventOf(it.Name)) }
+func sizeOf(it *Item) int { return min(it.Size, wire.MaxEventOf(it.Name)) }
 
 // pieceEvents is how many events of a submission are recorded at a time, pieceBytes
 // how long the text of them is about, in bytes: a piece ends with the event that
@@ -60,7 +40,7 @@ const (
 // PieceSize returns how long the text of the events that are recorded at a time may be,
 // and how many they are, for a body of so many bytes and items.
 func PieceSize(text, items int) (bytes, events int) {
-	bytes, events = min(text, pieceBytes+maxAIEvent), min(items, pieceEvents)
+	bytes, events = min(text, pieceBytes+wire.MaxAIEvent), min(items, pieceEvents)
 	if items > pieceEvents {
 		bytes = min(bytes, text/items*pieceEvents)
 	}

@@ -3,8 +3,8 @@ package capture
 import "github.com/bunting-flags/bunting/flags/wire"
 
 // maxMembers is how many members an object of an event may have, about as many as fit
-// into maxEvent bytes: an event with more is dropped for its size.
-const maxMembers = maxEvent / 5
+// into wire.MaxEvent bytes: an event with more is dropped for its size.
+const maxMembers = wire.MaxEvent / 5
 
 // scanner walks over one JSON text. It makes no values: it finds where they begin
 // and end, so that what is stored is what was sent. The text has to be UTF-8.

@@ -23,7 +23,7 @@ func TestZero(t *testing.T) {
 	surface{functions: map[string]any{
 		"AppendBatch": capture.AppendBatch, "CheckToken": capture.CheckToken, "Decode": capture.Decode, "DecodeRecording": capture.DecodeRecording,
 		"DecodeV1": capture.DecodeV1, "Early": capture.Early, "Exposures": capture.Exposures, "Fresh": capture.Fresh, "ImpersonalV1": capture.ImpersonalV1,
-		"MaxEventOf": capture.MaxEventOf, "NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
+		"NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
 		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Events of language models may have 8 MiB at /i/v0/ai/batch and /batch/, in protocol v1
@@ -22,7 +22,7 @@ func TestCapture_LongAIEvents(t *testing.T) {
 		for i, name := range names {
 			size := 1_100_000
 			if i == 1 {
-				size = capture.MaxEventOf("$ai_span") - 200
+				size = wire.MaxEventOf("$ai_span") - 200
 			}
 			event := fmt.Sprintf(`{"event":%q,"distinct_id":"u","properties":{"$ai_input":%q}}`, name, long(size))
 			if i%2 == 1 {
@@ -47,7 +47,7 @@ func TestCapture_LongAIEvents(t *testing.T) {
 	}
 	l := newLab(t, "{}")
 	for _, c := range []struct{ name, event, detail string }{
-		{"an AI event over 8 MiB", fmt.Sprintf(`{"event":"$ai_span","distinct_id":"ai","properties":{"x":%q}}`, long(capture.MaxEventOf("$ai_span"))), "8388608 are allowed"},
+		{"an AI event over 8 MiB", fmt.Sprintf(`{"event":"$ai_span","distinct_id":"ai","properties":{"x":%q}}`, long(wire.MaxEventOf("$ai_span"))), "8388608 are allowed"},
 		{"another event", fmt.Sprintf(`{"event":"$pageview","distinct_id":"page","properties":{"x":%q}}`, long(1_000_001)), "1000000 are allowed"},
 		{"one with a name like those", fmt.Sprintf(`{"event":"$ai_other","distinct_id":"other","properties":{"x":%q}}`, long(1_000_001)), "1000000 are allowed"},
 	} {

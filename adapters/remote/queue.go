@@ -13,7 +13,7 @@ type DropReason string
 // The reasons.
 const (
 	DropQueueFull DropReason = "queue_full" // it found the queue full
-	DropTooLarge  DropReason = "too_large"  // it is above 900 KiB, or alone too large for the server
+	DropTooLarge  DropReason = "too_large"  // it is above 900 KiB ([ErrTooLarge]), or alone too large for the server
 	DropInvalid   DropReason = "invalid"    // no id, no name, or no JSON
 	DropRefused   DropReason = "refused"    // the server said 4xx, or sent it elsewhere
 	DropRetries   DropReason = "retries"    // it was sent MaxRetries times again in vain

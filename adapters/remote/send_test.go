@@ -189,6 +189,27 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 	}
 }
 
+// Events of language models may have 8 MiB, and go alone.
+func TestRemote_LongEvents(t *testing.T) {
+	w := &wire{answer: always(200)}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		for _, name := range []string{"$ai_generation", "$ai_span", "$ai_trace", "$ai_embedding", "$ai_metric", "$ai_feedback"} {
+			if err := c.Track(ctx, "u", name, map[string]any{"$ai_input": strings.Repeat("x", 1_100_000)}, nil); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := c.Track(ctx, "u", "$ai_span", map[string]any{"$ai_input": strings.Repeat("x", 8<<20)}, nil); !errors.Is(err, remote.ErrTooLarge) {
+			t.Errorf("over 8 MiB: %v", err)
+		}
+		if err := c.Track(ctx, "u", "$ai_other", map[string]any{"$ai_input": strings.Repeat("x", 1_100_000)}, nil); !errors.Is(err, remote.ErrTooLarge) {
+			t.Errorf("another name: %v", err)
+		}
+		if err := c.Flush(ctx); err != nil || len(w.requests()) != 6 || c.Stats().Sent != 6 {
+			t.Errorf("%v, %d requests, %+v", err, len(w.requests()), c.Stats())
+		}
+	})
+}
+
 // A hundred events go at once, fewer after five seconds; a batch has at most a
 // megabyte, an event 900 KiB; the order stays.
 func TestRemote_14_3_Batches(t *testing.T) {

@@ -14,11 +14,14 @@ import (
 )
 
 // maxEvent is the size in bytes of the largest event that is sent (capture §14.3);
-// servers refuse one above 1,000,000.
+// servers refuse one above 1,000,000. Events of language models may be as large as servers
+// take them ([wire.MaxEventOf]).
 const maxEvent = 900 << 10
 
-// ErrTooLarge says that an event is larger than 900 KiB as JSON, and is dropped.
-var ErrTooLarge = errors.New("remote: the event is larger than 900 KiB: send less in its properties")
+// ErrTooLarge says that an event is larger than 900 KiB as JSON, one of a language model
+// ($ai_generation, $ai_span, $ai_trace, $ai_embedding, $ai_metric, $ai_feedback) than 8 MiB,
+// and is dropped.
+var ErrTooLarge = errors.New("remote: the event is larger than 900 KiB, or 8 MiB for one of a language model: send less in its properties")
 
 // sentEvent is an event on the wire (capture §3.2).
 type sentEvent struct {
@@ -113,7 +116,7 @@ func (c *Client) enqueue(e Event) error {
 		c.queue.drop(DropInvalid)
 		return fmt.Errorf("remote: the event %q cannot be written as JSON: %w", e.Name, err)
 	}
-	if len(body) > maxEvent {
+	if most := wire.MaxEventOf(e.Name); len(body) > most || most == wire.MaxEvent && len(body) > maxEvent {
 		c.queue.drop(DropTooLarge)
 		return ErrTooLarge
 	}

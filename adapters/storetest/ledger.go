@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Ledger is the contract of capture.Ledger.
@@ -95,7 +96,7 @@ func eventsAsSaved(t *testing.T, s Backend) {
 	}
 	list[0].Properties = `{"a":"\u0000 \ud800","b":1e400,"c":[1.50,{}]}`
 	list[1].ElementsChain, list[1].PersonProperties = strings.Repeat("div;", 5000), `{"é":"`+strings.Repeat("x", 100_000)+`"}`
-	list[4].Name, list[4].Properties = "$ai_span", `{"$ai_input":"`+strings.Repeat("x", capture.MaxEventOf("$ai_span")-100)+`"}` // the longest event
+	list[4].Name, list[4].Properties = "$ai_span", `{"$ai_input":"`+strings.Repeat("x", wire.MaxEventOf("$ai_span")-100)+`"}` // the longest event
 	list[2].PersonID, list[2].PersonMode = capture.UUID{}, capture.Propertyless
 	foreign := event(1, "first", "ann", epoch)
 	foreign.ProjectID = 2

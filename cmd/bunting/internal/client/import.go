@@ -40,8 +40,9 @@ on there. It goes away at the end.
 Exit code 1 when something was refused or left out; each such line is told.
 ` + importFlagsHelp()
 
-// maxRecord is the longest record that is read into memory, in bytes.
-const maxRecord = 4 << 20
+// maxRecord is the longest record that is read into memory, in bytes: the longest event, whose
+// properties may be JSON in a text.
+const maxRecord = 20 << 20
 
 // importer is one call of import.
 type importer struct {

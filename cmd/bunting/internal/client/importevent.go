@@ -91,7 +91,7 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 	}
 	out := capture.NewObject(event).AppendJSON(nil)
 	called, _ := o.Text("event")
-	if most := capture.MaxEventOf(called); len(out) > most {
+	if most := wire.MaxEventOf(called); len(out) > most {
 		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), most)
 	}
 	return out, nil
