@@ -39,6 +39,8 @@ func main() {
 	layout := features.ReadCheckoutLayout(ctx, r, s, features.CheckoutLayoutControl)
 	payload := features.ReadCheckoutLayoutPayload(ctx, r, s, features.CheckoutLayoutPayload{})
 	fmt.Println(features.ReadNewOnboarding(ctx, r, s, false), layout == features.CheckoutLayoutSteps, payload.Columns, *payload.Progress)
+	limit := features.ReadLimit(ctx, r, s, features.LimitHigh)
+	fmt.Println(limit == features.LimitLow, features.ReadLimitPayload(ctx, r, s, 0), features.ReadTitlePayload(ctx, r, s, ""))
 }
 `
 
@@ -53,6 +55,11 @@ func TestGenerate_Go(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Flags of remote configuration, as an import makes them: their value is the payload.
+	definitions = []byte(strings.Replace(string(definitions), `"flags": [`, `"flags": [
+		{"id": 901, "key": "limit", "active": true, "is_remote_configuration": true, "filters": {"groups": [{"variant": "low"}],
+			"multivariate": {"variants": [{"key": "low", "rollout_percentage": 100}, {"key": "high", "rollout_percentage": 0}]}, "payloads": {"low": "5", "high": "20"}}},
+		{"id": 902, "key": "title", "active": true, "is_remote_configuration": true, "filters": {"groups": [{}], "payloads": {"true": "\"a text\""}}},`, 1))
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.Mkdir(in("features"), 0o755); err != nil {
@@ -80,7 +87,7 @@ func TestGenerate_Go(t *testing.T) {
 	generate(2, "--check")
 	generate(0)
 	generate(0, "--check")
-	if got := goCommand(t, dir, env, "run", "."); got != "true true 1 true\n" {
+	if got := goCommand(t, dir, env, "run", "."); got != "true true 1 true\ntrue 5 a text\n" {
 		t.Errorf("the program says %q", got)
 	}
 	write(t, in("flags.json"), strings.Replace(string(definitions), `"key": "new-onboarding"`, `"key": "newer-onboarding"`, 1))

@@ -12,7 +12,8 @@ import (
 )
 
 // Go writes a package with a function for each flag that is not deleted, a type for
-// the variants of a flag that has some, and one for its payloads. They read through a
+// the variants of a flag that has some, and one for its payloads. The value of a flag of
+// remote configuration is its payload. They read through a
 // [flags.Reader]. Schemas are JSON schemas of payloads by key of the flag; a payload
 // without one has the type that fits those that the flag has. From says where the
 // flags come from. Of flags whose keys make one name, later ones have a suffix. It is an
@@ -41,11 +42,13 @@ func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage)
 
 func (n *named) goCode(b *bytes.Buffer) {
 	key := quoted(n.flag.Key)
-	if len(n.variants) == 0 {
+	switch {
+	case len(n.variants) > 0:
+		n.goVariants(b)
+	case n.flag.RemoteConfig && n.payload != nil && n.payload.kind != boolean: // its value is the payload alone
+	default:
 		fmt.Fprintf(b, "\n// Read%s reads %s.\n", n.name, n.about())
 		fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback bool) bool {\n\treturn r.Bool(ctx, %s, s, fallback)\n}\n", n.name, key)
-	} else {
-		n.goVariants(b)
 	}
 	if n.payload != nil {
 		fmt.Fprintf(b, "\n// %sPayload is what %s brings along.\ntype %sPayload %s\n", n.name, key, n.name, n.payload.goType())
@@ -65,7 +68,12 @@ func (n *named) goVariants(b *bytes.Buffer) {
 	b.WriteString(")\n")
 	fmt.Fprintf(b, "\n// Read%s reads it. A variant that this code does not know is the fallback.\n", n.name)
 	fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %s) %s {\n", n.name, n.name, n.name)
-	fmt.Fprintf(b, "\tswitch v := %s(r.String(ctx, %s, s, string(fallback))); v {\n\tcase %s:\n\t\treturn v\n\t}\n\treturn fallback\n}\n", n.name, quoted(n.flag.Key), strings.Join(names, ", "))
+	read := "r.String(ctx, " + quoted(n.flag.Key) + ", s, string(fallback))"
+	if n.flag.RemoteConfig { // whose text is the payload
+		fmt.Fprintf(b, "\t_, d := r.JSONDetail(ctx, %s, s, nil)\n", quoted(n.flag.Key))
+		read = "d.Variant"
+	}
+	fmt.Fprintf(b, "\tswitch v := %s(%s); v {\n\tcase %s:\n\t\treturn v\n\t}\n\treturn fallback\n}\n", n.name, read, strings.Join(names, ", "))
 }
 
 // goType writes a type of Go. What may be missing or null is a pointer.
