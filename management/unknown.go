@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/bunting-flags/bunting/flags"
 )
 
 // callersKey may stand in any body: a caller's key.
@@ -27,6 +25,11 @@ func (s Spec[T, Stored, Shown]) naming() func(b *Body) error {
 	}
 }
 
+// NameUnknown refuses a misspelt member of a body that these are the fields of (decision
+// 30), and tells its Warn of others that nobody knows or that have no effect; what says
+// what the body is, such as "a request for a query".
+func (f Fields) NameUnknown(b *Body, what string) error { return f.nameUnknown(b, nil, what) }
+
 // nameUnknown refuses a misspelt member of a body (decision 30), and names in warnings
 // those that nobody knows and those that have no effect. shown are the members of what is
 // answered, which may come back as they are; what is "an insight" or the like.
@@ -46,11 +49,8 @@ func (f Fields) nameUnknown(b *Body, shown map[string][]int, what string) error 
 		if _, back := shown[name]; back || name == callersKey || slices.ContainsFunc(f, func(field Field) bool { return field.Name == name }) {
 			continue
 		}
-		if meant := flags.Nearest(name, absent); meant != "" {
-			return Coded("unknown_key", name, "%s is not a member of %s, %q is most likely meant", ShortText(name), what, meant)
-		}
-		if b.Warn != nil {
-			b.Warn(ShortText(name) + " is not a member of " + what + " and does nothing")
+		if err := stranger("", name, absent, what, b.Warn); err != nil {
+			return err
 		}
 	}
 	return nil

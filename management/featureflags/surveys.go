@@ -21,7 +21,7 @@ type Surveys struct {
 func newSurveys(c *core) (s Surveys) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedSurvey, Survey]{
-		Kind: kindSurvey, Scope: "Survey", Fields: SurveyFields, Named: "a survey", Newest: true, Thing: (*storedSurvey).thing,
+		Kind: kindSurvey, Scope: "Survey", Fields: SurveyFields, Named: "a survey", Body: surveyShape.Body, Newest: true, Thing: (*storedSurvey).thing,
 		Place: func(st *management.Standing, x *storedSurvey) management.Place {
 			return management.Place{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: st.Parent() + "/" + x.Name}
 		},

@@ -1,0 +1,56 @@
+package featureflags
+
+import "github.com/bunting-flags/bunting/management"
+
+// This file names the members of the objects of a survey. What SDKs read of them is kept
+// and told as it is given; a misspelt one would be a question or a condition without it.
+
+// surveyShape is what is known of the objects in the body of a survey.
+var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
+	"questions": {
+		Name: "a question",
+		Members: "id type question description descriptionContentType optional buttonText link display scale lowerBoundLabel upperBoundLabel " +
+			"choices shuffleOptions hasOpenChoice branching skipSubmitButton isNpsQuestion validation translations",
+		Shown: "originalQuestionIndex",
+		Inside: map[string]*management.Shape{
+			"branching":  {Name: "branching", Members: "type index responseValues"},
+			"validation": {Name: "a validation", Members: "type value errorMessage"},
+			"translations": {Each: &management.Shape{
+				Name: "the translation of a question", Members: "question description buttonText link lowerBoundLabel upperBoundLabel choices",
+			}},
+		},
+	},
+	"conditions": {
+		Name: "conditions",
+		Members: "url urlMatchType selector seenSurveyWaitPeriodInDays deviceTypes deviceTypesMatchType linkedFlagVariant " +
+			"events cancelEvents actions",
+		Shown: "is_headless",
+		Inside: map[string]*management.Shape{
+			"events": surveyEvents, "cancelEvents": surveyEvents, "actions": {Name: "actions", Members: "values"},
+		},
+	},
+	"appearance": {
+		Name: "an appearance",
+		Members: "allowGoBack autoDisappear backButtonText backgroundColor borderColor borderRadius boxPadding boxShadow descriptionTextColor " +
+			"disableAutofocus disabledButtonOpacity displayIntroScreen displayThankYouMessage fontFamily hideCancelButton inputBackground " +
+			"inputBackgroundColor inputTextColor introScreenButtonText introScreenDescription introScreenDescriptionContentType " +
+			"introScreenHeader maxWidth placeholder position ratingButtonActiveColor ratingButtonColor ratingButtonHoverColor " +
+			"shuffleQuestions submitButtonColor submitButtonText submitButtonTextColor surveyPopupDelaySeconds tabPosition textColor " +
+			"textSubtleColor thankYouMessageCloseButtonText thankYouMessageDescription thankYouMessageDescriptionContentType " +
+			"thankYouMessageHeader whiteLabel widgetColor widgetLabel widgetSelector widgetType zIndex",
+	},
+	"translations": {Each: &management.Shape{
+		Name: "the translation of a survey",
+		Members: "name description question buttonText link lowerBoundLabel upperBoundLabel choices thankYouMessageHeader thankYouMessageDescription " +
+			"thankYouMessageCloseButtonText introScreenHeader introScreenDescription introScreenButtonText submitButtonText backButtonText",
+	}},
+}}
+
+// surveyEvents are events that show a survey, or take it away.
+var surveyEvents = &management.Shape{
+	Name: "events", Members: "repeatedActivation values",
+	Inside: map[string]*management.Shape{"values": {
+		Name: "an event", Members: "name propertyFilters",
+		Inside: map[string]*management.Shape{"propertyFilters": {Each: &management.Shape{Name: "a filter", Members: "values operator"}}},
+	}},
+}
