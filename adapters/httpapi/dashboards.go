@@ -15,9 +15,9 @@ func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboa
 // edit a restricted one (§4.1.7).
 var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[dashboards.Dashboards]{
 	by(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
-	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create),
-	by(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).taking(dashboards.TemplateJSONFields).unlessPreferred(),
-	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update),
+	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create).asks(dashboardQuestions),
+	by(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).taking(dashboards.TemplateJSONFields).asks(templateQuestions).unlessPreferred(),
+	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).asks(dashboardQuestions),
 	by(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).answering(http.StatusMethodNotAllowed),
 	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).unlessPreferred(),
 	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Stack the tiles of a dashboard in an order", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
@@ -11,41 +10,14 @@ import (
 // insightEndpoints are those of insights: stored queries. What is read with results
 // stands in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
-	create("/insights", "Make an insight", dashboards.InsightFields, createInsight),
-	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, updateInsight),
+	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
+	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),
 	by(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).answering(http.StatusMethodNotAllowed),
 	read("/insights/my_last_viewed", "List the insights that the caller has viewed last", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),
 	by(http.MethodPost, "/insights/{id}/viewed", "Note that the caller views an insight", viewInsight).needs("insight:read").created(),
 	act(http.MethodPost, "/insights/{id}/duplicate", "Copy an insight", dashboards.Insights.Duplicate).created(),
 })
-
-func createInsight(of dashboards.Insights, ctx ctx, st standing, b body) (*dashboards.Insight, error) {
-	if err := checkQuestion(&b); err != nil {
-		return nil, err
-	}
-	return of.Create(ctx, st, b)
-}
-
-func updateInsight(of dashboards.Insights, ctx ctx, st standing, id string, b body) (*dashboards.Insight, error) {
-	if err := checkQuestion(&b); err != nil {
-		return nil, err
-	}
-	return of.Update(ctx, st, id, b)
-}
-
-// checkQuestion refuses a misspelt member of an insight's query and names those that have
-// no effect. Whether the query can be answered is told when it runs.
-func checkQuestion(b *body) error {
-	unread, err := insights.UnknownMembers(b.Members["query"], &insights.Project{})
-	if err != nil {
-		return queryProblem(err)
-	}
-	for _, line := range unread {
-		b.Warn(line)
-	}
-	return nil
-}
 
 func listInsights(of dashboards.Insights, c *call) (management.List[dashboards.Insight], error) {
 	v := c.listed

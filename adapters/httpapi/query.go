@@ -52,10 +52,10 @@ func askerOf(s *server) *asker {
 var queryEndpoints = func() []endpoint {
 	rows := []row[*asker]{
 		eventValueRow,
-		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields).giving(queryAnswer{}).orLater(queryState{}),
+		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields).asks(queryOverrides).giving(queryAnswer{}).orLater(queryState{}),
 		by(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).taking(queryFields),
 		by(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
-		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields).giving(queryAnswer{}).orLater(queryState{}),
+		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields).asks(queryOverrides).giving(queryAnswer{}).orLater(queryState{}),
 		by(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).asking(parameterDoc{"show_progress", "boolean", "tell how many events were read"}).
 			giving(queryState{}).orLater(queryState{}),
 		by(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
@@ -75,6 +75,7 @@ var queryFields = management.Fields{
 	{Name: "variables_override", Type: management.Object, Null: true, Help: "values of {variables.name} of HogQL, by id"},
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxQueryID, Help: "shown in logs"},
 	{Name: "async", Type: management.Any, Help: "true: as refresh async"},
+	{Name: "limit_context", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
 }
 
 // maxQueryID is how many characters a name of a run may have.
@@ -83,6 +84,14 @@ const maxQueryID = 128
 // runQuery answers a question.
 func runQuery(of *asker, c *call) (any, error) {
 	members := c.body.Members
+	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
+		return nil, err
+	}
+	for _, q := range queryOverrides {
+		if raw := members[q.path]; !management.EmptyJSON(raw) && management.JSONKind(raw) != "dict" {
+			return nil, invalid(q.path, "Expected a JSON object.")
+		}
+	}
 	mode, err := modeOf(members["refresh"], queries.Blocking)
 	if err != nil {
 		return nil, err
@@ -239,6 +248,9 @@ func modeOfText(text string) (queries.Mode, error) {
 
 // upgradeQuery gives a query back.
 func upgradeQuery(_ *asker, c *call) (*queryUpgraded, error) {
+	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
+		return nil, err
+	}
 	query := c.body.Members["query"]
 	if len(query) == 0 {
 		return nil, problemRequired.with("", "query")

@@ -57,19 +57,22 @@ func (of *asker) showing(c *call, absent queries.Mode) (*showing, error) {
 	} else {
 		s.until = time.Now().Add(patience)
 	}
-	for name, to := range map[string]*json.RawMessage{"filters_override": nil, "variables_override": &s.variable} {
-		text := params.Get(name)
+	given := map[string]json.RawMessage{}
+	for _, q := range queryOverrides {
+		text := params.Get(q.path)
 		if text == "" {
 			continue
 		}
 		if _, ok := wire.Value([]byte(text)).(map[string]any); !ok {
-			return nil, invalid(name, "Expected a JSON object.")
+			return nil, invalid(q.path, "Expected a JSON object.")
 		}
-		if to == nil {
-			s.filters = []json.RawMessage{json.RawMessage(text)}
-		} else {
-			*to = json.RawMessage(text)
+		given[q.path] = json.RawMessage(text)
+		if err := c.checkQuestion(q.part, given[q.path], q.path, ""); err != nil {
+			return nil, err
 		}
+	}
+	if s.variable = given["variables_override"]; given["filters_override"] != nil {
+		s.filters = []json.RawMessage{given["filters_override"]}
 	}
 	s.project, err = of.project(c.ctx, c.standing.Project)
 	return s, err
@@ -83,7 +86,7 @@ func (s *showing) run(ctx context.Context, i *dashboards.Insight, laid ...json.R
 	query, filters := i.Question()
 	if query == nil && filters != nil {
 		var err error
-		if query, err = queries.FromFilters(filters); err != nil {
+		if query, err = insights.FromFilters(filters); err != nil {
 			return told(i, err)
 		}
 	}

@@ -77,16 +77,25 @@ func parseExperiment(n node, p *Project) plan {
 	}
 	q.exposure = readExposure(x, n, p)
 	q.test, q.cuped = readStats(x.Stats)
-	q.test.Decrease = m.get("goal").choice("increase", "increase", "decrease") == "decrease"
-	parts := m.get("breakdownFilter").object().get("breakdowns")
+	q.test.Decrease, q.parts = m.decrease(), m.metricBreakdown(p)
+	return q
+}
+
+// decrease says whether less is better.
+func (n node) decrease() bool {
+	return n.get("goal").choice("increase", "increase", "decrease") == "decrease"
+}
+
+func (n node) metricBreakdown(p *Project) (out []breakdownPart) {
+	parts := n.get("breakdownFilter").object().get("breakdowns")
 	if list, _ := parts.value.([]any); len(list) > maxParts {
 		parts.fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
 	}
 	for _, part := range parts.list(maxParts) {
 		kind := part.get("type").choice("event", "event", "person", "group")
-		q.parts = append(q.parts, part.breakdownPart(kind, part.get("property"), "", p))
+		out = append(out, part.breakdownPart(kind, part.get("property"), "", p))
 	}
-	return q
+	return out
 }
 
 // experiment is the one that a query names; without an Experiment where it names none,
@@ -116,6 +125,10 @@ func (n node) experiment(p *Project, must bool) trial {
 // readStats reads a stats_config (experiments.md §2.1). Members out of bounds have their defaults.
 func readStats(config json.RawMessage) (experiments.Test, int) {
 	n, _ := decodeQuery(config, "")
+	return n.stats()
+}
+
+func (n node) stats() (experiments.Test, int) {
 	t := experiments.NewTest()
 	method := n.get("method")
 	t.Frequentist = method.value == "frequentist"

@@ -26,7 +26,11 @@ func exposuresOf(p *Project, flag string) entity {
 func readExposure(x trial, n node, p *Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
 	criteria.place, criteria.fault = "query__exposure_criteria", n.fault
-	criteria = criteria.object()
+	return criteria.exposure(x, p)
+}
+
+func (n node) exposure(x trial, p *Project) exposure {
+	criteria := n.object()
 	config := criteria.get("exposure_config").object()
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.get("multiple_variant_handling").value == "first_seen"}
 	switch {

@@ -18,11 +18,13 @@ type exposuresQuery struct {
 const several = "$multiple"
 
 func parseExposures(n node, p *Project) plan {
-	key := n.get("feature_flag").object().get("key").text("")
+	flag, criteria := n.get("feature_flag").object(), n.get("exposure_criteria").object()
+	flag.looks = nil // a whole flag, most of which is not asked for
+	key := flag.get("key").text("")
 	if key == "" {
-		n.get("feature_flag").fail(required, "feature_flag key is required")
+		flag.fail(required, "feature_flag key is required")
 	}
-	given := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: n.get("exposure_criteria").object().raw()}}
+	given := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
 	given.Start, given.End = n.get("start_date").stamp(), n.get("end_date").stamp()
 	stored := n.experiment(p, false)
 	given.err = stored.err
@@ -39,9 +41,12 @@ func parseExposures(n node, p *Project) plan {
 		}
 		given.Experiment = &x
 	} else {
-		readFlag(given.Experiment, n.get("feature_flag"))
+		readFlag(given.Experiment, flag)
 	}
-	return &exposuresQuery{given, readExposure(given, n, p)}
+	if criteria.absent() {
+		return &exposuresQuery{given, readExposure(given, n, p)}
+	}
+	return &exposuresQuery{given, criteria.exposure(given, p)}
 }
 
 // readFlag takes variants and the group type from the flag of a request.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -13,25 +14,42 @@ import (
 // FromFilters makes a query of the older form of an insight (§2.10); nil when there
 // are no filters. The error is an [*Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
-	given := unpacked(wire.Value(filters))
-	if list, ok := given.([]any); ok && len(list) == 1 {
-		given = unpacked(list[0])
+	n, fault := decodeQuery(filters, "filters")
+	n.looks.what, n.looks.known = aFilters, olderMembers
+	query := n.older()
+	if misspelt := n.looks.misspelt(); misspelt != nil {
+		return nil, misspelt
 	}
-	f, ok := given.(map[string]any)
-	if !ok || len(f) == 0 {
+	if *fault != nil {
+		return nil, *fault
+	}
+	if query == nil {
 		return nil, nil
 	}
-	name, text := f["insight"].(string)
+	return wire.MustEncode(query), nil
+}
+
+// older converts filters; nil when there are none.
+func (n node) older() map[string]any {
+	n = n.unpacked()
+	if list, ok := n.value.([]any); ok && len(list) == 1 {
+		n.value = list[0]
+		n = n.unpacked()
+	}
+	if f, ok := n.value.(map[string]any); !ok || len(f) == 0 {
+		return nil
+	}
+	kind := n.get("insight")
+	name, text := kind.value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
-	if !ok || !text && f["insight"] != nil {
-		return nil, failure(notSupported, "filters__insight", "Insights of type %s are not supported.", describe(f["insight"]))
+	if !ok || !text && !kind.absent() {
+		kind.fail(notSupported, "Insights of type %s are not supported.", describe(kind.value))
+		return nil
 	}
-	old := &oldFilters{members: f, query: map[string]any{}}
+	old := &oldFilters{node: n, query: map[string]any{}}
 	old.common()
-	if convert(old); old.fault != nil {
-		return nil, old.fault
-	}
-	return wire.MustEncode(old.query), nil
+	convert(old)
+	return old.query
 }
 
 // oldInsights convert filters by their "insight".
@@ -43,9 +61,8 @@ var oldInsights = map[string]func(*oldFilters){
 
 // oldFilters are an insight's filters, and the query that they become.
 type oldFilters struct {
-	members map[string]any
-	query   map[string]any
-	fault   error
+	node
+	query map[string]any
 }
 
 // Members of filters by their names, and what they are called in queries.
@@ -73,9 +90,9 @@ var (
 )
 
 // oldMembers copies members that have a value under their new names.
-func oldMembers(to, from map[string]any, names [][2]string) {
+func oldMembers(to map[string]any, from node, names [][2]string) {
 	for _, n := range names {
-		if v := plain(from[n[0]]); v != nil {
+		if v := plain(from.get(n[0]).value); v != nil {
 			to[n[1]] = v
 		}
 	}
@@ -100,11 +117,11 @@ func plain(v any) any {
 }
 
 // unpacked is a value that may stand in a JSON text.
-func unpacked(v any) any {
-	if text, ok := v.(string); ok {
-		return wire.Value([]byte(text))
+func (n node) unpacked() node {
+	if text, ok := n.value.(string); ok {
+		n.value = wire.Value([]byte(text))
 	}
-	return v
+	return n
 }
 
 // section makes an object of the query, if there is something to put in.
@@ -116,19 +133,19 @@ func (o *oldFilters) section(name string, fill map[string]any) {
 
 func (o *oldFilters) common() {
 	dates := map[string]any{}
-	oldMembers(dates, o.members, oldDates)
+	oldMembers(dates, o.node, oldDates)
 	o.section("dateRange", dates)
-	oldMembers(o.query, o.members, oldCommon)
-	if plain(o.members["filter_test_accounts"]) == true {
+	oldMembers(o.query, o.node, oldCommon)
+	if plain(o.get("filter_test_accounts").value) == true {
 		o.query["filterTestAccounts"] = true
 	}
-	if properties := oldProperties(o.members["properties"]); properties != nil {
+	if properties := o.get("properties").oldProperties(); properties != nil {
 		o.query["properties"] = properties
 	}
 }
 
 func (o *oldFilters) interval() {
-	oldMembers(o.query, o.members, [][2]string{{"interval", "interval"}})
+	oldMembers(o.query, o.node, [][2]string{{"interval", "interval"}})
 	if o.query["interval"] == "minute" {
 		o.query["interval"] = "hour"
 	}
@@ -137,13 +154,13 @@ func (o *oldFilters) interval() {
 func (o *oldFilters) trends() {
 	o.query["kind"] = "TrendsQuery"
 	o.interval()
-	o.query["series"] = o.series(func(node, entity map[string]any) { oldMembers(node, entity, oldMath) })
+	o.query["series"] = o.series(func(to map[string]any, entity node) { oldMembers(to, entity, oldMath) })
 	filter := map[string]any{}
-	oldMembers(filter, o.members, oldTrends)
-	if formula, _ := o.members["formula"].(string); formula != "" {
+	oldMembers(filter, o.node, oldTrends)
+	if formula, _ := o.get("formula").value.(string); formula != "" {
 		filter["formula"] = formula
 	}
-	if name, _ := o.members["display"].(string); name != "" {
+	if name, _ := o.get("display").value.(string); name != "" {
 		if _, known := displays[name]; known {
 			filter["display"] = name
 		}
@@ -155,7 +172,7 @@ func (o *oldFilters) trends() {
 
 func (o *oldFilters) compare() {
 	compare := map[string]any{}
-	oldMembers(compare, o.members, oldCompare)
+	oldMembers(compare, o.node, oldCompare)
 	o.section("compareFilter", compare)
 }
 
@@ -171,9 +188,9 @@ var stickyMaths = []any{nil, "dau", "weekly_active", "monthly_active", "unique_g
 func (o *oldFilters) stickiness() {
 	o.query["kind"] = "StickinessQuery"
 	o.interval()
-	o.query["series"] = o.series(func(node, entity map[string]any) {
-		if oldMembers(node, entity, oldMath); !slices.Contains(stickyMaths, node["math"]) {
-			node["math"] = "dau"
+	o.query["series"] = o.series(func(to map[string]any, entity node) {
+		if oldMembers(to, entity, oldMath); !slices.Contains(stickyMaths, to["math"]) {
+			to["math"] = "dau"
 		}
 	})
 	o.compare()
@@ -184,22 +201,18 @@ func (o *oldFilters) funnel() {
 	o.interval()
 	o.query["series"] = o.series(nil)
 	filter := map[string]any{}
-	oldMembers(filter, o.members, oldFunnel)
-	if days := plain(o.members["funnel_window_days"]); days != nil && filter["funnelWindowInterval"] == nil {
+	oldMembers(filter, o.node, oldFunnel)
+	if days := plain(o.get("funnel_window_days").value); days != nil && filter["funnelWindowInterval"] == nil {
 		filter["funnelWindowInterval"], filter["funnelWindowIntervalUnit"] = days, "day"
 	}
-	if filter["funnelVizType"] == nil && o.members["display"] == "ActionsLineGraph" {
+	if filter["funnelVizType"] == nil && o.get("display").value == "ActionsLineGraph" {
 		filter["funnelVizType"] = funnelTrends
 	}
 	exclusions := []any{}
-	for _, v := range oldList(o.members["exclusions"]) {
-		x, ok := v.(map[string]any)
-		if !ok {
-			continue
-		}
-		node := oldNode(x, x["type"] == "actions")
-		oldMembers(node, x, [][2]string{{"funnel_from_step", "funnelFromStep"}, {"funnel_to_step", "funnelToStep"}})
-		exclusions = append(exclusions, node)
+	for _, x := range o.get("exclusions").oldObjects() {
+		step := x.oldNode(x.get("type").value == "actions")
+		oldMembers(step, x, [][2]string{{"funnel_from_step", "funnelFromStep"}, {"funnel_to_step", "funnelToStep"}})
+		exclusions = append(exclusions, step)
 	}
 	if len(exclusions) > 0 {
 		filter["exclusions"] = exclusions
@@ -211,19 +224,19 @@ func (o *oldFilters) funnel() {
 func (o *oldFilters) retention() {
 	o.query["kind"] = "RetentionQuery"
 	filter := map[string]any{}
-	oldMembers(filter, o.members, oldRetention)
+	oldMembers(filter, o.node, oldRetention)
 	for from, to := range map[string]string{"target_entity": "targetEntity", "returning_entity": "returningEntity"} {
-		e, ok := unpacked(o.members[from]).(map[string]any)
-		if !ok || len(e) == 0 {
+		e := o.get(from).unpacked()
+		if m, ok := e.value.(map[string]any); !ok || len(m) == 0 {
 			continue
 		}
-		entity := map[string]any{"id": e["id"]}
+		entity := map[string]any{"id": e.get("id").value}
 		for _, name := range []string{"type", "name", "custom_name"} {
-			if e[name] != nil {
-				entity[name] = e[name]
+			if m := e.get(name); !m.absent() {
+				entity[name] = m.value
 			}
 		}
-		if properties := oldProperties(e["properties"]); properties != nil {
+		if properties := e.get("properties").oldProperties(); properties != nil {
 			entity["properties"] = properties
 		}
 		filter[to] = entity
@@ -231,29 +244,31 @@ func (o *oldFilters) retention() {
 	o.query["retentionFilter"] = filter
 }
 
-// oldList is a list, or the list in a JSON text.
-func oldList(v any) []any {
-	list, _ := unpacked(v).([]any)
-	return list
+// oldObjects are those of a list, or of the list in a JSON text.
+func (n node) oldObjects() (out []node) {
+	list, _ := n.unpacked().value.([]any)
+	for i, v := range list {
+		if _, ok := v.(map[string]any); ok {
+			out = append(out, node{value: v, place: n.place + "__" + strconv.Itoa(i), fault: n.fault, looks: n.looks})
+		}
+	}
+	return out
 }
 
 // series are events and actions in their order; more adds to a node what the kind of
 // insight knows of it.
-func (o *oldFilters) series(more func(node, entity map[string]any)) []any {
+func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	type placed struct {
 		order  float64
-		entity map[string]any
+		entity node
 		action bool
 	}
 	var all []placed
 	for _, kind := range []string{"actions", "events"} {
-		for _, v := range oldList(o.members[kind]) {
-			entity, ok := v.(map[string]any)
-			if !ok {
-				continue
-			}
+		for _, entity := range o.get(kind).oldObjects() {
+			entity.get("type") // the list says it
 			order := -1.0
-			if n, ok := plain(entity["order"]).(json.Number); ok {
+			if n, ok := plain(entity.get("order").value).(json.Number); ok {
 				order, _ = n.Float64()
 			}
 			all = append(all, placed{order, entity, kind == "actions"})
@@ -262,41 +277,41 @@ func (o *oldFilters) series(more func(node, entity map[string]any)) []any {
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.order, b.order) })
 	out := []any{}
 	for _, p := range all {
-		node := oldNode(p.entity, p.action)
+		to := p.entity.oldNode(p.action)
 		if more != nil {
-			more(node, p.entity)
+			more(to, p.entity)
 		}
-		out = append(out, node)
+		out = append(out, to)
 	}
 	return out
 }
 
 // oldNode is an event or an action as a node.
-func oldNode(entity map[string]any, action bool) map[string]any {
-	node := map[string]any{"kind": "EventsNode", "event": entity["id"]}
+func (n node) oldNode(action bool) map[string]any {
+	to := map[string]any{"kind": "EventsNode", "event": n.get("id").value}
 	if action {
-		node = map[string]any{"kind": "ActionsNode", "id": plain(entity["id"])}
+		to = map[string]any{"kind": "ActionsNode", "id": plain(n.get("id").value)}
 	}
 	for _, name := range []string{"name", "custom_name"} {
-		if text, ok := entity[name].(string); ok && text != "" {
-			node[name] = text
+		if text, ok := n.get(name).value.(string); ok && text != "" {
+			to[name] = text
 		}
 	}
-	if properties := oldProperties(entity["properties"]); properties != nil {
-		node["properties"] = properties
+	if properties := n.get("properties").oldProperties(); properties != nil {
+		to["properties"] = properties
 	}
-	return node
+	return to
 }
 
 // breakdown makes breakdownFilter.
 func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
-	of, kind := o.members["breakdown"], o.members["breakdown_type"]
-	if several := oldList(o.members["breakdowns"]); len(several) > 1 {
-		o.fault = failure(notSupported, "filters__breakdowns", "Filters with %d breakdowns are not supported, one is.", len(several))
+	of, kind := o.get("breakdown").value, o.get("breakdown_type").value
+	if several := o.get("breakdowns").oldObjects(); len(several) > 1 {
+		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported, one is.", len(several))
 	} else if len(several) == 1 {
-		one, _ := several[0].(map[string]any)
-		of, kind = one["property"], cmp.Or[any](one["type"], kind)
+		one := several[0]
+		of, kind = one.get("property").value, cmp.Or[any](one.get("type").value, kind)
 		oldMembers(filter, one, [][2]string{{"normalize_url", "breakdown_normalize_url"}})
 	}
 	if of == nil || of == "" || kind == "undefined" {
@@ -305,25 +320,28 @@ func (o *oldFilters) breakdown() {
 	if kind == nil || kind == "" || kind == "events" {
 		kind = "event"
 	}
-	oldMembers(filter, o.members, oldBreakdown)
+	oldMembers(filter, o.node, oldBreakdown)
 	filter["breakdown"], filter["breakdown_type"] = of, kind
 	o.query["breakdownFilter"] = filter
 }
 
 // oldProperties are filters: a list, a tree, or the oldest form of names with
 // operators; nil for none. What is no filter is dropped.
-func oldProperties(v any) any {
-	switch v := unpacked(v).(type) {
+func (n node) oldProperties() any {
+	n = n.unpacked()
+	switch v := n.value.(type) {
 	case []any:
-		if list := oldFilterList(v); len(list) > 0 {
-			return list
-		}
+		n.lookIn()
+		return someOf(oldFilterList(v))
 	case map[string]any:
-		if values, tree := v["values"].([]any); tree {
-			return map[string]any{"type": cmp.Or[any](v["type"], "AND"), "values": oldFilterList(values)}
+		values, tree := v["values"].([]any)
+		if tree {
+			n.lookIn()
+			return oldGroup(v, values)
 		}
 		if v["key"] != nil || v["type"] == "AND" || v["type"] == "OR" {
-			return oldProperties([]any{v})
+			n.lookIn()
+			return someOf(oldFilterList([]any{v}))
 		}
 		list := []any{}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -333,25 +351,40 @@ func oldProperties(v any) any {
 			}
 			list = append(list, map[string]any{"type": "event", "key": key, "operator": operator, "value": v[name]})
 		}
-		if len(list) > 0 {
-			return list
-		}
+		return someOf(list)
 	}
 	return nil
 }
 
+// someOf is a list, nil for an empty one.
+func someOf(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// lookIn notes which members filters may have. Whether they can be read is told when the
+// query that they become is read.
+func (n node) lookIn() {
+	n.fault = new(*Error)
+	n.filters(&Project{})
+}
+
+// oldFilterList are the filters and groups of a list.
 func oldFilterList(list []any) []any {
 	out := []any{}
 	for _, v := range list {
-		m, ok := v.(map[string]any)
-		if !ok {
-			continue
-		}
-		if _, tree := m["values"]; tree {
-			out = append(out, oldProperties(m))
+		m, _ := v.(map[string]any)
+		if values, tree := m["values"].([]any); tree {
+			out = append(out, oldGroup(m, values))
 		} else if m["key"] != nil {
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+func oldGroup(group map[string]any, values []any) any {
+	return map[string]any{"type": cmp.Or[any](group["type"], "AND"), "values": oldFilterList(values)}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -101,9 +103,56 @@ func TestFromFilters_Refused(t *testing.T) {
 	}
 }
 
+// A misspelt member of filters is refused with its place and what is meant (decision 30),
+// also in entities, their filters, breakdowns and JSON texts.
+func TestFromFilters_Misspelt(t *testing.T) {
+	for filters, want := range map[string][2]string{
+		`{"insigt": "TRENDS", "events": [{"id": "a"}]}`:                                                    {"filters__insigt", "insight"},
+		`{"event": "x", "evnts": [{"id": "a"}]}`:                                                           {"filters__evnts", "events"},
+		`{"date_fro": "-7d"}`:                                                                              {"filters__date_fro", "date_from"},
+		`{"filter_test_acounts": true}`:                                                                    {"filters__filter_test_acounts", "filter_test_accounts"},
+		`{"propertys": []}`:                                                                                {"filters__propertys", "properties"},
+		`{"events": [{"id": "a", "mat": "dau"}]}`:                                                          {"filters__events__0__mat", "math"},
+		`{"events": "[{\"id\": \"a\"}, {\"id\": \"b\", \"propertie\": []}]"}`:                              {"filters__events__1__propertie", "properties"},
+		`{"actions": [{"id": 1, "properties": [{"key": "a", "operater": "gt", "value": 1}]}]}`:             {"filters__actions__0__properties__0__operater", "operator"},
+		`{"properties": {"type": "OR", "values": [{"type": "AND", "values": [{"ky": "a", "value": 1}]}]}}`: {"filters__properties__values__0__values__0__ky", "key"},
+		`{"breakdown": "a", "breakdown_tpe": "person"}`:                                                    {"filters__breakdown_tpe", "breakdown_type"},
+		`{"insight": "FUNNELS", "funnel_window_intervl": 3}`:                                               {"filters__funnel_window_intervl", "funnel_window_interval"},
+		`{"insight": "FUNNELS", "exclusions": [{"id": "x", "funel_from_step": 0}]}`:                        {"filters__exclusions__0__funel_from_step", "funnel_from_step"},
+		`{"insight": "RETENTION", "total_interval": 3}`:                                                    {"filters__total_interval", "total_intervals"},
+		`{"insight": "RETENTION", "target_entity": {"id": "a", "tpye": "events"}}`:                         {"filters__target_entity__tpye", "type"},
+	} {
+		_, err := FromFilters(json.RawMessage(filters))
+		var fault *Error
+		if !errors.As(err, &fault) || fault.Code != "unknown_key" || fault.Attr != want[0] || !strings.Contains(fault.Detail, `"`+want[1]+`" is most likely meant`) {
+			t.Errorf("%s: %v, want unknown_key at %s with %s", filters, err, want[0], want[1])
+		}
+		if _, err := UnknownMembers(FiltersPart, []byte(filters), "filters", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
+			t.Errorf("%s, saved: %v", filters, err)
+		}
+	}
+}
+
+// Members of PostHog's filters that do nothing here are named, those that say how it is
+// shown are not; nobody's misspelling are the names of properties in the oldest form.
+func TestFromFilters_Unread(t *testing.T) {
+	for filters, want := range map[string][]string{
+		`{"insight": "TRENDS", "display": "ActionsBar", "events": [{"id": "a", "name": "a", "type": "events", "order": 0, "math": "total"}], "show_legend": true, "hidden_legend_keys": {}, "aggregation_axis_format": "numeric", "interval": "day"}`: nil,
+		`{"properties": {"valeu": 1, "typ": 2}}`:                                                     nil,
+		`{"insight": "FUNNELS", "funnel_viz_type": "steps", "new_entity": [], "shown_as": "Volume"}`: {"filters.new_entity is not supported and has no effect", "filters.shown_as is not supported and has no effect"},
+		`{"insight": "PATHS", "step_limit": 5}`:                                                      {"filters.step_limit is not supported and has no effect"},
+		`{"colour_of_all": 1}`:                                                                       {"filters.colour_of_all is not known and has no effect"},
+	} {
+		got, err := UnknownMembers(FiltersPart, []byte(filters), "filters", &Project{})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v %q, want %q", filters, err, got, want)
+		}
+	}
+}
+
 // FuzzFromFilters: whatever is stored, a query or an error comes of it.
 func FuzzFromFilters(f *testing.F) {
-	for _, seed := range []string{`{"insight": "FUNNELS", "events": [{"id": "a", "properties": {"a__gt": [1]}}], "breakdowns": [5]}`, `[[]]`, `"[{}]"`, `{"target_entity": 5, "insight": "retention"}`} {
+	for _, seed := range []string{`{"insight": "FUNNELS", "events": [{"id": "a", "properties": {"a__gt": [1]}}], "breakdowns": [5]}`, `[[]]`, `"[{}]"`, `{"target_entity": 5, "insight": "retention"}`, `{"properties": {"type": "AND", "values": "x"}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, filters []byte) {

@@ -54,11 +54,8 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	q.variables = map[string]any{}
 	variables, _ := n.get("variables").object().value.(map[string]any)
 	for id := range variables {
-		v := n.get("variables").get(id).object()
-		name := v.get("code_name").text("")
-		if q.variables[name] = v.get("value").value; v.get("isNull").boolean() {
-			q.variables[name] = nil
-		}
+		name, value := n.get("variables").get(id).variable()
+		q.variables[name] = value
 	}
 	filters := n.get("filters").object()
 	properties := filters.get("properties")
@@ -75,6 +72,16 @@ func (q *hogqlQuery) read(n node, p *Project) {
 		dates := filters.get("dateRange").object()
 		q.from, q.to = dates.get("date_from").date(true), dates.get("date_to").lastDate()
 	}
+}
+
+// variable reads the name and the value of a variable.
+func (n node) variable() (string, any) {
+	v := n.object()
+	name, value := v.get("code_name").text(""), v.get("value").value
+	if v.get("isNull").boolean() {
+		value = nil
+	}
+	return name, value
 }
 
 func (q *hogqlQuery) context(c hogql.Context) hogql.Context {

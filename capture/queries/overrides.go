@@ -103,6 +103,7 @@ func override(q, by map[string]any) {
 		if dated {
 			q["after"], q["before"] = from, to
 		}
+		replace(q, by, "filterTestAccounts", "filterTestAccounts")
 		if list := flatFilters(by["properties"]); len(list) > 0 {
 			q["properties"] = append(flatFilters(q["properties"]), list...)
 		}
@@ -114,6 +115,7 @@ func override(q, by map[string]any) {
 		if dated {
 			filters["dateRange"] = map[string]any{"date_from": from, "date_to": to}
 		}
+		replace(filters, by, "filterTestAccounts", "filterTestAccounts")
 		if list := flatFilters(by["properties"]); len(list) > 0 {
 			filters["properties"] = append(flatFilters(filters["properties"]), list...)
 		}
@@ -134,10 +136,8 @@ func overrideInsight(q, by map[string]any, dated bool) {
 			delete(q, "compareFilter")
 		}
 	}
-	for from, to := range map[string]string{"breakdown_filter": "breakdownFilter", "interval": "interval"} {
-		if v, ok := by[from]; ok {
-			q[to] = v
-		}
+	for from, to := range map[string]string{"breakdown_filter": "breakdownFilter", "interval": "interval", "filterTestAccounts": "filterTestAccounts"} {
+		replace(q, by, from, to)
 	}
 	given := by["properties"]
 	if isEmpty(given) || len(flatFilters(given)) == 0 && !isGroup(given) {
@@ -148,6 +148,13 @@ func overrideInsight(q, by map[string]any, dated bool) {
 		own = []any{}
 	}
 	q["properties"] = map[string]any{"type": "AND", "values": []any{asGroup(own), asGroup(given)}}
+}
+
+// replace puts a member of overrides in the place of one of a query.
+func replace(q, by map[string]any, from, to string) {
+	if v, ok := by[from]; ok {
+		q[to] = v
+	}
 }
 
 func isGroup(v any) bool { _, ok := v.(map[string]any); return ok }

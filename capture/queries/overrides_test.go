@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -35,6 +34,10 @@ func TestInsights_1_9_Overrides(t *testing.T) {
 			`{"kind":"FunnelsQuery","properties":{"type":"AND","values":[{"type":"AND","values":[{"key":"a"}]},{"type":"AND","values":[{"key":"b"}]}]}}`},
 		"breakdowns are replaced": {`{"kind":"TrendsQuery","breakdownFilter":{"breakdown":"a"}}`, []string{`{"breakdown_filter":{"breakdown":"b"}}`},
 			`{"kind":"TrendsQuery","breakdownFilter":{"breakdown":"b"}}`},
+		"test accounts, also switched off": {`{"kind":"TrendsQuery","filterTestAccounts":true}`, []string{`{"filterTestAccounts":false}`, `{"filterTestAccounts":true}`},
+			`{"kind":"TrendsQuery","filterTestAccounts":false}`},
+		"test accounts of events": {`{"kind":"EventsQuery"}`, []string{`{"filterTestAccounts":true}`}, `{"kind":"EventsQuery","filterTestAccounts":true}`},
+		"test accounts of HogQL":  {`{"kind":"HogQLQuery"}`, []string{`{"filterTestAccounts":true}`}, `{"kind":"HogQLQuery","filters":{"filterTestAccounts":true}}`},
 		"events": {`{"kind":"EventsQuery","properties":[{"key":"a"}]}`, []string{`{"date_from":"-1d","properties":[{"key":"b"}],"interval":"day"}`},
 			`{"kind":"EventsQuery","properties":[{"key":"a"},{"key":"b"}],"after":"-1d","before":null}`},
 		"HogQL": {`{"kind":"HogQLQuery","query":"x"}`, []string{`{"date_to":"2020-01-01","properties":[{"key":"b"}]}`},
@@ -68,33 +71,5 @@ func TestInsights_1_3_SavedInsight(t *testing.T) {
 	sameJSON(t, "found", `{"kind":"HogQLQuery","query":"1","variables":{"v":{"value":1}}}`, got)
 	if _, err := Prepare(json.RawMessage(`{"kind":"SavedInsightNode","shortId":"x"}`), Overrides{}, saved); err == nil {
 		t.Error("an unknown insight is found")
-	}
-}
-
-// §2.10: members of the older form, and what has no query.
-func TestInsights_2_10_OlderForm(t *testing.T) {
-	for name, c := range map[string]struct{ filters, want string }{
-		"order, actions first, oldest properties, minutes": {
-			`{"events":"[{\"id\":\"b\",\"order\":1,\"math\":\"dau\"},\"x\",{\"id\":null}]","actions":[{"id":3,"order":1}],"interval":"minute","properties":{"a__icontains":"v","b":1},"display":"Unknown","compare":true}`,
-			`{"kind":"TrendsQuery","interval":"hour","series":[{"kind":"EventsNode","event":null},{"kind":"ActionsNode","id":3},{"kind":"EventsNode","event":"b","math":"dau"}],
-				"properties":[{"type":"event","key":"a","operator":"icontains","value":"v"},{"type":"event","key":"b","operator":"exact","value":1}],"trendsFilter":{},"compareFilter":{"compare":true}}`},
-		"stickiness counts people": {`[{"insight":"STICKINESS","events":[{"id":"a","math":"total"},{"id":"b","math":"weekly_active"}]}]`,
-			`{"kind":"StickinessQuery","series":[{"kind":"EventsNode","event":"a","math":"dau"},{"kind":"EventsNode","event":"b","math":"weekly_active"}]}`},
-		"a funnel's window in days": {`{"insight":"FUNNELS","events":[{"id":"a","math":"dau"}],"funnel_window_days":5,"display":"ActionsLineGraph","exclusions":[{"id":"x","type":"events","funnel_from_step":0,"funnel_to_step":1}]}`,
-			`{"kind":"FunnelsQuery","series":[{"kind":"EventsNode","event":"a"}],"funnelsFilter":{"funnelWindowInterval":5,"funnelWindowIntervalUnit":"day","funnelVizType":"trends","exclusions":[{"kind":"EventsNode","event":"x","funnelFromStep":0,"funnelToStep":1}]}}`},
-		"a breakdown": {`{"events":[],"breakdown":"$browser","breakdown_type":"events"}`,
-			`{"kind":"TrendsQuery","series":[],"breakdownFilter":{"breakdown":"$browser","breakdown_type":"event"},"trendsFilter":{}}`},
-	} {
-		got, err := FromFilters(json.RawMessage(c.filters))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		sameJSON(t, name, c.want, got)
-	}
-	for _, filters := range []string{`{"insight":"PATHS"}`, `{"breakdowns":[{"property":"a"},{"property":"b"}]}`} {
-		var fault *insights.Error
-		if _, err := FromFilters(json.RawMessage(filters)); !errors.As(err, &fault) || fault.Code != "not_supported" {
-			t.Errorf("%s: %v", filters, err)
-		}
 	}
 }

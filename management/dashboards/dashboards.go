@@ -118,7 +118,7 @@ func (f Filter) match() func(*management.Record) bool {
 
 func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecord, Dashboard] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, dashboardRecord, Dashboard]{
-		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields, Named: "a dashboard", Thing: (*dashboardRecord).thing,
+		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields, Named: "a dashboard", Body: bodyShape.Body, Thing: (*dashboardRecord).thing,
 		Place: func(_ *management.Standing, d *dashboardRecord) management.Place {
 			return management.Place{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
 		},

@@ -21,6 +21,21 @@ var tileFields = management.Fields{
 	{Name: "filters_overrides", Type: management.Object, Null: true},
 }
 
+// bodyShape is what is known of the tiles in the body of a dashboard: what is shown of
+// one may come back as it is.
+var bodyShape = &management.Shape{Inside: map[string]*management.Shape{"tiles": {
+	Name: "a tile", Members: "id text deleted color show_description layouts filters_overrides",
+	Shown: "insight order last_refresh is_cached error refreshing refresh_attempt dashboard dashboard_id insight_id",
+	Idle:  "button_tile transparent_background widget",
+	Inside: map[string]*management.Shape{
+		"text":    {Name: "a text", Members: "body", Shown: "id created_by last_modified_by last_modified_at team dashboard_tiles"},
+		"layouts": {Name: "layouts", Members: "sm xs", Shown: "xxs md lg xl", Inside: map[string]*management.Shape{"sm": placeShape, "xs": placeShape}},
+	},
+}}}
+
+// placeShape is the place of a tile on a screen of a width.
+var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", Shown: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
+
 var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}
 
 // belowPlace puts a place in front of the place of an error.

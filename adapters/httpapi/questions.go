@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// question is a piece of a question in a body. Its path has the names of members with dots
+// between them, and a star for every element of a list.
+type question struct {
+	path string
+	part insights.Part
+}
+
+// The pieces of questions in the bodies of resources.
+var (
+	insightQuestions   = []question{{"query", insights.QueryPart}, {"filters", insights.FiltersPart}}
+	queryOverrides     = []question{{"filters_override", insights.OverridePart}, {"variables_override", insights.VariablesPart}}
+	dashboardQuestions = []question{
+		{"filters", insights.OverridePart}, {"variables", insights.VariablesPart}, {"tiles.*.filters_overrides", insights.OverridePart},
+	}
+	experimentQuestions = []question{
+		{"metrics.*", insights.MetricPart}, {"metrics_secondary.*", insights.MetricPart}, {"exposure_criteria", insights.CriteriaPart}, {"stats_config", insights.StatsPart},
+	}
+	savedMetricQuestions = []question{{"query", insights.MetricPart}}
+	rolloutQuestions     = []question{{"guardrails.*.metric", insights.MetricPart}, {"signals.*.metric", insights.MetricPart}}
+	templateQuestions    = []question{{"dashboard_filters", insights.OverridePart}, {"tiles.*.query", insights.QueryPart}, {"tiles.*.filters", insights.FiltersPart}}
+)
+
+// asks refuses a misspelt member of the questions in the body (decision 30), and names
+// those that have no effect. Whether a question can be answered is told when it is asked.
+func (r row[S]) asks(questions []question) row[S] {
+	do := r.do
+	r.do = func(s S, c *call) (any, error) {
+		if err := c.checkQuestions(questions); err != nil {
+			return nil, err
+		}
+		return do(s, c)
+	}
+	return r
+}
+
+func (c *call) checkQuestions(questions []question) error {
+	for _, q := range questions {
+		first, rest, _ := strings.Cut(q.path, ".")
+		if err := c.checkQuestion(q.part, c.body.Members[first], first, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkQuestion looks at what stands at the rest of a path in a JSON value.
+func (c *call) checkQuestion(part insights.Part, value json.RawMessage, place, rest string) error {
+	next, rest, _ := strings.Cut(rest, ".")
+	switch next {
+	case "":
+		unread, err := insights.UnknownMembers(part, value, place, &insights.Project{})
+		if err != nil {
+			return queryProblem(err)
+		}
+		for _, line := range unread {
+			c.body.Warn(line)
+		}
+	case "*":
+		var list []json.RawMessage
+		_ = json.Unmarshal(value, &list) // what is none is told by the fields
+		for i := range list {
+			if err := c.checkQuestion(part, list[i], place+"__"+strconv.Itoa(i), rest); err != nil {
+				return err
+			}
+		}
+	default:
+		return c.checkQuestion(part, management.JSONObject(value)[next], place+"__"+next, rest)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package insights
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// Part is a piece of a question that [UnknownMembers] can look at.
+type Part uint8
+
+// The parts.
+const (
+	// QueryPart is a whole query.
+	QueryPart Part = iota
+	// OverridePart are dates and filters that are laid over queries: those of a request,
+	// a dashboard or a tile.
+	OverridePart
+	// VariablesPart are variables of HogQL by their ids.
+	VariablesPart
+	// FiltersPart are an insight's filters, the older form of a query.
+	FiltersPart
+	// MetricPart is a metric of an experiment.
+	MetricPart
+	// CriteriaPart are the exposure criteria of an experiment.
+	CriteriaPart
+	// StatsPart is how the results of an experiment are computed.
+	StatsPart
+)
+
+// parts say how each part is read, and what one of its objects is called.
+var parts = [...]struct {
+	what string
+	read func(n node, p *Project)
+}{
+	QueryPart:     {aQuery, readQuery},
+	OverridePart:  {"filters that are laid over queries", readOverride},
+	VariablesPart: {"a variable", readVariables},
+	FiltersPart:   {aFilters, func(n node, _ *Project) { n.older() }},
+	MetricPart:    {"a metric's object", readMetricPart},
+	CriteriaPart: {"exposure criteria", func(n node, p *Project) {
+		n.exposure(trial{Experiment: &experiments.Experiment{}}, p)
+	}},
+	StatsPart: {"a stats_config", readStatsPart},
+}
+
+// UnknownMembers looks for members of a JSON document that nothing reads: the error is
+// the *[Error] of one that is misspelt, and the texts name others, at most 10. Places
+// begin with place, such as query or filters_override. Whether the rest of it is right
+// does not matter: what is no object, and what is longer than a query may be, has none.
+func UnknownMembers(part Part, document []byte, place string, p *Project) ([]string, error) {
+	if len(document) > maxQuery {
+		return nil, nil
+	}
+	n, _ := decodeQuery(document, place)
+	if text, ok := n.value.(string); ok { // a JSON text of such an object
+		n.value = wire.Value([]byte(text))
+	}
+	if _, object := n.value.(map[string]any); !object {
+		return nil, nil
+	}
+	n.looks.what = parts[part].what
+	if part == FiltersPart {
+		n.looks.known = olderMembers
+	}
+	parts[part].read(n, p)
+	if fault := n.looks.misspelt(); fault != nil {
+		return nil, fault
+	}
+	return n.looks.unread(), nil
+}
+
+func readQuery(n node, p *Project) {
+	n = unwrap(n)
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == fmt.Sprint(n.get("kind").value) })
+	if i < 0 {
+		n.looks.objects = nil // nothing is known of it
+		return
+	}
+	kinds[i].parse(n, p)
+	n.get("modifiers").object().get("personsOnEventsMode")
+}
+
+// readOverride looks for what overrides may have (§1.9).
+func readOverride(n node, p *Project) {
+	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
+		n.get(name)
+	}
+	n.get("properties").filters(p)
+	n.get("breakdown_filter").object().breakdown(p, node{fault: n.fault})
+}
+
+func readVariables(n node, _ *Project) {
+	all, _ := n.value.(map[string]any)
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		n.get(id).variable()
+	}
+}
+
+func readMetricPart(n node, p *Project) {
+	readMetric(n, p)
+	n.decrease()
+	n.metricBreakdown(p)
+}
+
+// readStatsPart looks for the members of both methods.
+func readStatsPart(n node, _ *Project) {
+	for _, names := range [][]string{
+		{"bayesian", "ci_level", "difference_type"},
+		{"frequentist", "alpha", "difference_type", "sequential_testing_enabled", "sequential_tuning_parameter"},
+		{"cuped", "enabled", "lookback_days"},
+	} {
+		for _, member := range names[1:] {
+			n.get(names[0]).get(member)
+		}
+	}
+	n.get("multiple_testing")
+	n.stats()
+}
