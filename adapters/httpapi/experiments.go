@@ -10,13 +10,13 @@ import (
 // experimentEndpoints are those of §5.7, and the counts of exposures.
 var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
 	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
-	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create),
+	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).asks(experimentQuestions),
 	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),
 	by(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can have", eligibleFlags),
 	paged("/experiments/requires_flag_implementation", "List running experiments whose flags nobody has asked for", featureflags.Experiments.Unseen),
 	read("/experiments/stats", "Count the experiments of the last sixty days", featureflags.Experiments.Stats),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
-	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update),
+	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update).asks(experimentQuestions),
 	by(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).answering(http.StatusMethodNotAllowed),
 	add("/experiments/{id}/duplicate", "Make a draft of an experiment", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
 	add("/experiments/{id}/copy_to_project", "Make a draft of an experiment in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
@@ -26,9 +26,9 @@ var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row
 // savedMetricEndpoints are those of metrics that experiments share (experiments.md §3.9).
 var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s *server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []row[featureflags.SavedMetrics]{
 	paged("/experiment_saved_metrics", "List metrics that experiments share", featureflags.SavedMetrics.List),
-	create("/experiment_saved_metrics", "Make a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create),
+	create("/experiment_saved_metrics", "Make a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).asks(savedMetricQuestions),
 	get("/experiment_saved_metrics/{id}", "Read a metric that experiments share", featureflags.SavedMetrics.Get),
-	update("/experiment_saved_metrics/{id}", "Change a metric that experiments share", "Replace a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update),
+	update("/experiment_saved_metrics/{id}", "Change a metric that experiments share", "Replace a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update).asks(savedMetricQuestions),
 	remove("/experiment_saved_metrics/{id}", "Remove a metric that experiments share, also from them", featureflags.SavedMetrics.Delete),
 })
 

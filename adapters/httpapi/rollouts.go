@@ -21,17 +21,17 @@ var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
 		by(http.MethodGet, path, "List guarded rollouts", listRollouts),
-		create(path, "Make a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create),
+		create(path, "Make a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).asks(rolloutQuestions),
 		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
-		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update),
+		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).asks(rolloutQuestions),
 		remove(path+"/{id}", "Remove a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
 		by(http.MethodGet, path+"/{id}/evaluations", "List what was decided of a rollout, the newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
 			return of.Evaluations(c.ctx, c.standing, c.part("id"), c.page())
 		}),
-		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.standing, c.body) }, endpoint: endpoint{
+		row[featureflags.Rollouts]{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.standing, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/dry_run", scope: "feature_flag:read", also: "query:read", long: true,
 			summary: "Judge a step over the events that are there, and write nothing", takes: featureflags.DryRunFields, gives: experiments.Evaluation{},
-		}},
+		}}.asks(rolloutQuestions),
 		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.Simulate(c.ctx, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/simulate", scope: "feature_flag:read", long: true,
 			summary: "Say what a rollout would do to harms of some sizes", takes: featureflags.SimulateFields, gives: experiments.Simulated{},

@@ -27,7 +27,7 @@ type experimentEdit = management.Edit[Tx, storedExperiment]
 func newExperiments(c *core) (s Experiments) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
-		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Named: "an experiment", Newest: true, Thing: (*storedExperiment).thing,
+		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Named: "an experiment", Body: experimentShape.Body, Newest: true, Thing: (*storedExperiment).thing,
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
 			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
@@ -126,6 +126,20 @@ var ExperimentFields = management.Fields{
 	{Name: "only_count_matured_users", Type: management.Bool, Null: true, Help: "true: who was exposed too lately for the window of a metric is left out of its results"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
 }
+
+// experimentShape is what is known of the objects in the body of an experiment. Its
+// metrics and how they are computed are looked at with the questions that they are.
+var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
+	"parameters": {
+		Name: "the parameters of an experiment", Members: "feature_flag_variants minimum_detectable_effect aggregation_group_type_index",
+		Shown: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
+		Idle:  "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
+		Inside: map[string]*management.Shape{
+			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage", Idle: "split_percent"},
+		},
+	},
+	"saved_metrics_ids": {Name: "a saved metric", Members: "id metadata", Inside: map[string]*management.Shape{"metadata": {Name: "metadata", Members: "type"}}},
+}}
 
 func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	flag, hidden, err := minimalOf(v, e.Flag)

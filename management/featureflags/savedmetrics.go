@@ -58,7 +58,7 @@ var ofExperiments = management.Thing{Kind: kindExperiment}
 func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
 	s.core, s.experiments = c, experiments
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedSavedMetric, SavedMetric]{
-		Kind: kindSavedMetric, Scope: "ExperimentSavedMetric", Fields: SavedMetricFields,
+		Kind: kindSavedMetric, Scope: "ExperimentSavedMetric", Fields: SavedMetricFields, Named: "a saved metric",
 		Thing: func(*storedSavedMetric) management.Thing { return ofExperiments },
 		Place: func(st *management.Standing, m *storedSavedMetric) management.Place {
 			name := strings.ToLower(m.Name)
