@@ -1,6 +1,10 @@
 package browsertest
 
-import "testing"
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
 
 // J2 and J3 (console.md §1.2): a first flag, and its release in steps; what SDKs get is
 // asked of /flags.
@@ -60,6 +64,37 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 		if got := s.flag("new-checkout", id); got != want {
 			t.Errorf("%s gets %v, want %v", id, got, want)
 		}
+	}
+}
+
+// A flag of remote configuration with variants, as an import makes it, keeps them and their
+// values when something else of it is changed.
+func TestFlag_VariantsWithValues(t *testing.T) {
+	s := serve(t)
+	filters := `{"groups":[{"properties":[],"rollout_percentage":100,"variant":"low"}],"multivariate":{"variants":[{"key":"low","rollout_percentage":100},{"key":"high","rollout_percentage":0}]},"payloads":{"low":"5","high":"20"}}`
+	var made struct{ ID int }
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "limit", "is_remote_configuration": true, "active": true, "filters": json.RawMessage(filters)}, &made)
+	p := s.open(t, fmt.Sprintf("p/1/flags/%d", made.ID))
+	p.node("group", "Variant 2", "textbox", "Variant key")
+	p.gone("button", "Discard")
+	p.accessible()
+	p.fill("Limits", "textbox", "Description")
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 2")
+	var got struct {
+		Name    string
+		Config  bool `json:"is_remote_configuration"`
+		Filters struct {
+			Groups       []struct{ Variant string }
+			Multivariate struct{ Variants []struct{ Key string } }
+			Payloads     map[string]string
+		}
+	}
+	s.api("GET", fmt.Sprintf("/api/projects/1/feature_flags/%d/", made.ID), nil, &got)
+	f := got.Filters
+	if got.Name != "Limits" || !got.Config || len(f.Groups) != 1 || f.Groups[0].Variant != "low" || len(f.Multivariate.Variants) != 2 || f.Payloads["low"] != "5" || f.Payloads["high"] != "20" {
+		t.Errorf("the flag is %+v", got)
 	}
 }
 

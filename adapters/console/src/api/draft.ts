@@ -30,6 +30,8 @@ export interface Draft {
   name: string;
   active: boolean;
   kind: Kind;
+  /** Of remote configuration with variants, whose payloads are the values; an import makes such flags. */
+  valued: boolean;
   about: string;
   conditions: ConditionDraft[];
   variants: VariantDraft[];
@@ -47,6 +49,8 @@ export const newCondition = (): ConditionDraft => ({ id: next(), open: true, fil
 export const newVariant = (key: string, share: string): VariantDraft => ({ id: next(), was: null, key, share, payload: "" });
 export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id: next(), open: true, filters: c.filters.map((f) => ({ ...f, id: next() })) });
 
+export const hasVariants = (d: Draft): boolean => d.kind === "variants" || (d.kind === "config" && d.valued);
+
 /** Pretty where it is JSON text. */
 function payloadText(p: unknown): string {
   if (p === undefined || p === null) return "";
@@ -61,6 +65,7 @@ export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "t
     name: f.name ?? "",
     active: f.active,
     kind: f.is_remote_configuration ? "config" : variants.length ? "variants" : "boolean",
+    valued: Boolean(f.is_remote_configuration) && variants.length > 0,
     about: f.filters.aggregation_group_type_index === null || f.filters.aggregation_group_type_index === undefined ? "" : String(f.filters.aggregation_group_type_index),
     conditions: (f.filters.groups ?? []).map((g, i) => ({
       id: next(),
@@ -80,13 +85,13 @@ export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "t
 
 export const emptyDraft = (): Draft => draftOf({ key: "", name: "", active: true, filters: { groups: [{ properties: [], rollout_percentage: 100 }] }, tags: [] });
 
-function condition(c: ConditionDraft, kind: Kind): Condition {
+function condition(c: ConditionDraft, variants: boolean): Condition {
   const out: Condition = { ...c.rest };
   if (c.filters.length || c.rest.properties) out.properties = c.filters.map((f) => f.filter);
   const given = c.rest.rollout_percentage;
   const share = c.rollout.trim() === "" ? 100 : Number(c.rollout);
   if (share !== 100 || (given !== undefined && given !== null)) out.rollout_percentage = share;
-  const variant = kind === "variants" ? c.variant : "";
+  const variant = variants ? c.variant : "";
   if (variant) out.variant = variant;
   else if (c.rest.variant) out.variant = null;
   return out;
@@ -94,9 +99,9 @@ function condition(c: ConditionDraft, kind: Kind): Condition {
 
 /** What the API takes; base is what the flag was, whose other members stay. */
 export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Filters } {
-  const filters: Filters = { ...(base ?? {}), groups: d.conditions.map((c) => condition(c, d.kind)) };
+  const filters: Filters = { ...(base ?? {}), groups: d.conditions.map((c) => condition(c, hasVariants(d))) };
   const payloads: Record<string, unknown> = {};
-  if (d.kind === "variants") {
+  if (hasVariants(d)) {
     filters.multivariate = { ...base?.multivariate, variants: d.variants.map((v) => ({ ...v.was, key: v.key.trim(), rollout_percentage: Number(v.share) || 0 })) };
     for (const v of d.variants) if (v.payload.trim()) payloads[v.key.trim()] = v.payload;
   } else {

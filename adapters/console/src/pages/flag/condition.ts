@@ -2,7 +2,7 @@
 import { computed, each, h, when, type Signal } from "../../ui/dom";
 import { icon, type Icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
-import { newFilter, type ConditionDraft, type Draft } from "../../api/draft";
+import { hasVariants, newFilter, type ConditionDraft, type Draft } from "../../api/draft";
 import { filtersText } from "../../ui/diff";
 import { w } from "../../words";
 import { faultsIn, type Places } from "./faults";
@@ -45,7 +45,7 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
         "div",
         { class: "pair" },
         h("div", { class: "share-row" }, field(share, { label: w.rolloutPercentage, ...fault(".rollout_percentage") }), h("span", { class: "meta" }, "%")),
-        when(() => draft().kind === "variants", () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant, ...fault(".variant") })),
+        when(() => hasVariants(draft()), () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant, ...fault(".variant") })),
       ),
     );
   return h(

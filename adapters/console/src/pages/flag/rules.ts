@@ -5,7 +5,7 @@ import { effectOf } from "../../ui/effect";
 import { button, field, select } from "../../ui/parts";
 import { answer } from "../../api/cache";
 import { get } from "../../api/client";
-import { bodyOf, canonical, changedOf, copyCondition, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
+import { bodyOf, canonical, changedOf, copyCondition, hasVariants, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
@@ -39,8 +39,8 @@ export const shareSum = (d: Draft) => Math.round(d.variants.reduce((sum, v) => s
 export function check(d: Draft): Record<string, string> {
   const out: Record<string, string> = {};
   if (!/^[\w-]+$/.test(d.key.trim())) out.key = w.keyWanted;
-  if (d.kind === "variants" && shareSum(d) !== 100) out.variants = w.sharesWrong(shareSum(d));
-  const bad = d.kind === "variants" ? d.variants.map((v) => jsonFault(v.payload)).find(Boolean) : jsonFault(d.payload);
+  if (hasVariants(d) && shareSum(d) !== 100) out.variants = w.sharesWrong(shareSum(d));
+  const bad = hasVariants(d) ? d.variants.map((v) => jsonFault(v.payload)).find(Boolean) : jsonFault(d.payload);
   if (bad) out.payload = bad;
   return out;
 }
@@ -67,9 +67,9 @@ export function rules(form: Form): HTMLElement {
       isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": w.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), w.enabledPlain) : null,
       kinds(draft, put, locked),
       field(select(() => draft().about, () => [["", w.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: w.about }),
-      when(() => draft().kind === "variants", () => variants(form, put, places)),
+      when(() => hasVariants(draft()), () => variants(form, put, places)),
       conditions(form, put, places),
-      when(() => draft().kind !== "variants", () => payload(form, put, places)),
+      when(() => !hasVariants(draft()), () => payload(form, put, places)),
       field(text("tags"), { label: w.tags, hint: w.tagsHint, ...wrong("tags") }),
       more(form, put),
       () => otherFaults(places()),
