@@ -104,6 +104,18 @@ func (f *Filter) Holds(value any, there bool, at time.Time) bool {
 	return f.op.negative()
 }
 
+// HoldsOfPerson is Holds of a property of a person. Where one such as $initial_browser is
+// missing, the present one stands in for it, as in flags (§8.2).
+func (f *Filter) HoldsOfPerson(properties Properties, key string, at time.Time) bool {
+	value, there := properties[key]
+	if !there {
+		if current, ok := initialOf[key]; ok {
+			value, there = properties[current]
+		}
+	}
+	return f.Holds(value, there, at)
+}
+
 // HoldsJSON is Holds of a value that is well-formed JSON without blanks around it; the empty
 // text is a property that is missing.
 func (f *Filter) HoldsJSON(raw string, at time.Time) bool {

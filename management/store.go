@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Store keeps everything; a T is what is asked of a transaction. Its errors are faults
@@ -117,12 +119,19 @@ type ProjectRecord struct {
 // Zone is the time zone of a project, UTC where it has none that is known.
 func (p *ProjectRecord) Zone() *time.Location {
 	var name string
-	if json.Unmarshal(p.Settings["timezone"], &name) == nil {
+	if json.Unmarshal(p.Settings["timezone"], &name) == nil && name != "Local" {
 		if zone, err := time.LoadLocation(name); err == nil {
 			return zone
 		}
 	}
 	return time.UTC
+}
+
+// FilterSettings are the project's settings by which filters compare, as its flags do.
+func (p *ProjectRecord) FilterSettings() flags.FilterSettings {
+	s := flags.FilterSettings{Zone: p.Zone()}
+	_ = json.Unmarshal(p.Settings["property_matching_version"], &s.PropertyMatchingVersion) // 0 is the default
+	return s
 }
 
 // KeyRecord is a personal or secret key as it is stored: its hash, never itself.

@@ -213,6 +213,12 @@ var personRows = []ruletest.Row{
 	{"§4.3.1 filters", "bob", "at 2026-01-02 14:00:30", ``, `null`},
 	{"§4.3.1 filters", "bob", "work", ``, `["01-02T12:00 01-02T13:00: 1 1","12-01T10:00 12-01T11:00: 1","01-02T13:00 01-02T14:00: 1"]`},
 	{"§4.3.1 filters", "bob", "rows", ``, `{"rows":[[1,"d-cat","cat",{"n":2},3,3,"2026-01-01T00:00:00Z",true]]}`},
+	{"flags.md §8.2 the present one stands in for an initial one that is missing", "bob", "change <it>", `{"filters":[{"key":"$initial_browser","type":"person","value":"Safari"}]}`, `{"model":"persons"}`},
+	{"flags.md §8.2", "bob", "changed eva 2026-01-01 00:00", `{"$browser":"Safari"}`, `null`},
+	{"flags.md §8.2", "bob", "changed fin 2026-01-01 00:00", `{"$browser":"Safari","$initial_browser":"Firefox"}`, `null`},
+	{"flags.md §8.2", "bob", "at 2026-01-02 15:00:30", ``, `null`},
+	{"flags.md §8.2", "bob", "work", ``, `["01-02T12:00 01-02T13:00: 1 1","12-01T10:00 12-01T11:00: 1","01-02T13:00 01-02T14:00: 1","01-02T14:00 01-02T15:00: 1"]`},
+	{"flags.md §8.2", "bob", "rows", ``, `{"rows":[[1,"d-eva","eva",{"$browser":"Safari"},3,3,"2026-01-01T00:00:00Z",true]]}`},
 }
 
 var sessionRows = []ruletest.Row{
@@ -256,6 +262,20 @@ var tableRows = []ruletest.Row{
 	{"clients §16 persons", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a b","01-02T13:00 01-02T14:00: c","01-02T14:00 01-02T15:00: 1"]`},
 	{"clients §16 persons", "bob", "rows", ``, `{"columns":"team_id distinct_id person_id properties person_version person_distinct_id_version created_at","key":"team_id distinct_id","newer":"person_version person_distinct_id_version","appended":false,
 		"rows":[[1,"d-ann","ann",{"n":1},3,3,"2025-12-01T10:00:00Z"]]}`},
+}
+
+// Decision 40: an operator means what it does in flags, where a date without an offset is one
+// of the project's time zone (spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
+func TestFilters_DatesOfTheProject(t *testing.T) {
+	w := newWorld(t)
+	w.InZone(t, "Europe/Berlin")
+	w.Ask(t, w.calls(t), []ruletest.Row{
+		{"decision 40", "bob", "create", files(`,"filters":[{"key":"at","operator":"is_date_before","value":"2026-01-02"}]`), `{"name":"x"}`},
+		{"before midnight", "bob", "came a", `{"at":"2026-01-01T22:59:59Z"}`, `null`},
+		{"after midnight", "bob", "came b", `{"at":"2026-01-01T23:00:01Z"}`, `null`},
+		{"decision 40", "bob", "at 2026-01-02 13:00:30", ``, `null`},
+		{"decision 40", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a"]`},
+	})
 }
 
 var selectionRows = []ruletest.Row{

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -166,7 +167,7 @@ func (e *exportRecord) check() error {
 	case e.Model != modelEvents && len(e.Destination.texts("include_events"))+len(e.Destination.texts("exclude_events")) > 0:
 		return destinationFault("'include_events' and 'exclude_events' are for the events model.")
 	}
-	_, err := compileExportFilters(e.Filters, e.Model)
+	_, err := compileExportFilters(e.Filters, e.Model, flags.FilterSettings{}) // whether it can be done depends on no setting
 	return err
 }
 

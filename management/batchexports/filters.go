@@ -24,8 +24,8 @@ type propertyFilter struct {
 }
 
 // compileExportFilters reads the filters of an export, all of which have to hold.
-// What cannot be evaluated is refused.
-func compileExportFilters(raw json.RawMessage, model string) (*exportFilters, error) {
+// What cannot be evaluated is refused. settings are those of the project.
+func compileExportFilters(raw json.RawMessage, model string, settings flags.FilterSettings) (*exportFilters, error) {
 	out := &exportFilters{}
 	if len(raw) == 0 || management.JSONKind(raw) == "NoneType" {
 		return out, nil
@@ -50,7 +50,8 @@ func compileExportFilters(raw json.RawMessage, model string) (*exportFilters, er
 			return nil, management.Fault("filters", "Filters of type %q cannot be evaluated for the model %s.", kind, model)
 		}
 		ofEvent := kind == "event"
-		test, err := flags.NewFilter(p, flags.FilterSettings{Elements: ofEvent && flags.ComparesElements(p.Key)})
+		settings.Elements = ofEvent && flags.ComparesElements(p.Key)
+		test, err := flags.NewFilter(p, settings)
 		var fault *flags.DefinitionError
 		switch {
 		case errors.As(err, &fault):
@@ -90,7 +91,14 @@ func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
 	for _, part := range []struct {
 		filters []propertyFilter
 		text    string
-	}{{f.event, event}, {f.person, person}} {
+		holds   func(f propertyFilter, properties flags.Properties) bool
+	}{
+		{f.event, event, func(f propertyFilter, properties flags.Properties) bool {
+			value, there := properties[f.key]
+			return f.Holds(value, there, at)
+		}},
+		{f.person, person, func(f propertyFilter, properties flags.Properties) bool { return f.HoldsOfPerson(properties, f.key, at) }},
+	} {
 		if len(part.filters) == 0 {
 			continue
 		}
@@ -99,8 +107,7 @@ func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
 			return false, err
 		}
 		for _, filter := range part.filters {
-			value, there := properties[filter.key]
-			if !filter.Holds(value, there, at) {
+			if !part.holds(filter, properties) {
 				return false, nil
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // job is the work of a run.
@@ -25,7 +27,14 @@ func (s Service) job(h *held) *Job {
 		}
 	}
 	j.Rows = func(ctx context.Context, yield func([]any) error) error {
-		filters, err := compileExportFilters(e.Filters, e.Model)
+		project, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(e.Team) })
+		if err != nil {
+			return err
+		}
+		if project == nil {
+			return &Refused{Reason: "The project is deleted."}
+		}
+		filters, err := compileExportFilters(e.Filters, e.Model, project.FilterSettings())
 		if err != nil {
 			return &Refused{Reason: err.Error()}
 		}

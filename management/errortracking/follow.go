@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -73,10 +74,11 @@ type issueState struct {
 // projectRun is a project and its rules, in their order, as long as they are not
 // disabled.
 type projectRun struct {
-	gone    bool
-	loaded  bool
-	rules   []*storedRule
-	filters []*ruleFilters // nil: not made ready yet
+	gone     bool
+	settings flags.FilterSettings
+	loaded   bool
+	rules    []*storedRule
+	filters  []*ruleFilters // nil: not made ready yet
 }
 
 // take counts an exception, and assigns its issue when that is new or active
@@ -88,7 +90,9 @@ func (f *issueRun) take(e *LoggedEvent) error {
 		if err != nil {
 			return err
 		}
-		p = &projectRun{gone: record == nil}
+		if p = (&projectRun{gone: record == nil}); !p.gone {
+			p.settings = record.FilterSettings()
+		}
 		f.projects[e.Project] = p
 	}
 	if p.gone {
@@ -190,7 +194,7 @@ func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 // match tries a rule.
 func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 	if p.filters[n] == nil {
-		filters, err := compileRule(p.rules[n].Filters)
+		filters, err := compileRule(p.rules[n].Filters, p.settings)
 		if err != nil {
 			return false, err
 		}

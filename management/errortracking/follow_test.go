@@ -112,6 +112,20 @@ var stateRows = []ruletest.Row{
 }
 
 // §4.2: in ascending order_key, the first that matches; an assignment is never overwritten.
+// Decision 40: an operator means what it does in flags, where a date without an offset is one
+// of the project's time zone (spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
+func TestErrorTracking_DatesOfTheProject(t *testing.T) {
+	w := newWorld(t)
+	w.InZone(t, "Europe/Berlin")
+	w.Ask(t, w.calls(t), []ruletest.Row{
+		{"decision 40", "bob", "create", `{"filters":` + when(`{"type":"event","key":"at","operator":"is_date_before","value":"2026-01-02"}`) + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
+		{"before midnight", "bob", "threw", thrown("A", "", `,"at":"2026-01-01T22:59:59Z"`), `null`},
+		{"before midnight", "bob", "issueof", ``, `{"name":"A","assignee":"user:1"}`},
+		{"after midnight", "bob", "threw", thrown("B", "", `,"at":"2026-01-01T23:00:01Z"`), `null`},
+		{"after midnight", "bob", "issueof", ``, `{"name":"B","assignee":null}`},
+	})
+}
+
 var assigningRows = []ruletest.Row{
 	{"§4.2", "bob", "create => errors", `{"filters":` + when(error1) + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
 	{"§4.2", "bob", "create => all", `{"filters":` + always + `,"assignee":{"type":"user","id":2}}`, `{"assignee":"user:2"}`},

@@ -58,9 +58,10 @@ type ruleNode struct {
 
 // compileRule reads a property group: {"type": "AND" or "OR", "values": [groups
 // and filters]}. A group without values holds for every issue. Its errors are
-// told to whoever has written it.
-func compileRule(raw json.RawMessage) (*ruleFilters, error) {
-	r := &ruleReader{}
+// told to whoever has written it. settings are those of the project.
+func compileRule(raw json.RawMessage, settings flags.FilterSettings) (*ruleFilters, error) {
+	r := &ruleReader{settings: settings}
+	r.settings.Elements = true // spec/clients.md §17: of any list the elements are compared
 	root, err := r.group(raw, 1)
 	if err != nil {
 		return nil, err
@@ -70,8 +71,9 @@ func compileRule(raw json.RawMessage) (*ruleFilters, error) {
 
 // ruleReader reads the filters of a rule.
 type ruleReader struct {
-	leaves []ruleLeaf
-	values int
+	settings flags.FilterSettings
+	leaves   []ruleLeaf
+	values   int
 }
 
 func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
@@ -134,8 +136,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, maxRuleValues)
 		}
 	}
-	// spec/clients.md §17: of any list the elements are compared.
-	filter, err := flags.NewFilter(p, flags.FilterSettings{Elements: true})
+	filter, err := flags.NewFilter(p, r.settings)
 	if err != nil {
 		var fault *flags.DefinitionError
 		errors.As(err, &fault)

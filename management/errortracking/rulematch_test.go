@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -82,7 +83,7 @@ func TestManagement_4_2_Matching(t *testing.T) {
 		`{"type":"event","key":"none","operator":"not_between","value":[5,6]}`:              true,
 		`{"type":"person","key":"teams","operator":"exact","value":"blue"}`:                 true,
 	} {
-		r, err := compileRule(json.RawMessage(`{"type":"AND","values":[` + filter + `]}`))
+		r, err := compileRule(json.RawMessage(`{"type":"AND","values":[`+filter+`]}`), flags.FilterSettings{})
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
 			continue
@@ -115,7 +116,7 @@ func TestManagement_4_2_Bounds(t *testing.T) {
 		"1000 values":  {list(maxRuleValues), ""},
 		"1001 values":  {list(maxRuleValues + 1), `The filter of "a" cannot have more than 1000 values.`},
 	} {
-		_, err := compileRule(json.RawMessage(test.filters))
+		_, err := compileRule(json.RawMessage(test.filters), flags.FilterSettings{})
 		var told *management.Error
 		switch errors.As(err, &told); {
 		case test.message == "" && err != nil:

@@ -104,7 +104,7 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 	r, v := e.Now, e.Values
 	if v.Has("filters") {
 		r.Filters, r.Disabled = v.Raw("filters"), nil
-		if _, err := compileRule(r.Filters); err != nil {
+		if _, err := compileRule(r.Filters, e.Project.FilterSettings()); err != nil {
 			return err
 		}
 	}

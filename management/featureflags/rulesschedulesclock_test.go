@@ -1,27 +1,15 @@
 package featureflags_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Decision 44: what comes again does so by the clock of the project.
 func TestScheduledChanges_TheProjectsClock(t *testing.T) {
 	w := newWorld(t)
-	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		p, err := tx.Project(ruletest.Project)
-		if err != nil {
-			return err
-		}
-		p.Settings = map[string]json.RawMessage{"timezone": []byte(`"Europe/Berlin"`)}
-		return tx.PutProject(p)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.InZone(t, "Europe/Berlin")
 	w.Ask(t, roomCalls(t, w), berlinRows)
 }
 

@@ -91,6 +91,22 @@ func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 	return w
 }
 
+// InZone sets the time zone of Project.
+func (w *World) InZone(t testing.TB, name string) {
+	t.Helper()
+	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
+		p, err := tx.Project(Project)
+		if err != nil {
+			return err
+		}
+		p.Settings = map[string]json.RawMessage{"timezone": management.Encode(name)}
+		return tx.PutProject(p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 
 // UUID is that of somebody.
