@@ -14,8 +14,9 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// storeOfSchema8 is a store that a server of schema 8 wrote, opened by this one.
-func storeOfSchema8(t *testing.T, address string) *Store {
+// storeOfSchema8 is a store that a server of schema 8 wrote, with more that it might have
+// written, opened by this one.
+func storeOfSchema8(t *testing.T, address, more string) *Store {
 	t.Helper()
 	ctx := context.Background()
 	o, err := openURL(ctx, address)
@@ -38,7 +39,7 @@ func storeOfSchema8(t *testing.T, address string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = o.write.Exec(string(written)); err != nil {
+	if _, err = o.write.Exec(string(written) + more); err != nil {
 		t.Fatal(err)
 	}
 	_, _, _ = o.write.Close(), o.quick.Close(), o.unlock()
@@ -50,7 +51,7 @@ func storeOfSchema8(t *testing.T, address string) *Store {
 func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": postgresURL(t)} {
 		t.Run(name, func(t *testing.T) {
-			store := ManagementStore{storeOfSchema8(t, address)}
+			store := ManagementStore{storeOfSchema8(t, address, "")}
 			r, err := rooms.Open(rooms.Config{Store: store})
 			if err != nil {
 				t.Fatal(err)

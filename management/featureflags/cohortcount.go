@@ -197,7 +197,7 @@ func (s Cohorts) calculate(ctx context.Context, st *management.Standing, id int6
 		if err := again.put(tx, st); err != nil {
 			return err
 		}
-		if err := s.plantCount(tx, st.Project.ID, id); err != nil {
+		if err := s.plantNext(tx, st.Project.ID, id); err != nil {
 			return err
 		}
 		return keepCalculation(tx, st, id, &run)

@@ -11,11 +11,11 @@ import (
 const CohortsEvery = time.Hour
 
 // liveMembers is up to how many persons a static cohort is counted whenever it is shown.
-// Larger ones show the count of their last change.
+// Larger ones are counted again like dynamic ones.
 const liveMembers = 100_000
 
-// kindCohortCount is when a dynamic cohort is counted again: ID is that of its
-// calculations, Sort the time.
+// kindCohortCount is when a cohort is counted again: ID is that of its calculations, Sort
+// the time. Static cohorts that are counted whenever they are shown have none.
 const kindCohortCount = "cohort_count_due"
 
 type cohortCountDue struct {
@@ -23,24 +23,35 @@ type cohortCountDue struct {
 	Cohort  int64 `json:"cohort"`
 }
 
-// plantCount makes a cohort due to be counted again, an interval from now.
-func (s Cohorts) plantCount(tx Tx, project, cohort int64) error {
+// recounted reports whether a cohort is counted again as time goes by.
+func (c *storedCohort) recounted() bool {
+	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > liveMembers)
+}
+
+// plantCount makes a cohort due to be counted at a time.
+func plantCount(tx Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
-		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(s.Desk.Now().Add(CohortsEvery)), Data: management.Encode(cohortCountDue{project, cohort}),
+		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(cohortCountDue{project, cohort}),
 	})
 }
 
-// CountDue counts the dynamic cohort whose count is oldest, if it is older than
-// CohortsEvery; more: others may be. Several servers share the work.
+// plantNext makes a cohort due to be counted again, an interval from now.
+func (s Cohorts) plantNext(tx Tx, project, cohort int64) error {
+	return plantCount(tx, project, cohort, s.Desk.Now().Add(CohortsEvery))
+}
+
+// CountDue counts the cohort that has been due longest, if one is: those that nobody has
+// counted since they were written, and those whose count is older than CohortsEvery. more:
+// others may be. Several servers share the work.
 func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 	due, err := management.Read(ctx, &s.Desk, s.nextCount)
 	if err != nil || due == nil {
 		return false, err
 	}
-	var id int64
+	var cohort *storedCohort
 	var st *management.Standing
 	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
-		id, st = 0, nil
+		cohort, st = nil, nil
 		due, err := s.nextCount(tx)
 		if err != nil || due == nil { // another server has taken it
 			return err
@@ -49,16 +60,43 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		if c == nil || c.Deleted || c.Static {
+		if c == nil || !c.recounted() {
 			return tx.Delete(kindCohortCount, "", cohortParent(due.Project, due.Cohort))
 		}
-		id, st = c.ID, &management.Standing{Project: p}
-		return s.plantCount(tx, due.Project, due.Cohort)
+		cohort, st = c, &management.Standing{Project: p}
+		return s.plantNext(tx, due.Project, due.Cohort)
 	})
-	if err == nil && st != nil {
-		err = s.calculate(ctx, st, id)
+	switch {
+	case err != nil || cohort == nil:
+	case cohort.Static:
+		err = s.countListed(ctx, st, cohort.ID)
+	default:
+		err = s.calculate(ctx, st, cohort.ID)
 	}
 	return err == nil, err
+}
+
+// countListed counts a large static cohort, outside of the transaction that keeps the count.
+func (s Cohorts) countListed(ctx context.Context, st *management.Standing, id int64) error {
+	n, err := management.Read(ctx, &s.Desk, func(tx Tx) (int, error) { return tx.CountMembers(st.Project.ID, id) })
+	if err != nil {
+		return err
+	}
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+		if err != nil || d == nil || d.Deleted {
+			return err
+		}
+		c, err := decodeCohort(d)
+		if err != nil || !c.Static {
+			return err
+		}
+		c.Count, c.LastCalculation = &n, management.At(s.Desk.Now())
+		if err := c.put(tx, st); err != nil {
+			return err
+		}
+		return s.plantNext(tx, st.Project.ID, id)
+	})
 }
 
 func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {

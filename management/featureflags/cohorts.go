@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -119,7 +120,10 @@ func (c *storedCohort) put(tx Tx, st *management.Standing) error {
 		}
 		c.ID = d.ID
 	}
-	return nil
+	if !c.recounted() {
+		return nil
+	}
+	return plantCount(tx, st.Project.ID, c.ID, time.Unix(0, 0)) // due at once, unless whoever writes it counts it
 }
 
 // kind is the cohort's type, which follows from what it consists of.

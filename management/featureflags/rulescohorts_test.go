@@ -1,10 +1,12 @@
 package featureflags_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 func TestCohorts(t *testing.T) {
@@ -319,6 +321,39 @@ var recountRows = []ruletest.Row{
 	{"static ones are counted when they are shown", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
 	{"static ones are counted when they are shown", "bob", "wait 2h", ``, `null`},
 	{"static ones are counted when they are shown", "bob", "countdue", ``, `false`},
+	{"one of a document is counted soon", "bob", "apply", `{"flags":[],"cohorts":[{"name":"applied","filters":{"properties":{"type":"AND","values":[` + plan + `]}}}]}`, `{"changes":[{"name":"applied","action":"create"}]}`},
+	{"one of a document is counted soon", "bob", "countdue", ``, `true`},
+	{"one of a document is counted soon", "bob", "getcohort 3", ``, `{"name":"applied","count":2,"last_calculation":"(like) ^2026-01-02T1"}`},
+	{"one of a document is counted soon", "bob", "countdue", ``, `false`},
+}
+
+// A static cohort of so many that it is not counted whenever it is shown is counted every hour.
+func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
+	w := newWorld(t)
+	calls := roomCalls(t, w)
+	const half, many = 60_000, 120_000
+	file := func(from int) string {
+		var b strings.Builder
+		for i := range half {
+			fmt.Fprintf(&b, "id-%d\n", from+i)
+		}
+		return b.String()
+	}
+	w.Ask(t, calls, []ruletest.Row{
+		{"made", "bob", `file {"name":"many","is_static":true}`, file(0), fmt.Sprintf(`{"id":1,"count":%d}`, half)},
+		{"made", "bob", "morefile 1", file(half), fmt.Sprintf(`{"count":%d}`, many)},
+	})
+	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error { return tx.RemoveMembers(ruletest.Project, 1, []string{"id-0"}) }) // as an erasure does
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Ask(t, calls, []ruletest.Row{
+		{"as it was", "bob", "wait 1h", ``, `null`},
+		{"as it was", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d}`, many)},
+		{"after an hour", "bob", "countdue", ``, `true`},
+		{"after an hour", "bob", "countdue", ``, `false`},
+		{"after an hour", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d,"last_calculation":"(like) ^2026-01-02T13:"}`, many-1)},
+	})
 }
 
 var staticRows = []ruletest.Row{

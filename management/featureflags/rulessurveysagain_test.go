@@ -28,7 +28,7 @@ var askedAgainRows = []ruletest.Row{
 	{"no longer repeated", "bob", "changesurvey <S>", `{"iteration_count":0}`, `{"current_iteration":null}`},
 	{"no longer repeated", "bob", "get 1", ``, `{` + notAnswered("<S>") + `}`},
 	{"a draft is not in an iteration yet", "bob", "survey", `{"name":"T","type":"popover","iteration_count":2,"iteration_frequency_days":1}`, `{"name":"T","current_iteration":null}`},
-	{"a draft is not in an iteration yet", "bob", "get 2", ``, `{"active":false,` + notAnswered("<T>") + `}`},
+	{"a draft will begin with the first", "bob", "get 2", ``, `{"active":false,` + notAnswered("<T>/1") + `}`},
 	{"at launch", "bob", "launchsurvey <T>", ``, `{"current_iteration":1}`},
 	{"at launch", "bob", "get 2", ``, `{"active":true,` + notAnswered("<T>/1") + `}`},
 	{"a stopped one does not go on", "bob", "stopsurvey <T>", ``, `{"internal_targeting_flag":{"active":false}}`},

@@ -19,10 +19,15 @@ type surveyTurn struct {
 	Survey  string `json:"survey"`
 }
 
+// repeated reports whether a survey has iterations, also before it has begun.
+func (s *storedSurvey) repeated() bool {
+	return s.IterationCount != nil && s.IterationDays != nil && *s.IterationCount > 0 && *s.IterationDays > 0
+}
+
 // iterations are when a survey that is repeated begins again, and which of them
 // it is in.
 func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, current *int, since management.Stamp) {
-	if s.Start.IsZero() || s.IterationCount == nil || s.IterationDays == nil || *s.IterationCount == 0 || *s.IterationDays == 0 {
+	if s.Start.IsZero() || !s.repeated() {
 		return []management.Stamp{}, nil, management.Stamp{}
 	}
 	for i := range int(*s.IterationCount) {
@@ -38,11 +43,16 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 
 // unanswered are the filters of the flag that leaves out who has answered or dismissed the
 // survey: in the current iteration where it is repeated, since SDKs then set properties
-// that end with its number, and ever where it is not.
+// that end with its number, and ever where it is not. Before it has begun the first
+// iteration counts.
 func (s *storedSurvey) unanswered(now time.Time) json.RawMessage {
 	suffix := s.ID
-	if _, current, _ := s.iterations(now); current != nil {
-		suffix += "/" + strconv.Itoa(*current)
+	if s.repeated() {
+		n := 1
+		if _, current, _ := s.iterations(now); current != nil {
+			n = *current
+		}
+		suffix += "/" + strconv.Itoa(n)
 	}
 	var properties []any
 	for _, name := range []string{"$survey_dismissed/", "$survey_responded/"} {
