@@ -41,7 +41,7 @@ const theStore = "github.com/bunting-flags/bunting/adapters/sqlstore"
 // sequential ones out.
 var slow = []string{
 	"TestScan_AsEncodingJSON", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
-	"TestSimulated_.*", "TestSimulation_WholeRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
+	"TestSimulated_.*", "TestSimulation_WholeRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
 	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",
 	"TestServer_Without.*", "TestServices_EqualAnswers", "TestPostgres.*", "TestFiles_ManyRows", ".*Postgres",

@@ -206,6 +206,9 @@ func (a *aggregation) key() []byte {
 	return a.room
 }
 
+// keySize is about what a set holds of a key beside its bytes.
+const keySize = 48
+
 // keySet is a set of keys whose memory is counted.
 type keySet map[string]struct{}
 
@@ -218,7 +221,7 @@ func (k *keySet) add(e *env, key []byte) bool {
 		*k = keySet{}
 	}
 	(*k)[string(key)] = struct{}{}
-	e.hold(int64(len(key)) + 48)
+	e.hold(int64(len(key)) + keySize)
 	return true
 }
 

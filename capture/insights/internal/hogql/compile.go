@@ -59,6 +59,7 @@ type compiler struct {
 	idents     map[string]int
 	identOf    map[*node]int
 	aggregates map[*node]bool // see aggregated
+	kept       int64          // bytes of constants, see keep
 }
 
 type param struct {
@@ -90,6 +91,15 @@ func (c *compiler) fail(err *Error) compiled {
 
 func (c *compiler) site(n *node) *site {
 	return &site{env: c.env, node: n, args: make([]Value, len(n.args))}
+}
+
+// keep counts what the program holds of a constant, in bytes. All of them together may be
+// as much as one row may make.
+func (c *compiler) keep(n *node, bytes int64) {
+	if c.kept += bytes; c.kept > maxMade {
+		c.fail(n.fault(TooLarge, "Constants are above 64 MiB with "+n.word(), ""))
+	}
+	c.env.hold(bytes)
 }
 
 // failed reports whether there was an error, also one of constants that were folded.

@@ -192,6 +192,7 @@ func (c *compiler) plain(n *node, f *function, args []compiled) compiled {
 	if folds && c.err == nil {
 		v := x.eval(nil)
 		c.env.made = 0
+		c.keep(n, v.size())
 		return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
 	}
 	return x
@@ -242,7 +243,7 @@ func (s *site) coerce(kind byte, v Value) Value {
 		}
 	case 'l':
 		if v.kind == Text {
-			return listOfJSON(v.s)
+			return s.listOfJSON(v.s)
 		}
 		if v.kind != List && v.kind != Tuple {
 			return Value{}

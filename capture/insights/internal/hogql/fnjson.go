@@ -35,7 +35,7 @@ var jsonFunctions = []function{
 		var all []Value
 		elements(raw, func(_, element string) bool {
 			all = append(all, TextOf(Compact(element)))
-			return true
+			return s.fits(valueSize * len(all))
 		})
 		if raw == "" || raw[0] != '[' {
 			return ListOf(nil)
@@ -148,14 +148,14 @@ func PropertyAt(raw string, names []string) Value {
 }
 
 // listOfJSON are the properties in a JSON list; null for any other text.
-func listOfJSON(raw string) Value {
+func (s *site) listOfJSON(raw string) Value {
 	if raw == "" || raw[0] != '[' || len(raw) > math.MaxInt32 || !wellFormed(raw) {
 		return Value{}
 	}
 	var all []Value
 	elements(raw, func(_, element string) bool {
 		all = append(all, Property(element))
-		return true
+		return s.fits(valueSize * len(all))
 	})
-	return ListOf(all)
+	return s.list(all)
 }

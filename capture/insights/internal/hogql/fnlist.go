@@ -20,9 +20,11 @@ var listFunctions = []function{
 		seen := map[string]bool{}
 		return s.filtered(l, func(v Value) bool {
 			s.room = appendKey(s.room[:0], v)
-			known := seen[string(s.room)]
+			if seen[string(s.room)] || !s.make(len(s.room)+keySize) {
+				return false
+			}
 			seen[string(s.room)] = true
-			return !known
+			return true
 		})
 	}},
 	{name: "arrayConcat", args: "l+", result: likeList, all: func(s *site, args []Value) Value {

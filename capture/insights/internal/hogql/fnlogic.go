@@ -125,6 +125,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 	}
 	s := c.site(n)
 	if list.constant && c.err == nil {
+		c.keep(n.args[1], 2*list.value.size()) // one as it is compared, and a set
 		all := list.value.List()
 		own := make([]Value, len(all))
 		for i, v := range all {

@@ -15,11 +15,14 @@ var textFunctions = []function{
 	{name: "lengthUTF8", args: "s", result: gives(countType), one: func(_ *site, v Value) Value { return IntOf(int64(utf8.RuneCountInString(v.s))) }},
 	{name: "empty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) == 0) }},
 	{name: "notEmpty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) != 0) }},
-	{name: "reverse", args: "s", result: gives(TextType), one: mapped(func(t string) string {
-		r := []rune(t)
+	{name: "reverse", args: "s", result: gives(TextType), one: func(s *site, v Value) Value {
+		if !s.make(5 * len(v.s)) { // as characters, and as a text
+			return Value{}
+		}
+		r := []rune(v.s)
 		slices.Reverse(r)
-		return string(r)
-	})},
+		return TextOf(string(r))
+	}},
 	{name: "trim", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.Trim(t, " ") })},
 	{name: "trimLeft", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimLeft(t, " ") })},
 	{name: "trimRight", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimRight(t, " ") })},
@@ -82,7 +85,12 @@ var textFunctions = []function{
 }
 
 func mapped(f func(string) string) func(*site, Value) Value {
-	return func(_ *site, v Value) Value { return TextOf(f(v.s)) }
+	return func(s *site, v Value) Value {
+		if !s.make(len(v.s)) {
+			return Value{}
+		}
+		return TextOf(f(v.s))
+	}
 }
 
 func (s *site) length(v Value) int {
@@ -174,6 +182,9 @@ func (s *site) replace(args []Value, n int) Value {
 
 // split is a list of what stands between by; of the characters when that is "".
 func (s *site) split(text, by string) Value {
+	if !s.fits((strings.Count(text, by) + 1) * (valueSize + 16)) { // with what strings.Split makes
+		return Value{}
+	}
 	parts := strings.Split(text, by)
 	all := make([]Value, len(parts))
 	for i, p := range parts {

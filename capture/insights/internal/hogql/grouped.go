@@ -110,8 +110,12 @@ func (q *Query) addDistinct(r *Row) {
 	if g == nil || !isNew && !r.before(g.time, g.id) {
 		return
 	}
+	if g.first != nil {
+		q.env.hold(-g.first.size())
+	}
 	g.time, g.id = r.Time, r.ID
 	g.first = &output{time: r.Time, id: r.ID, order: keepAll(evaluate(q.scratch(), q.order, r))}
+	q.env.hold(g.first.size())
 }
 
 // finish makes the rows of the answer of groups.
@@ -162,7 +166,7 @@ func (q *Query) finishGroup(g *group, seen map[string]*group) {
 			return
 		}
 		seen[string(q.room)] = g
-		q.env.hold(int64(len(q.room)) + 48)
+		q.env.hold(int64(len(q.room)) + keySize)
 	}
 	q.keep(nil, g.time, g.id)
 }

@@ -81,17 +81,24 @@ func replacing(first bool) *function {
 		template := groupTemplate(args[2].s)
 		var out []byte
 		last := 0
-		n := -1
+		// All matches are found before the first is replaced, and each takes this much.
+		size := 24 + 16*(re.NumSubexp()+1)
+		n := maxMade / size
 		if first {
 			n = 1
 		}
-		for _, at := range re.FindAllStringSubmatchIndex(text, n) {
+		found := re.FindAllStringSubmatchIndex(text, n)
+		if !s.make(size * (len(found) + 1)) {
+			return Value{}
+		}
+		groups := strings.Count(template, "${") // each is at most the match
+		for _, at := range found {
+			if !s.fits(len(out) + at[0] - last + len(template) + groups*(at[1]-at[0])) {
+				return Value{}
+			}
 			out = append(out, text[last:at[0]]...)
 			out = re.ExpandString(out, template, text, at)
 			last = at[1]
-			if len(out) > maxMade {
-				break
-			}
 		}
 		out = append(out, text[last:]...)
 		if !s.make(len(out)) {

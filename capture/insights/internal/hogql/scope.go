@@ -186,8 +186,16 @@ func (n *node) word() string { return quoted(n.src.word(n.start, n.end)) }
 
 // make counts what is made for a row before it is made, and reports whether it may be.
 func (s *site) make(bytes int) bool {
+	if !s.fits(bytes) {
+		return false
+	}
 	s.env.made += int64(bytes)
-	if s.env.made > maxMade {
+	return true
+}
+
+// fits is make for what is counted once it is there.
+func (s *site) fits(bytes int) bool {
+	if s.env.made+int64(bytes) > maxMade {
 		s.fail(TooLarge, "Texts and lists of one row are above 64 MiB with "+s.node.word())
 		return false
 	}

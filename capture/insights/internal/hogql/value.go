@@ -183,9 +183,12 @@ func (v Value) kept() Value {
 	return own
 }
 
+// valueSize is about the bytes of a value beside its text or list.
+const valueSize = 40
+
 // size is about how many bytes a kept value takes.
 func (v Value) size() int64 {
-	n := int64(40 + len(v.s))
+	n := int64(valueSize + len(v.s))
 	if v.seq != nil {
 		n += 40 + v.seq.bytes
 	}
