@@ -16,17 +16,9 @@ import (
 // them with the opposites.
 func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "sqlite::memory:")
-	var batch []string
-	people := map[string]string{ // c has neither property
-		"a": `{"plan":"free","score":5}`, "b": `{"plan":"Pro","score":150}`, "c": `{"other":1}`,
-		"d": `{"plan":"trial","score":null}`, "e": `{"plan":null,"score":"x"}`,
-	}
-	for who, set := range people {
-		batch = append(batch, fmt.Sprintf(`{"event":"$identify","distinct_id":%q,"properties":{"$set":%s}}`, who, set))
-	}
-	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(batch, ",")+`]}`, http.StatusOK)
-	for _, tt := range []struct{ key, operator, value, want string }{
+	meanTheSame(t, `{}`, []string{ // of a, b, …; c has neither property
+		`{"plan":"free","score":5}`, `{"plan":"Pro","score":150}`, `{"other":1}`, `{"plan":"trial","score":null}`, `{"plan":null,"score":"x"}`,
+	}, []sameMeaning{
 		{"plan", "not_icontains", `["free","tri"]`, "b c e"},
 		{"plan", "icontains", `["FREE","tri"]`, "a d"},
 		{"plan", "icontains", `"RO"`, "b"},
@@ -54,7 +46,49 @@ func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 		{"score", "is_set", `"is_set"`, "a b d e"},
 		{"score", "is_not_set", `"is_not_set"`, "c"},
 		{"score", "is_date_after", `"1970-01-01"`, "a b"}, // seconds since then
-	} {
+	})
+}
+
+// The settings of a project by which its flags compare hold everywhere: dates without an
+// offset are of its time zone (flags.md §4.7), and lists are compared with booleans by its
+// property_matching_version (§4.6).
+func TestOperators_BySettingsOfTheProject(t *testing.T) {
+	t.Parallel()
+	people := []string{`{"at":"2026-01-01T22:59:59Z","on":true}`, `{"at":"2026-01-01T23:00:01Z","on":[]}`, `{"at":"2026-01-02","on":"TRUE"}`, `{"on":"false"}`}
+	meanTheSame(t, `{"timezone":"Europe/Berlin"}`, people, []sameMeaning{
+		{"at", "is_date_before", `"2026-01-02"`, "a"},
+		{"at", "is_date_after", `"2026-01-02"`, "b"},
+		{"at", "is_date_exact", `"2026-01-01T23:00:00Z"`, "c"},
+		{"on", "exact", `true`, "a b c"},
+		{"on", "exact", `["true","false"]`, "d"},
+	})
+	meanTheSame(t, `{"property_matching_version":2}`, people, []sameMeaning{
+		{"at", "is_date_before", `"2026-01-02"`, "a b"},
+		{"at", "is_date_exact", `"2026-01-02T00:00:00Z"`, "c"},
+		{"on", "exact", `true`, "a c"},
+		{"on", "exact", `["true","false"]`, "a c d"},
+		{"on", "is_not", `"true"`, "b d"},
+	})
+}
+
+// sameMeaning is a filter of persons, and whom it finds.
+type sameMeaning struct{ key, operator, value, want string }
+
+// meanTheSame asks for people, called a, b and so on, in a project with some settings,
+// wherever there are filters of people.
+func meanTheSame(t *testing.T, settings string, people []string, filters []sameMeaning) {
+	t.Helper()
+	o := newOffice(t, "sqlite::memory:")
+	o.do(t, "PATCH /api/projects/1/", settings, http.StatusOK)
+	var batch []string
+	everybody := ""
+	for i, set := range people {
+		who := string(rune('a' + i))
+		everybody += who
+		batch = append(batch, fmt.Sprintf(`{"event":"$identify","distinct_id":%q,"properties":{"$set":%s}}`, who, set))
+	}
+	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(batch, ",")+`]}`, http.StatusOK)
+	for _, tt := range filters {
 		filter := fmt.Sprintf(`{"type":"person","key":%q,"operator":%q,"value":%s}`, tt.key, tt.operator, tt.value)
 		said := map[string]string{
 			"people":    o.names(t, "GET /api/projects/1/persons/?properties="+url.QueryEscape("["+filter+"]"), ""),
@@ -75,7 +109,7 @@ func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 			o.do(t, "POST /api/projects/1/feature_flags/user_blast_radius/", `{"condition":`+condition+`}`, http.StatusBadRequest)
 		} else {
 			o.do(t, "POST /api/projects/1/feature_flags/", flag, http.StatusCreated)
-			said["flags"] = o.decided(t, key, "abcde")
+			said["flags"] = o.decided(t, key, everybody)
 			var radius struct {
 				Affected int `json:"users_affected"`
 			}

@@ -174,13 +174,9 @@ func (of *asker) project(ctx context.Context, p *management.ProjectRecord) (*ins
 	if err != nil {
 		return nil, err
 	}
-	out := &insights.Project{ID: p.ID, Location: time.UTC, TestAccountFilters: meta.Settings["test_account_filters"], PathCleaning: meta.Settings["path_cleaning_filters"]}
-	var zone string
-	if json.Unmarshal(p.Settings["timezone"], &zone) == nil && zone != "" {
-		if out.Location, err = time.LoadLocation(zone); err != nil {
-			return nil, fmt.Errorf("the timezone of project %d: %w", p.ID, err)
-		}
-	}
+	out := &insights.Project{ID: p.ID, TestAccountFilters: meta.Settings["test_account_filters"], PathCleaning: meta.Settings["path_cleaning_filters"]}
+	compared := p.FilterSettings()
+	out.Location, out.PropertyMatchingVersion = compared.Zone, compared.PropertyMatchingVersion
 	var modifiers struct{ PersonsOnEventsMode string }
 	var weekStart int
 	for name, to := range map[string]any{"person_display_name_properties": &out.PersonDisplay, "modifiers": &modifiers, "week_start_day": &weekStart} {

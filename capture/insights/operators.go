@@ -28,9 +28,7 @@ const cleanedPathExact = "is_cleaned_path_exact"
 
 // comparison reads operator and value of a filter, and checks them.
 func (n node) comparison(p *Project, s flags.FilterSettings) comparison {
-	if s.Zone = p.Location; p.Definitions != nil {
-		s.PropertyMatchingVersion = p.Definitions.PropertyMatchingVersion
-	}
+	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
 	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: cleanings(p.PathCleaning)}
 	c.test()
 	return c

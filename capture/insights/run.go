@@ -14,6 +14,8 @@ type Project struct {
 	ID int64
 	// Location is the time zone; nil: UTC.
 	Location *time.Location
+	// PropertyMatchingVersion is that of flags, see [flags.Definitions].
+	PropertyMatchingVersion int
 	// WeekStart is Sunday (0) or Monday.
 	WeekStart time.Weekday
 	// TestAccountFilters is a JSON list of property filters, empty for none.

@@ -224,21 +224,25 @@ func (d *Desk) respond(ctx context.Context, r Request, q *insights.Query, now ti
 }
 
 // define reads the cohorts and the actions of the project where the question may
-// name one.
+// name one: by itself, by the metrics of an experiment, or by the steps of an action.
 func (d *Desk) define(ctx context.Context, r *Request) (err error) {
-	p := r.Project
-	if d.Definitions != nil && p.Definitions == nil && (bytes.Contains(bytes.ToLower(r.Query), cohorts) || bytes.Contains(p.TestAccountFilters, cohorts)) {
-		if p.Definitions, err = d.Definitions(ctx, p.ID); err != nil {
+	p, text := r.Project, bytes.ToLower(r.Query)
+	measured := bytes.Contains(text, []byte("experiment"))
+	if d.Actions != nil && p.Actions == nil && (measured || bytes.Contains(text, []byte(`"actionsnode"`)) || bytes.Contains(text, []byte(`"actions"`))) {
+		if p.Actions, err = d.Actions(ctx, p.ID); err != nil {
 			return err
 		}
 	}
-	if d.Actions != nil && p.Actions == nil && bytes.Contains(r.Query, actions) {
-		p.Actions, err = d.Actions(ctx, p.ID)
+	cohorts := []byte("cohort")
+	named := measured || bytes.Contains(text, cohorts) || bytes.Contains(p.TestAccountFilters, cohorts)
+	for _, a := range p.Actions {
+		named = named || bytes.Contains(a.Steps, cohorts)
+	}
+	if d.Definitions != nil && p.Definitions == nil && named {
+		p.Definitions, err = d.Definitions(ctx, p.ID)
 	}
 	return err
 }
-
-var cohorts, actions = []byte("cohort"), []byte(`"ActionsNode"`)
 
 func (r *Request) forced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
 

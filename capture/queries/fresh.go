@@ -62,7 +62,7 @@ func newAsked(q *insights.Query, r *Request, now time.Time, state State) *asked 
 	if q.Experiment != nil || bytes.Contains(q.Source, []byte(`"filterTestAccounts"`)) {
 		tests = string(p.TestAccountFilters)
 	}
-	sum := sha256.Sum256(wire.MustEncode([]any{p.ID, source, zone.String(), int(p.WeekStart), tests, p.PersonMode, string(p.PathCleaning), p.PersonDisplay, p.Actions, q.Experiment, q.Issues}))
+	sum := sha256.Sum256(wire.MustEncode([]any{p.ID, source, zone.String(), p.PropertyMatchingVersion, int(p.WeekStart), tests, p.PersonMode, string(p.PathCleaning), p.PersonDisplay, p.Actions, q.Experiment, q.Issues}))
 	a.key = "cache_" + hex.EncodeToString(sum[:16])
 	interval, _ := source["interval"].(string)
 	a.ages = agesByInterval[interval]
