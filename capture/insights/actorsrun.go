@@ -43,7 +43,7 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, placedAmong(err, f.texts, "query__select")
 	}
-	rows, err := encodeRows(f.query, found.Rows, nil)
+	rows, err := f.encodeRows(f.query, found.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +154,9 @@ func (f *actorsRun) rows(of *crowd) (missing int, err error) {
 }
 
 func (f *actorsRun) groupRows(of *crowd) (missing int, err error) {
+	if err := f.reserve(64 * int64(len(of.members))); err != nil {
+		return 0, err
+	}
 	members := make(map[string]*member, len(of.members))
 	keys := make([]string, len(of.members))
 	for i := range of.members {
@@ -202,6 +205,9 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	return placedAmong(f.query.Add(&f.row), f.texts, "query__select")
 }
 
+// decodedSize is about the bytes that decoding makes of a byte of JSON.
+const decodedSize = 5
+
 // crowdOfRows are the people whom the rows of a query name in their first column with
 // id in its name.
 func crowdOfRows(of plan, place string) crowdFinder {
@@ -214,8 +220,12 @@ func crowdOfRows(of plan, place string) crowdFinder {
 		if column < 0 {
 			return nil, failure(invalidInput, place, `The source needs a column with "id" in its name, that of people.`)
 		}
+		text := wire.MustEncode(result.Results)
+		if err := r.reserve(decodedSize * int64(len(text))); err != nil {
+			return nil, err
+		}
 		var rows [][]any
-		if err := wire.Decode(wire.MustEncode(result.Results), &rows); err != nil {
+		if err := wire.Decode(text, &rows); err != nil {
 			return nil, err
 		}
 		out := &crowd{groupType: anyPeople}

@@ -124,8 +124,11 @@ func (b *binder) groupProperty(groupType int, name string) getter {
 		if one.extract(properties, value); value[0] == "" {
 			return nil
 		}
+		if err := b.reserve(int64(len(key)+len(value[0])) + 96); err != nil {
+			return err
+		}
 		values[key] = strings.Clone(value[0])
-		return b.reserve(int64(len(key)+len(value[0])) + 64)
+		return nil
 	})
 	key := b.groupKey(groupType)
 	return func(r *row) string {
@@ -142,8 +145,11 @@ func (b *binder) profileProperty(name string) getter {
 		if !ok {
 			return nil
 		}
-		values[p.UUID] = value
-		return b.reserve(int64(len(value)) + 64)
+		if err := b.reserve(int64(len(value)) + 96); err != nil {
+			return err
+		}
+		values[p.UUID] = strings.Clone(value) // without all other properties
+		return nil
 	})
 	person := b.people()
 	return func(r *row) string { return values[b.personID(person(r))] }

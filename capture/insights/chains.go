@@ -67,9 +67,23 @@ func grown[T any](list []T, actor uint32, size int64, spend func(bytes int64) er
 	return append(make([]T, 0, more), list...)[:more], nil
 }
 
+// longest is the most that is known of one actor.
+func (c *chains[T]) longest() int64 {
+	most := uint32(0)
+	for _, n := range c.counts {
+		most = max(most, n)
+	}
+	return int64(most)
+}
+
 // each gives what is known of each actor, in the order in which it was added. see may
 // change it and may not keep it.
 func (c *chains[T]) each(see func(actor uint32, values []T) error) error {
+	one := 2 * c.size * c.longest() // what one actor did, in a list that grows
+	defer func() { _ = c.spend(-one) }()
+	if err := c.spend(one); err != nil {
+		return err
+	}
 	next := make([]uint32, len(c.counts)) // by actor: the place of its next one
 	sum := uint32(0)
 	for actor, n := range c.counts {

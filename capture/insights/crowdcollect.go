@@ -123,6 +123,7 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 		byActor[at.actor] = m
 	}
 	out := &crowd{groupType: group}
+	_ = k.c.reserve(memberSize * int64(len(byActor))) // looked at with the next
 	for who, m := range byActor {
 		if group >= 0 {
 			m.group = k.groups.all[who]

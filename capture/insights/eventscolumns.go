@@ -75,7 +75,7 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 		}
 	}
 	if len(ids) == 0 {
-		return encodeRows(query, found.Rows, nil)
+		return r.encodeRows(query, found.Rows, nil)
 	}
 	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
 	people := map[string]*capture.StoredPerson{}
@@ -95,7 +95,7 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 			show[i] = func(v hogql.Value) (json.RawMessage, error) { return r.displayOf(v, people) }
 		}
 	}
-	return encodeRows(query, found.Rows, show)
+	return r.encodeRows(query, found.Rows, show)
 }
 
 func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {

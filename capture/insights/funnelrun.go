@@ -186,6 +186,12 @@ func (f *funnelRun) walker() walker {
 // each gives the actors with what they did, once for each breakdown value that they
 // count to. Of a split by cohorts a value is a set.
 func (f *funnelRun) each(see func(actor, value uint32, events []occurrence) error) error {
+	// What an actor did is looked at in other orders and parts, all of it at the most.
+	parts := 2 * occurrenceSize * f.acts.longest()
+	defer func() { _ = f.reserve(-parts) }()
+	if err := f.reserve(parts); err != nil {
+		return err
+	}
 	v := &views{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
 	if f.split.kind == "" || f.split.byCohort() {
 		v.attribution = firstTouch

@@ -151,8 +151,12 @@ func (b *binder) personField(rest []string) cellOf {
 func (b *binder) profileText() cellOf {
 	texts := map[capture.UUID]string{}
 	b.profiles(func(p *capture.StoredPerson) error {
-		texts[p.UUID] = p.Properties.String()
-		return b.reserve(int64(len(texts[p.UUID])) + 64)
+		text := p.Properties.String()
+		if err := b.reserve(int64(len(text)) + 96); err != nil {
+			return err
+		}
+		texts[p.UUID] = text
+		return nil
 	})
 	person := b.people()
 	return func(r *row) hogql.Value {
@@ -208,8 +212,11 @@ func (b *binder) groupField(groupType int, rest []string) cellOf {
 	known := map[string]hogql.Value{}
 	b.note(b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
 		v := groupTableFields[rest[0]].value(g, nil)
+		if err := b.reserve(int64(len(g.Key)+len(v.Text())) + 120); err != nil {
+			return err
+		}
 		known[g.Key] = v
-		return b.reserve(int64(len(g.Key)) + 120)
+		return nil
 	}))
 	return func(r *row) hogql.Value {
 		k, _ := textOf(key(r))

@@ -116,7 +116,7 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, placed(err, "query__query")
 	}
-	rows, err := encodeRows(query, found.Rows, nil)
+	rows, err := r.encodeRows(query, found.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func ofGroup(b *binder, filters all) func(*capture.Group) bool {
 
 // encodeRows writes rows as JSON; show, where there is one for a column, does so in
 // place of the value's own form.
-func encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
-	out := []byte{'['}
+func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+	out, counted := []byte{'['}, 0
 	for i, row := range rows {
 		if i > 0 {
 			out = append(out, ',')
@@ -227,6 +227,10 @@ func encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Va
 		if len(out) > maxBody {
 			return nil, failure(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
 		}
+		if err := r.reserve(int64(cap(out) - counted)); err != nil {
+			return nil, err
+		}
+		counted = cap(out)
 	}
 	return append(out, ']'), nil
 }

@@ -53,6 +53,9 @@ func (l *lifecycle) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.reserve(answerCell * int64(len(lifecycleStatuses)*p.len())); err != nil {
+		return nil, err
+	}
 	data := rows(len(lifecycleStatuses), p.len(), func(int) float64 { return 0 })
 	for _, s := range stays {
 		if s.status == isDormant {

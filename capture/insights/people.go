@@ -187,21 +187,47 @@ func (p *Project) undecidable(id int64, seen map[int64]bool) string {
 		return ""
 	}
 	seen[id] = true
-	for open := []flags.CohortNode{*c.Tree}; len(open) > 0; {
-		n := open[len(open)-1]
-		open = append(open[:len(open)-1], n.Children...)
+	why := ""
+	leavesOf(c.Tree, func(n *flags.CohortNode) {
 		switch {
-		case n.Leaf == nil:
+		case why != "":
 		case n.Unsupported:
-			return fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
+			why = fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
 		case n.Leaf.Type == flags.CohortProperty:
 			inner, _ := n.Leaf.Value.(int64)
-			if why := p.undecidable(inner, seen); why != "" {
-				return why
-			}
+			why = p.undecidable(inner, seen)
+		}
+	})
+	return why
+}
+
+// leavesOf gives the requirements of a cohort.
+func leavesOf(tree *flags.CohortNode, see func(*flags.CohortNode)) {
+	for open := []*flags.CohortNode{tree}; len(open) > 0; {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		for i := range n.Children {
+			open = append(open, &n.Children[i])
+		}
+		if n.Leaf != nil {
+			see(n)
 		}
 	}
-	return ""
+}
+
+// within adds a cohort and those that it leads to to some.
+func (p *Project) within(id int64, to map[int64]bool) {
+	if to[id] {
+		return
+	}
+	to[id] = true
+	if c := p.Definitions.Cohorts[id]; c.Tree != nil {
+		leavesOf(c.Tree, func(n *flags.CohortNode) {
+			if inner, ok := n.Leaf.Value.(int64); ok && n.Leaf.Type == flags.CohortProperty {
+				p.within(inner, to)
+			}
+		})
+	}
 }
 
 func (p *Project) hasCohort(id int64) bool {
@@ -229,13 +255,20 @@ func (c *inCohorts) ofPerson(b *binder) func(*capture.StoredPerson) bool {
 	}
 }
 
+// membershipSize is about the bytes of a member of a static cohort, in a list and by id.
+const membershipSize = 144
+
 // cohort asks by the rules of flags whether people are in a cohort, so that it has
 // the same members everywhere.
 func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
-	static := map[capture.UUID][]int64{}
+	static, wanted := map[capture.UUID][]int64{}, map[int64]bool{}
+	b.project.within(id, wanted)
 	for _, cohort := range b.project.Definitions.StaticCohorts {
+		if !wanted[cohort] {
+			continue
+		}
 		members, err := b.reader.Members(b.ctx, cohort)
-		b.err = errors.Join(b.err, err, b.reserve(64*int64(len(members))))
+		b.err = errors.Join(b.err, err, b.reserve(membershipSize*int64(len(members))))
 		if b.err != nil {
 			break
 		}

@@ -1,0 +1,160 @@
+package insights
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// largePeople is a Source whose people have a megabyte of properties each, which is read anew
+// whenever it is asked for, and says what is held of it when events are read.
+type largePeople struct {
+	*memory
+	held uint64
+}
+
+func (s *largePeople) Open(ctx context.Context, project int64) (Reader, error) {
+	r, err := s.memory.Open(ctx, project)
+	return &largeReader{r, s}, err
+}
+
+type largeReader struct {
+	Reader
+	of *largePeople
+}
+
+func (r *largeReader) Profiles(_ context.Context, _ []capture.UUID, yield func(*capture.StoredPerson) error) error {
+	for i := range r.of.profiles {
+		text := fmt.Sprintf(`{"plan":"p%d","about":"%s"}`, i%3, strings.Repeat("x", 1<<20))
+		object, err := capture.ParseObject(text)
+		if err != nil {
+			return err
+		}
+		p := r.of.profiles[i]
+		p.Properties = object
+		if err := yield(&p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *largeReader) Scan(ctx context.Context, s Scan, yield func(*Batch) error) error {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r.of.held = m.HeapAlloc
+	return r.Reader.Scan(ctx, s, yield)
+}
+
+// Of people only the property that is looked at is held, not all that they have.
+func TestBreakdown_HoldsOneProperty(t *testing.T) {
+	var events []any
+	for i := range 64 {
+		events = append(events, []any{"view", fmt.Sprint("p", i), "2025-03-02T00:00:00Z", map[string]any{"$set": map[string]any{"a": 1}}})
+	}
+	source := &largePeople{memory: eventsOf(t, mustJSON(t, events))}
+	q, err := Parse(json.RawMessage(ofViews("", `,"breakdownFilter":{"breakdown":"plan","breakdown_type":"person"},"modifiers":{"personsOnEventsMode":"person_id_override_properties_joined"}`+asTotal)), &Project{ID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	got, err := q.Run(t.Context(), source, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []any
+	if err := json.Unmarshal(mustJSON(t, got.Results), &rows); err != nil || len(rows) != 3 {
+		t.Errorf("%d rows (%v), want those of three plans", len(rows), err)
+	}
+	if held := int64(source.held) - int64(before.HeapAlloc); held > 16<<20 {
+		t.Errorf("%d MiB are held of 64 people with a megabyte each", held>>20)
+	}
+}
+
+// The texts of groups, and the rows behind a crowd, are counted as well.
+func TestRun_TextsAreCounted(t *testing.T) {
+	m := manyEvents(t)
+	object, err := capture.ParseObject(`{"about":"` + strings.Repeat("x", 10_000) + `"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.groups = map[int][]capture.Group{}
+	for i := range 300 {
+		m.groups[0] = append(m.groups[0], capture.Group{GroupID: capture.GroupID{Key: fmt.Sprintf("company p%04d", i)}, Properties: object})
+	}
+	for _, query := range []string{
+		`{"kind":"HogQLQuery","query":"SELECT length(group_0.properties) FROM events LIMIT 1"}`,
+		`{"kind":"ActorsQuery","select":["id"],"limit":1,"source":{"kind":"HogQLQuery","query":"SELECT distinct_id AS id, properties.v FROM events WHERE event = 'view' LIMIT 3000"}}`,
+	} {
+		q, err := Parse(json.RawMessage(query), manyProject())
+		if err != nil {
+			t.Fatal(query, err)
+		}
+		var fault *Error
+		if _, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
+			t.Errorf("%s: %v, want %s", query, err, tooLarge)
+		}
+	}
+}
+
+// What is done with one actor at a time is counted while it is done.
+func TestChains_OneActorIsCounted(t *testing.T) {
+	held, most := int64(0), int64(0)
+	c := newChains[int64](8, func(n int64) error {
+		held += n
+		most = max(most, held)
+		return nil
+	})
+	for i := range int64(100_000) {
+		if err := c.add(uint32(i%2), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := held
+	if err := c.each(func(uint32, []int64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if held != before || most < before+50_000*8 {
+		t.Errorf("%d bytes at the most and %d afterwards, want %d more than %d at the most", most, held, 50_000*8, before)
+	}
+}
+
+// Only the lists of people are read that a cohort leads to.
+func TestCohorts_OthersAreNotRead(t *testing.T) {
+	m := eventsOf(t, json.RawMessage(`[["view","ann","2025-03-02T00:00:00Z",{"$set":{"plan":"pro"}}],["view","bob","2025-03-02T00:00:00Z",{"$set":{"plan":"free"}}]]`))
+	m.members = map[int64][]capture.UUID{5: make([]capture.UUID, 100_000), 6: {m.owner["bob"]}}
+	d, err := flags.ParseDefinitions([]byte(`{"flags":[],"cohorts":{"1":{"type":"AND","values":[{"type":"person","key":"plan","value":"pro"}]},
+		"2":{"type":"OR","values":[{"type":"cohort","key":"id","value":1},{"type":"cohort","key":"id","value":6}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.StaticCohorts = []int64{5, 6}
+	for id, want := range map[int]float64{1: 1, 2: 2} {
+		q, err := Parse(json.RawMessage(ofViews("", fmt.Sprintf(`,"properties":[{"type":"cohort","key":"id","value":%d}]`, id)+asTotal)), &Project{ID: 1, Definitions: &d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: Limits{Memory: 1 << 20}})
+		if err != nil {
+			t.Errorf("cohort %d: %v", id, err)
+			continue
+		}
+		var rows []struct {
+			N float64 `json:"aggregated_value"`
+		}
+		if err := json.Unmarshal(mustJSON(t, got.Results), &rows); err != nil || len(rows) != 1 || rows[0].N != want {
+			t.Errorf("cohort %d: %+v (%v), want %g", id, rows, err, want)
+		}
+	}
+}
