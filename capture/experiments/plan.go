@@ -64,7 +64,7 @@ func (p *Plan) Size() (int64, bool) {
 	d := p.Effect / 100 * p.Baseline
 	size := math.Ceil(16 * variance / (d * d) * float64(p.Variants))
 	// Not a number is not below anything.
-	return int64(size), d != 0 && variance > 0 && size < math.MaxInt64
+	return int64(size), d != 0 && variance > 0 && size > 0 && size < math.MaxInt64
 }
 
 // Days is how long so many entities take to come. It is false without a rate.

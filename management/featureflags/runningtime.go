@@ -84,9 +84,9 @@ func (s Experiments) RunningTime(_ context.Context, _ *management.Standing, b ma
 }
 
 func runningTime(p experiments.Plan) *RunningTime {
-	out := &RunningTime{Baseline: &p.Baseline}
+	out := &RunningTime{Baseline: finite(p.Baseline)}
 	if variance, ok := p.OneVariance(); ok {
-		out.Variance = &variance
+		out.Variance = finite(variance)
 	}
 	size, ok := p.Size()
 	if !ok {
@@ -97,6 +97,14 @@ func runningTime(p experiments.Plan) *RunningTime {
 		out.Days = &days
 	}
 	return out
+}
+
+// finite is a number, nil for what is above all numbers or none.
+func finite(f float64) *float64 {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil
+	}
+	return &f
 }
 
 // planOf is a plan with the baseline that is given, or with that of what was measured.
