@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -52,12 +54,12 @@ func (d fullDesk) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	})
 }
 
-// While the disk is full every write is answered 503 with Retry-After, and never another
-// 5xx; afterwards the same ones succeed.
-func TestHTTP_FullDisk(t *testing.T) {
+// fullOffice is an office whose disk is full while the switch says so.
+func fullOffice(t testing.TB) (*office, *atomic.Bool) {
+	t.Helper()
 	o := newOffice(t, "sqlite::memory:")
 	var full atomic.Bool
-	config := rooms.Config{Store: fullDesk{sqlstore.ManagementStore{Store: o.store}, &full}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
+	config := rooms.Config{Store: fullDesk{sqlstore.ManagementStore{Store: o.store}, &full}, Authenticators: passkeys.Authenticators{}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
 	config.Ask = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 		return o.handler.Ask(ctx, p, query)
 	}
@@ -65,8 +67,8 @@ func TestHTTP_FullDisk(t *testing.T) {
 		return o.handler.Measure(ctx, p, query)
 	}
 	o.configure(&config)
-	service, err := rooms.Open(config)
-	if err != nil {
+	var err error
+	if o.service, err = rooms.Open(config); err != nil {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: fullLedger{o.store, &full}, OnFailure: func(error) {}})
@@ -75,10 +77,54 @@ func TestHTTP_FullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.serve(t, func(c *httpapi.Config) {
-		c.Management, c.Intake = service, intake
-		c.People = &capture.People{History: o.store, Between: recorder, Intake: intake}
+	o.config.Management, o.config.Intake = o.service, intake
+	o.config.People = &capture.People{History: o.store, Between: recorder, Intake: intake}
+	o.Server = o.serve(t, func(*httpapi.Config) {})
+	return o, &full
+}
+
+// writing are the requests that may write; asking those that begin runs of queries alone.
+var (
+	writing = regexp.MustCompile("^(PUT|PATCH|DELETE|POST /api/|POST /batch|POST /capture|POST /i/)")
+	asking  = regexp.MustCompile("/query/|_recalculation/|/recalculate_")
+)
+
+// Each write of the cases of management is tried on a full disk first: it answers 503 with
+// Retry-After and leaves no trace, so that the case goes on as it stands.
+func TestManagement_CasesOnAFullDisk(t *testing.T) {
+	eachManageCase(t, "", func(t *testing.T, c *manageCase) {
+		o, full := fullOffice(t)
+		for i := range c.Steps {
+			s := &c.Steps[i]
+			name := fmt.Sprintf("step %d, %s", i+1, s.Request)
+			if writing.MatchString(s.Request) && !asking.MatchString(s.Request) && s.Status < 300 {
+				o.tryFull(t, name, s, full)
+			}
+			if !o.step(t, name, s) {
+				return
+			}
+		}
 	})
+}
+
+// tryFull sends a step while the disk is full.
+func (o *office) tryFull(t *testing.T, name string, s *manageStep, full *atomic.Bool) {
+	t.Helper()
+	if s.As != "none" {
+		o.key(t, o.fill(cmp.Or(s.As, "owner")))
+	}
+	full.Store(true)
+	defer full.Store(false)
+	status, h, body := o.send(t, s)
+	if status >= 500 && (status != http.StatusServiceUnavailable || h.Get("Retry-After") == "") {
+		t.Errorf("%s: on a full disk %d, Retry-After %q: %.300s", name, status, h.Get("Retry-After"), body)
+	}
+}
+
+// While the disk is full every write is answered 503 with Retry-After, and never another
+// 5xx; afterwards the same ones succeed.
+func TestHTTP_FullDisk(t *testing.T) {
+	o, full := fullOffice(t)
 	key := "Bearer " + o.key(t, "owner")
 	send := func(method, path, body string) (int, http.Header, string) {
 		w := ask(o.handler, method, path, body, "Authorization", key, "Content-Type", "application/json")

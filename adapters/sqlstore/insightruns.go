@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // BeginRun implements queries.Runs.
@@ -89,6 +91,9 @@ func changedOne(done sql.Result, err error) (bool, error) {
 }
 
 func (s *Store) writingRun(err error) error {
+	if err != nil && failing(err) {
+		return fmt.Errorf("%w: keeping a run of a query: %w", flags.ErrUnavailable, s.dialect.explain(err))
+	}
 	return doing("keeping a run of a query", s.dialect.explain(err))
 }
 

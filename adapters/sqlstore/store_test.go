@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -197,6 +199,10 @@ func TestStore_DiskFull(t *testing.T) {
 	})
 	if !errors.Is(err, flags.ErrUnavailable) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("managing: %v, want that the store is unavailable", err)
+	}
+	large := &queries.StoredRun{Project: 1, ID: "r", Server: "s", Seen: time.Now(), Status: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
+	if _, err := s.BeginRun(t.Context(), large, time.Now(), queries.RunBounds{Count: 10, Bytes: 1 << 30}); !errors.Is(err, flags.ErrUnavailable) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("a run of a query: %v, want that the store is unavailable", err)
 	}
 	limit(1 << 30)
 	if err := commitEvents(s, 100, 2000); err != nil {
