@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
@@ -108,11 +111,27 @@ func hideQuestions(shared *dashboards.SharedDashboard, ran *showing) {
 		if insight == nil {
 			continue
 		}
-		insight.HogQL = nil
+		insight.HogQL, insight.Result = nil, withoutExpressions(insight.Result)
 		if fault := insight.Error; fault != nil {
 			insight.Error = &dashboards.InsightError{Type: fault.Type, Code: fault.Code, Detail: stateOf(insight, ran)}
 		}
 	}
+}
+
+// withoutExpressions is a result whose series do not say by which expression they were
+// counted.
+func withoutExpressions(result json.RawMessage) json.RawMessage {
+	if !bytes.Contains(result, []byte(`"math_hogql":"`)) {
+		return result
+	}
+	rows, _ := wire.Value(result).([]any)
+	for i := range rows {
+		row, _ := rows[i].(map[string]any)
+		if action, ok := row["action"].(map[string]any); ok {
+			action["math_hogql"] = nil
+		}
+	}
+	return wire.MustEncode(rows)
 }
 
 // prefersPage reports whether the caller wants HTML.

@@ -16,6 +16,7 @@ func TestShared_JSONHidesQuestions(t *testing.T) {
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}],"properties":[{"key":"secret_key","type":"event","operator":"secret_operator","value":"secret_value"}]}`,
 		`{"kind":"HogQLQuery","query":"SELECT secret_column FROM events"}`,
 		`{"kind":"HogQLQuery","query":"SELECT count() AS n FROM events WHERE event != 'secret_event'"}`,
+		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy","math":"hogql","math_hogql":"countIf(event != 'secret_event')"}],"dateRange":{"date_from":"2020-01-02","date_to":"2020-01-02"}}`,
 	}
 	hidden, shown := v.board(t, `{}`, questions...), v.board(t, `{"showInspector":true}`, questions...)
 	for _, path := range []string{"/shared/" + hidden + ".json", "/shared/" + hidden, "/embedded/" + hidden} {
