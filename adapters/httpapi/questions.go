@@ -10,25 +10,23 @@ import (
 )
 
 // question is a piece of a question in a body. Its path has the names of members with dots
-// between them, and a star for every element of a list.
-type question struct {
-	path string
-	part insights.Part
-}
+// between them, and a star for every element of a list; its part is one of
+// insights.UnknownMembers.
+type question struct{ path, part string }
 
 // The pieces of questions in the bodies of resources.
 var (
-	insightQuestions   = []question{{"query", insights.QueryPart}, {"filters", insights.FiltersPart}}
-	queryOverrides     = []question{{"filters_override", insights.OverridePart}, {"variables_override", insights.VariablesPart}}
+	insightQuestions   = []question{{"query", "query"}, {"filters", "filters"}}
+	queryOverrides     = []question{{"filters_override", "override"}, {"variables_override", "variables"}}
 	dashboardQuestions = []question{
-		{"filters", insights.OverridePart}, {"variables", insights.VariablesPart}, {"tiles.*.filters_overrides", insights.OverridePart},
+		{"filters", "override"}, {"variables", "variables"}, {"tiles.*.filters_overrides", "override"},
 	}
 	experimentQuestions = []question{
-		{"metrics.*", insights.MetricPart}, {"metrics_secondary.*", insights.MetricPart}, {"exposure_criteria", insights.CriteriaPart}, {"stats_config", insights.StatsPart},
+		{"metrics.*", "metric"}, {"metrics_secondary.*", "metric"}, {"exposure_criteria", "exposure_criteria"}, {"stats_config", "stats_config"},
 	}
-	savedMetricQuestions = []question{{"query", insights.MetricPart}}
-	rolloutQuestions     = []question{{"guardrails.*.metric", insights.MetricPart}, {"signals.*.metric", insights.MetricPart}}
-	templateQuestions    = []question{{"dashboard_filters", insights.OverridePart}, {"tiles.*.query", insights.QueryPart}, {"tiles.*.filters", insights.FiltersPart}}
+	savedMetricQuestions = []question{{"query", "metric"}}
+	rolloutQuestions     = []question{{"guardrails.*.metric", "metric"}, {"signals.*.metric", "metric"}}
+	templateQuestions    = []question{{"dashboard_filters", "override"}, {"tiles.*.query", "query"}, {"tiles.*.filters", "filters"}}
 )
 
 // asks refuses a misspelt member of the questions in the body (decision 30), and names
@@ -55,7 +53,7 @@ func (c *call) checkQuestions(questions []question) error {
 }
 
 // checkQuestion looks at what stands at the rest of a path in a JSON value.
-func (c *call) checkQuestion(part insights.Part, value json.RawMessage, place, rest string) error {
+func (c *call) checkQuestion(part string, value json.RawMessage, place, rest string) error {
 	next, rest, _ := strings.Cut(rest, ".")
 	switch next {
 	case "":

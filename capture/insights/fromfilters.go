@@ -31,22 +31,21 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 
 // older converts filters; nil when there are none.
 func (n node) older() map[string]any {
-	n = n.unpacked()
-	if list, ok := n.value.([]any); ok && len(list) == 1 {
-		n.value = list[0]
-		n = n.unpacked()
+	given := n.unpacked()
+	if list, ok := given.value.([]any); ok && len(list) == 1 {
+		given = given.with(list[0]).unpacked()
 	}
-	if f, ok := n.value.(map[string]any); !ok || len(f) == 0 {
+	if f, ok := given.value.(map[string]any); !ok || len(f) == 0 {
 		return nil
 	}
-	kind := n.get("insight")
+	kind := given.get("insight")
 	name, text := kind.value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
 	if !ok || !text && !kind.absent() {
 		kind.fail(notSupported, "Insights of type %s are not supported.", describe(kind.value))
 		return nil
 	}
-	old := &oldFilters{node: n, query: map[string]any{}}
+	old := &oldFilters{node: given, query: map[string]any{}}
 	old.common()
 	convert(old)
 	return old.query
@@ -119,9 +118,14 @@ func plain(v any) any {
 // unpacked is a value that may stand in a JSON text.
 func (n node) unpacked() node {
 	if text, ok := n.value.(string); ok {
-		n.value = wire.Value([]byte(text))
+		return n.with(wire.Value([]byte(text)))
 	}
 	return n
+}
+
+// with is the node with another value.
+func (n node) with(value any) node {
+	return node{value: value, place: n.place, fault: n.fault, looks: n.looks}
 }
 
 // section makes an object of the query, if there is something to put in.
@@ -328,19 +332,19 @@ func (o *oldFilters) breakdown() {
 // oldProperties are filters: a list, a tree, or the oldest form of names with
 // operators; nil for none. What is no filter is dropped.
 func (n node) oldProperties() any {
-	n = n.unpacked()
-	switch v := n.value.(type) {
+	given := n.unpacked()
+	switch v := given.value.(type) {
 	case []any:
-		n.lookIn()
+		given.lookIn()
 		return someOf(oldFilterList(v))
 	case map[string]any:
 		values, tree := v["values"].([]any)
 		if tree {
-			n.lookIn()
+			given.lookIn()
 			return oldGroup(v, values)
 		}
 		if v["key"] != nil || v["type"] == "AND" || v["type"] == "OR" {
-			n.lookIn()
+			given.lookIn()
 			return someOf(oldFilterList([]any{v}))
 		}
 		list := []any{}
@@ -367,8 +371,7 @@ func someOf(list []any) any {
 // lookIn notes which members filters may have. Whether they can be read is told when the
 // query that they become is read.
 func (n node) lookIn() {
-	n.fault = new(*Error)
-	n.filters(&Project{})
+	node{value: n.value, place: n.place, fault: new(*Error), looks: n.looks}.filters(&Project{})
 }
 
 // oldFilterList are the filters and groups of a list.

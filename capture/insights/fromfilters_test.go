@@ -127,7 +127,7 @@ func TestFromFilters_Misspelt(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Code != "unknown_key" || fault.Attr != want[0] || !strings.Contains(fault.Detail, `"`+want[1]+`" is most likely meant`) {
 			t.Errorf("%s: %v, want unknown_key at %s with %s", filters, err, want[0], want[1])
 		}
-		if _, err := UnknownMembers(FiltersPart, []byte(filters), "filters", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
+		if _, err := UnknownMembers("filters", []byte(filters), "filters", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
 			t.Errorf("%s, saved: %v", filters, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestFromFilters_Unread(t *testing.T) {
 		`{"insight": "PATHS", "step_limit": 5}`:                                                      {"filters.step_limit is not supported and has no effect"},
 		`{"colour_of_all": 1}`:                                                                       {"filters.colour_of_all is not known and has no effect"},
 	} {
-		got, err := UnknownMembers(FiltersPart, []byte(filters), "filters", &Project{})
+		got, err := UnknownMembers("filters", []byte(filters), "filters", &Project{})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v %q, want %q", filters, err, got, want)
 		}

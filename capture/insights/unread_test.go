@@ -33,7 +33,7 @@ func TestParse_MisspeltMembers(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Code != "unknown_key" || fault.Attr != want[0] || !strings.Contains(fault.Detail, want[1]) {
 			t.Errorf("%s: %v, want unknown_key at %s with %s", query, err, want[0], want[1])
 		}
-		if _, err := UnknownMembers(QueryPart, []byte(query), "query", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
+		if _, err := UnknownMembers("query", []byte(query), "query", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
 			t.Errorf("%s, saved: %v", query, err)
 		}
 	}

@@ -9,49 +9,39 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Part is a piece of a question that [UnknownMembers] can look at.
-type Part uint8
-
-// The parts.
-const (
-	// QueryPart is a whole query.
-	QueryPart Part = iota
-	// OverridePart are dates and filters that are laid over queries: those of a request,
-	// a dashboard or a tile.
-	OverridePart
-	// VariablesPart are variables of HogQL by their ids.
-	VariablesPart
-	// FiltersPart are an insight's filters, the older form of a query.
-	FiltersPart
-	// MetricPart is a metric of an experiment.
-	MetricPart
-	// CriteriaPart are the exposure criteria of an experiment.
-	CriteriaPart
-	// StatsPart is how the results of an experiment are computed.
-	StatsPart
-)
-
-// parts say how each part is read, and what one of its objects is called.
-var parts = [...]struct {
+// parts are the pieces of questions that [UnknownMembers] can look at: what one of their
+// objects is called, and how they are read.
+var parts = map[string]struct {
 	what string
 	read func(n node, p *Project)
 }{
-	QueryPart:     {aQuery, readQuery},
-	OverridePart:  {"filters that are laid over queries", readOverride},
-	VariablesPart: {"a variable", readVariables},
-	FiltersPart:   {aFilters, func(n node, _ *Project) { n.older() }},
-	MetricPart:    {"a metric's object", readMetricPart},
-	CriteriaPart: {"exposure criteria", func(n node, p *Project) {
+	"query":     {aQuery, readQuery},
+	"override":  {"filters that are laid over queries", readOverride},
+	"variables": {"a variable", readVariables},
+	"filters":   {aFilters, func(n node, _ *Project) { n.older() }},
+	"metric":    {"a metric's object", readMetricPart},
+	"exposure_criteria": {"exposure criteria", func(n node, p *Project) {
 		n.exposure(trial{Experiment: &experiments.Experiment{}}, p)
 	}},
-	StatsPart: {"a stats_config", readStatsPart},
+	"stats_config": {"a stats_config", readStatsPart},
 }
 
 // UnknownMembers looks for members of a JSON document that nothing reads: the error is
-// the *[Error] of one that is misspelt, and the texts name others, at most 10. Places
-// begin with place, such as query or filters_override. Whether the rest of it is right
-// does not matter: what is no object, and what is longer than a query may be, has none.
-func UnknownMembers(part Part, document []byte, place string, p *Project) ([]string, error) {
+// the *[Error] of one that is misspelt, and the texts name others, at most 10. part says
+// what the document is:
+//
+//   - query: a whole query
+//   - override: dates and filters that are laid over queries, those of a request, a
+//     dashboard or a tile
+//   - variables: variables of HogQL by their ids
+//   - filters: an insight's filters, the older form of a query
+//   - metric: a metric of an experiment
+//   - exposure_criteria, stats_config: those of an experiment
+//
+// Places begin with place, such as query or metrics__0. Whether the rest of the document
+// is right does not matter: what is no object, and what is longer than a query may be,
+// has none.
+func UnknownMembers(part string, document []byte, place string, p *Project) ([]string, error) {
 	if len(document) > maxQuery {
 		return nil, nil
 	}
@@ -62,11 +52,14 @@ func UnknownMembers(part Part, document []byte, place string, p *Project) ([]str
 	if _, object := n.value.(map[string]any); !object {
 		return nil, nil
 	}
-	n.looks.what = parts[part].what
-	if part == FiltersPart {
+	of, ok := parts[part]
+	if !ok {
+		return nil, fmt.Errorf("insights: nothing is known of the members of %q", part)
+	}
+	if n.looks.what = of.what; part == "filters" {
 		n.looks.known = olderMembers
 	}
-	parts[part].read(n, p)
+	of.read(n, p)
 	if fault := n.looks.misspelt(); fault != nil {
 		return nil, fault
 	}
