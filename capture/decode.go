@@ -254,9 +254,9 @@ func (d *decoder) element() bool {
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
-// bound lets members be kept only of the first wire.MaxAIEvent bytes of an item, and only
+// bound lets members be kept only of the first maxAIEvent bytes of an item, and only
 // maxMembers of each of its objects: a larger one is dropped for its size.
-func (d *decoder) bound(start int) { d.limit, d.short = start+wire.MaxAIEvent, false }
+func (d *decoder) bound(start int) { d.limit, d.short = start+maxAIEvent, false }
 
 // newItem adds an item. The first one's size tells how many may follow.
 func (d *decoder) newItem(start int) *Item {

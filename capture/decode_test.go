@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // bodyCase is a row of decode.json or decodev1.json.
@@ -244,7 +242,7 @@ func TestCapture_4_6_Bounds(t *testing.T) {
 	if _, err := Decode(strings.Replace(nameless, "{},", "", 1), DecodeOptions{}); err != nil {
 		t.Errorf("%d items without a name: %v", maxNameless, err)
 	}
-	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", wire.MaxAIEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
+	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", maxAIEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
 	s, err := Decode(large, DecodeOptions{})
 	if err != nil {
 		t.Fatal(err)

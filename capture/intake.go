@@ -40,7 +40,7 @@ const (
 // PieceSize returns how long the text of the events that are recorded at a time may be,
 // and how many they are, for a body of so many bytes and items.
 func PieceSize(text, items int) (bytes, events int) {
-	bytes, events = min(text, pieceBytes+wire.MaxAIEvent), min(items, pieceEvents)
+	bytes, events = min(text, pieceBytes+maxAIEvent), min(items, pieceEvents)
 	if items > pieceEvents {
 		bytes = min(bytes, text/items*pieceEvents)
 	}

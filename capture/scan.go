@@ -3,8 +3,11 @@ package capture
 import "github.com/bunting-flags/bunting/flags/wire"
 
 // maxMembers is how many members an object of an event may have, about as many as fit
-// into wire.MaxEvent bytes: an event with more is dropped for its size.
-const maxMembers = wire.MaxEvent / 5
+// into a million bytes: an event with more is dropped for its size.
+const maxMembers = 200_000
+
+// maxAIEvent is the longest JSON text of any event, in bytes.
+var maxAIEvent = wire.MaxEventOf("$ai_span")
 
 // scanner walks over one JSON text. It makes no values: it finds where they begin
 // and end, so that what is stored is what was sent. The text has to be UTF-8.

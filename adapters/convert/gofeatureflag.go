@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
@@ -98,26 +97,6 @@ func (b *builder) goQuery(q *node) formula {
 		}
 	}
 	return parseQuery(b, q, text)
-}
-
-// spelt is the name of a variation. YAML reads one without quotes, such as True or 1, as a
-// boolean or a number, and GO Feature Flag as the text that stands there.
-func (v *variantSet) spelt(at *node) string {
-	var names []string
-	switch value := at.value.(type) {
-	case bool:
-		for name := range v.keys {
-			if strings.EqualFold(name, strconv.FormatBool(value)) {
-				names = append(names, name)
-			}
-		}
-	case json.Number:
-		names = append(names, value.String())
-	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return at.text()
 }
 
 // goShares are what a rule gives: percentages are parts of their sum.

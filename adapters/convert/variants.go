@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -131,6 +132,26 @@ func (v *variantSet) outcome(at *node, name string) outcome {
 		return on
 	}
 	return off
+}
+
+// spelt is the name of a variation. YAML reads one without quotes, such as True or 1, as a
+// boolean or a number, and GO Feature Flag as the text that stands there.
+func (v *variantSet) spelt(at *node) string {
+	var names []string
+	switch value := at.value.(type) {
+	case bool:
+		for name := range v.keys {
+			if strings.EqualFold(name, strconv.FormatBool(value)) {
+				names = append(names, name)
+			}
+		}
+	case json.Number:
+		names = append(names, value.String())
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return at.text()
 }
 
 // outcomeIs is that another flag has an outcome.

@@ -13,10 +13,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxEvent is the size in bytes of the largest event that is sent (capture §14.3);
-// servers refuse one above 1,000,000. Events of language models may be as large as servers
-// take them ([wire.MaxEventOf]).
-const maxEvent = 900 << 10
+// maxEvent is the size in bytes of the largest event of a name that is sent: 900 KiB
+// (capture §14.3), where servers refuse one above 1,000,000, and for events of language
+// models what servers take.
+func maxEvent(name string) int {
+	const usual = 900 << 10
+	if most := wire.MaxEventOf(name); most > 1<<20 {
+		return most
+	}
+	return usual
+}
 
 // ErrTooLarge says that an event is larger than 900 KiB as JSON, one of a language model
 // ($ai_generation, $ai_span, $ai_trace, $ai_embedding, $ai_metric, $ai_feedback) than 8 MiB,
@@ -116,7 +122,7 @@ func (c *Client) enqueue(e Event) error {
 		c.queue.drop(DropInvalid)
 		return fmt.Errorf("remote: the event %q cannot be written as JSON: %w", e.Name, err)
 	}
-	if most := wire.MaxEventOf(e.Name); len(body) > most || most == wire.MaxEvent && len(body) > maxEvent {
+	if len(body) > maxEvent(e.Name) {
 		c.queue.drop(DropTooLarge)
 		return ErrTooLarge
 	}

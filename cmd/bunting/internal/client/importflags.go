@@ -77,10 +77,8 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
 	case *key != "" && *server == "" && !*plan:
 		return cli.BadUsage("import", "--key is for a server: name it with --server")
-	case *plan && *output != "-":
-		return cli.BadUsage("import", "--output is for a file, --plan for a server: choose one")
-	case *server != "" && *output != "-":
-		return cli.BadUsage("import", "--output is for a file, --server for a server: choose one")
+	case (*server != "" || *plan) && *output != "-":
+		return cli.BadUsage("import", "--output is for a file, --server and --plan are for a server: choose one")
 	}
 	if *server != "" || *plan {
 		if err := signedIn(p, server, key); err != nil {
