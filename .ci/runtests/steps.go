@@ -69,7 +69,6 @@ var steps = []step{
 		r.goTest("adapters/internal/natsstream/natstest", "./...")
 	}},
 	{name: "s3", about: "exports against a real server of S3", do: func(r *stepRun) {
-		r.build("TEST_S3_GATEWAY", "adapters/internal/exports/s3test", "./gateway")
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
 	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, do: func(r *stepRun) {
