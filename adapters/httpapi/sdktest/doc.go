@@ -26,7 +26,8 @@
 // the specification decides otherwise.
 //
 // openapi_test.go holds the descriptions at /api/schema/ against OpenAPI 3.1 and 3.0,
-// and requests and answers against them. generated_test.go makes clients of them with
+// and requests and answers against them, by description_test.go. generated_test.go has
+// them read by Redocly's linter too (openapi.mjs), and makes clients of them with
 // oapi-codegen and openapi-typescript, with which the programs of apiclient are built
 // and ask the server.
 package sdktest

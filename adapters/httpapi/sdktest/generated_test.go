@@ -40,6 +40,22 @@ func ran(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
+// Redocly's reader, which knows the words of each version and where they may stand,
+// finds nothing wrong with the descriptions.
+func TestOpenAPI_Valid(t *testing.T) {
+	if err := installed(); err != nil {
+		t.Fatal(err)
+	}
+	s, dir := managedServer(t), t.TempDir()
+	args := []string{"openapi.mjs"}
+	for _, version := range []string{"3.1", "3.0"} {
+		path := filepath.Join(dir, version+".json")
+		describedIn(t, s.URL, version, path)
+		args = append(args, path)
+	}
+	ran(t, "node", args...)
+}
+
 // whatClientsSay is what the programs of apiclient say, with the key of the flag that
 // they make.
 const whatClientsSay = "flags 1 KEY true\nerror not_found\nenabled true\nvalue true static\ncaptured 1\n"
