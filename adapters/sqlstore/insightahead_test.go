@@ -14,7 +14,7 @@ import (
 // Each unit is read once and delivered, whoever reads it, whenever there is a
 // processor to spare.
 func TestReadAhead(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	units := make([]unit, 200)
 	for i := range units {
 		units[i] = unit{int64(i), int64(i)}
@@ -85,7 +85,7 @@ func TestReadAhead(t *testing.T) {
 
 // A mistake in who reads beside ends the query, not the process.
 func TestReadAhead_Panics(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	beside := make(chan struct{})
 	a := &readAhead{units: []unit{{0, 0}, {1, 1}}, spare: func() bool { return true }}
 	a.read = func(_ context.Context, u unit, _ *eventColumnsRead, _ func(*eventColumnsRead) error) error {

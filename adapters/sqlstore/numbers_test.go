@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -42,7 +43,12 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 	if _, err = o.write.Exec(string(written) + more); err != nil {
 		t.Fatal(err)
 	}
-	_, _, _ = o.write.Close(), o.quick.Close(), o.unlock()
+	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.beside} { // some are the same
+		if db != nil {
+			_ = db.Close()
+		}
+	}
+	_ = o.unlock()
 	return openStore(t, address)
 }
 

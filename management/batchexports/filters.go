@@ -97,7 +97,9 @@ func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
 			value, there := properties[f.key]
 			return f.Holds(value, there, at)
 		}},
-		{f.person, person, func(f propertyFilter, properties flags.Properties) bool { return f.HoldsOfPerson(properties, f.key, at) }},
+		{f.person, person, func(f propertyFilter, properties flags.Properties) bool {
+			return f.HoldsOfPerson(properties, f.key, at)
+		}},
 	} {
 		if len(part.filters) == 0 {
 			continue
