@@ -119,7 +119,7 @@ type exposures struct {
 	Exposures []exposure       `json:"exposures"`
 }
 
-// exposure is how often a flag gave one value, as $feature_flag_called events told:
+// exposure is how often a flag gave one value, as exposures told:
 // since the flag exists, also before the start and after the end.
 type exposure struct {
 	Variant string           `json:"variant"`

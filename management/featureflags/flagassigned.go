@@ -8,7 +8,7 @@ import (
 )
 
 // LastCall is what somebody was really given last of a flag, as the SDK has told it with
-// $feature_flag_called.
+// an exposure.
 type LastCall struct {
 	Value any // true, false, a variant; nil for none
 	At    time.Time

@@ -58,7 +58,7 @@ type Tx interface {
 
 	// GroupTypes are a project's group types by index.
 	GroupTypes(projectID int64) (map[int]string, error)
-	// FlagCalls are what was kept of $feature_flag_called for a flag, by value.
+	// FlagCalls are what was kept of exposures of a flag, by value.
 	FlagCalls(projectID int64, key string) ([]FlagCall, error)
 	// LastCalls are when flags were last called, by key.
 	LastCalls(projectID int64) (map[string]time.Time, error)
@@ -116,7 +116,7 @@ type FlagCall struct {
 type HoursQuery struct {
 	Project int64
 	// Evaluations are what the service has answered; else what SDKs have told with
-	// $feature_flag_called.
+	// exposures ($feature_flag_called, $experiment_exposure).
 	Evaluations bool
 	Keys        []string  // at least one
 	Values      []string  // nil: any

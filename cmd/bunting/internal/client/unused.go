@@ -34,7 +34,7 @@ Exit code 2 when there is something to list.
 type unusedFlag struct {
 	Key    string  `json:"key"`
 	Active bool    `json:"active"`
-	Called *string `json:"last_called_at"` // by $feature_flag_called; null: never, or not known of a file
+	Called *string `json:"last_called_at"` // by exposures; null: never, or not known of a file
 }
 
 type strangeRead struct {
