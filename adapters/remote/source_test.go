@@ -283,6 +283,8 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	s := open(t, c)
 	until(t, "four attempts", func() bool { return s.Status().Failures >= 4 })
 	stopped(t, s)
+	mu.Lock() // a request that was given up may still be under way
+	defer mu.Unlock()
 	for i := range at[1:] {
 		if wait := at[i+1] - at[i]; wait < 7*time.Second || wait > 8*time.Second {
 			t.Errorf("attempt %d came after %v", i+2, wait)

@@ -18,9 +18,14 @@ const liveMembers = 100_000
 // the time. Static cohorts that are counted whenever they are shown have none.
 const kindCohortCount = "cohort_count_due"
 
+// cohortCountDue is the data of such a record. One with Cohorts, which a document of many
+// leaves, stands for a record of each of them: it is replaced by these when it is due.
 type cohortCountDue struct {
-	Project int64 `json:"project"`
-	Cohort  int64 `json:"cohort"`
+	Project int64   `json:"project"`
+	Cohort  int64   `json:"cohort"`
+	Cohorts []int64 `json:"cohorts,omitempty"`
+
+	id string // of the record
 }
 
 // recounted reports whether a cohort is counted again as time goes by.
@@ -31,7 +36,18 @@ func (c *storedCohort) recounted() bool {
 // plantCount makes a cohort due to be counted at a time.
 func plantCount(tx Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
-		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(cohortCountDue{project, cohort}),
+		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(cohortCountDue{Project: project, Cohort: cohort}),
+	})
+}
+
+// plantCounts makes cohorts due to be counted at once, with one record for all of them.
+func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []int64) error {
+	if len(cohorts) == 0 {
+		return nil
+	}
+	return tx.Put(&management.Record{
+		Kind: kindCohortCount, ID: cohortParent(project, 0) + "/" + s.Desk.NewID(), Sort: management.SortTime(time.Unix(0, 0)),
+		Data: management.Encode(cohortCountDue{Project: project, Cohorts: cohorts}),
 	})
 }
 
@@ -56,12 +72,20 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		if err != nil || due == nil { // another server has taken it
 			return err
 		}
+		if len(due.Cohorts) > 0 {
+			for _, id := range due.Cohorts {
+				if err := plantCount(tx, due.Project, id, time.Unix(0, 0)); err != nil {
+					return err
+				}
+			}
+			return tx.Delete(kindCohortCount, "", due.id)
+		}
 		p, c, err := s.dueCohort(tx, due)
 		if err != nil {
 			return err
 		}
 		if c == nil || !c.recounted() {
-			return tx.Delete(kindCohortCount, "", cohortParent(due.Project, due.Cohort))
+			return tx.Delete(kindCohortCount, "", due.id)
 		}
 		cohort, st = c, &management.Standing{Project: p}
 		return s.plantNext(tx, due.Project, due.Cohort)
@@ -104,7 +128,11 @@ func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	return management.Decode[cohortCountDue](&due[0])
+	next, err := management.Decode[cohortCountDue](&due[0])
+	if err == nil {
+		next.id = due[0].ID
+	}
+	return next, err
 }
 
 // dueCohort is the cohort and its project, nil where one of them is gone.

@@ -109,7 +109,17 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 	return c, nil
 }
 
+// put stores a cohort. If it is counted as time goes by it is due at once, unless whoever
+// writes it counts it.
 func (c *storedCohort) put(tx Tx, st *management.Standing) error {
+	if err := c.store(tx, st); err != nil || !c.recounted() {
+		return err
+	}
+	return plantCount(tx, st.Project.ID, c.ID, time.Unix(0, 0))
+}
+
+// store is put without the count.
+func (c *storedCohort) store(tx Tx, st *management.Standing) error {
 	c.Team = st.Project.ID
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
@@ -120,10 +130,7 @@ func (c *storedCohort) put(tx Tx, st *management.Standing) error {
 		}
 		c.ID = d.ID
 	}
-	if !c.recounted() {
-		return nil
-	}
-	return plantCount(tx, st.Project.ID, c.ID, time.Unix(0, 0)) // due at once, unless whoever writes it counts it
+	return nil
 }
 
 // kind is the cohort's type, which follows from what it consists of.

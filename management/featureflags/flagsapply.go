@@ -281,7 +281,7 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	if err := c.draftMembers(a, w); err != nil {
 		return nil, err
 	}
-	return c, c.put(a.tx, a.st)
+	return c, c.store(a.tx, a.st)
 }
 
 func (a *application) draftFlags() error {
@@ -366,7 +366,11 @@ func (a *application) saveCohorts() error {
 	}
 	around := &cohortsAround{tx: a.tx, st: a.st}
 	cohorts := Cohorts(a.Flags)
+	var due []int64
 	for _, c := range a.cohorts {
+		if c.recounted() {
+			due = append(due, c.ID)
+		}
 		if err := c.check(around, &c.was, c.values); err != nil {
 			return at("cohort", c.title(), err)
 		}
@@ -378,7 +382,7 @@ func (a *application) saveCohorts() error {
 			return err
 		}
 	}
-	return nil
+	return cohorts.plantCounts(a.tx, a.st.Project.ID, due)
 }
 
 // saveFlags judges the flags in the same way. A flag that was not there begins with
