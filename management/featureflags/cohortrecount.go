@@ -66,13 +66,14 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 	}
 	var cohort *storedCohort
 	var st *management.Standing
+	var replaced bool
 	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
-		cohort, st = nil, nil
+		cohort, st, replaced = nil, nil, false
 		due, err := s.nextCount(tx)
 		if err != nil || due == nil { // another server has taken it
 			return err
 		}
-		if len(due.Cohorts) > 0 {
+		if replaced = len(due.Cohorts) > 0; replaced {
 			for _, id := range due.Cohorts {
 				if err := plantCount(tx, due.Project, id, time.Unix(0, 0)); err != nil {
 					return err
@@ -91,6 +92,8 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		return s.plantNext(tx, due.Project, due.Cohort)
 	})
 	switch {
+	case err == nil && replaced:
+		return s.CountDue(ctx)
 	case err != nil || cohort == nil:
 	case cohort.Static:
 		err = s.countListed(ctx, st, cohort.ID)

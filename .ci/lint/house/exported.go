@@ -32,7 +32,7 @@ var mostExported = map[string]int{
 	"capture/experiments":      54,
 	"capture/insights":         35,
 	"capture/queries":          43,
-	"flags":                    290,
+	"flags":                    291,
 	"flags/flagsdiff":          34,
 	"flags/flagshttp":          3,
 	"flags/flagstest":          16,
