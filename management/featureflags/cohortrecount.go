@@ -40,14 +40,21 @@ func plantCount(tx Tx, project, cohort int64, at time.Time) error {
 	})
 }
 
-// plantCounts makes cohorts due to be counted at once, with one record for all of them.
-func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []int64) error {
-	if len(cohorts) == 0 {
+// plantCounts makes those cohorts of a document due at once that are counted as time goes
+// by, with one record for all of them.
+func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error {
+	var due []int64
+	for _, c := range cohorts {
+		if c.recounted() {
+			due = append(due, c.ID)
+		}
+	}
+	if len(due) == 0 {
 		return nil
 	}
 	return tx.Put(&management.Record{
 		Kind: kindCohortCount, ID: cohortParent(project, 0) + "/" + s.Desk.NewID(), Sort: management.SortTime(time.Unix(0, 0)),
-		Data: management.Encode(cohortCountDue{Project: project, Cohorts: cohorts}),
+		Data: management.Encode(cohortCountDue{Project: project, Cohorts: due}),
 	})
 }
 

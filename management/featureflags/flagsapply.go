@@ -366,11 +366,7 @@ func (a *application) saveCohorts() error {
 	}
 	around := &cohortsAround{tx: a.tx, st: a.st}
 	cohorts := Cohorts(a.Flags)
-	var due []int64
 	for _, c := range a.cohorts {
-		if c.recounted() {
-			due = append(due, c.ID)
-		}
 		if err := c.check(around, &c.was, c.values); err != nil {
 			return at("cohort", c.title(), err)
 		}
@@ -382,7 +378,7 @@ func (a *application) saveCohorts() error {
 			return err
 		}
 	}
-	return cohorts.plantCounts(a.tx, a.st.Project.ID, due)
+	return cohorts.plantCounts(a.tx, a.st.Project.ID, a.cohorts)
 }
 
 // saveFlags judges the flags in the same way. A flag that was not there begins with
