@@ -21,8 +21,8 @@ type History interface {
 	// the end: nothing comes, but the place of it.
 	Recent(ctx context.Context, projectID, after int64, limit int) (Recent, error)
 
-	// People returns at most q.Limit persons, and where the next page goes on: 0
-	// at the end.
+	// People returns at most q.Limit persons, fewer where they are large, and where the next
+	// page goes on: 0 at the end.
 	People(ctx context.Context, projectID int64, q PersonQuery) (page []StoredPerson, next int64, err error)
 	// PersonBy returns the person of a distinct id, PersonByUUID and PersonByID that
 	// of an id; nil for none.
@@ -34,8 +34,8 @@ type History interface {
 
 	// GroupTypes are a project's group types by their number.
 	GroupTypes(ctx context.Context, projectID int64) ([]string, error)
-	// Groups returns at most limit groups of a type by key, those whose key follows
-	// after. Only keys or properties that contain search, in any case of ASCII
+	// Groups returns at most limit groups of a type by key, fewer where they are large, those
+	// whose key follows after. Only keys or properties that contain search, in any case of ASCII
 	// letters, unless it is empty; at most SearchScan groups are looked at, and next
 	// is where to go on, empty at the end.
 	Groups(ctx context.Context, projectID int64, groupType int, after, search string, limit int) (page []Group, next string, err error)

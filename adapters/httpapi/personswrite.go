@@ -144,8 +144,12 @@ func (rd *reader) splitPerson(c *call) (any, error) {
 	return success{true}, rd.people.Split(c.ctx, c.project(), p, main)
 }
 
-// maxValues is how many values one answer has.
-const maxValues = 20
+// maxValues is how many values one answer has, maxPersonValue how many bytes one of them:
+// longer ones are left out.
+const (
+	maxValues      = 20
+	maxPersonValue = 1000
+)
 
 type personValue struct {
 	Name  string `json:"name"`
@@ -168,8 +172,8 @@ func (rd *reader) personValues(c *call) (any, error) {
 			if json.Unmarshal([]byte(raw), &text) == nil {
 				name = text
 			}
-			if strings.Contains(strings.ToLower(name), part) {
-				counts[name]++
+			if len(name) <= maxPersonValue && strings.Contains(strings.ToLower(name), part) {
+				counts[strings.Clone(name)]++ // without all other properties
 			}
 		}
 		return false // they are only counted

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -17,13 +18,14 @@ func (s *Store) GroupTypes(ctx context.Context, projectID int64) ([]string, erro
 // searchStep is how many persons or groups of a search are read at a time.
 const searchStep = 500
 
-// Groups implements capture.History.
+// Groups implements capture.History. A page ends early after some MiB of properties.
 func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, after, search string, limit int) (page []capture.Group, next string, err error) {
 	if limit <= 0 {
 		return nil, "", nil
 	}
 	search = lowerASCII(search)
 	from := after
+	var held piece
 	for looked := 0; looked < capture.SearchScan; {
 		step := min(limit+1, searchStep)
 		if search != "" {
@@ -46,10 +48,16 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 				return nil
 			}
 			g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
+			if err != nil {
+				return err
+			}
 			page = append(page, g)
-			return err
+			return held.hold(len(properties))
 		}, `SELECT key, created_at, properties FROM stored_groups
 			WHERE project_id = $1 AND type_index = $2 AND key > $3 ORDER BY key LIMIT $4`, projectID, groupType, from, step)
+		if errors.Is(err, errEnough) {
+			return page, from, nil
+		}
 		if err != nil {
 			return nil, "", s.reading("groups", err)
 		}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,21 +15,34 @@ import (
 
 const personColumns = `p.id, p.uuid, p.created_at, p.is_identified, p.version, p.properties`
 
-func scanPerson(rows *sql.Rows) (*capture.StoredPerson, error) {
+// scanPerson reads a person, and says how many bytes the properties have.
+func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 	var p capture.StoredPerson
 	var properties string
-	err := rows.Scan(&p.ID, uuidIn(&p.UUID), timeIn(&p.CreatedAt), &p.Identified, &p.Version, &properties)
+	err = rows.Scan(&p.ID, uuidIn(&p.UUID), timeIn(&p.CreatedAt), &p.Identified, &p.Version, &properties)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if p.Properties, err = capture.ParseObject(properties); err != nil {
-		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
+		return nil, 0, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}
-	return &p, nil
+	return &p, len(properties), nil
+}
+
+// piece counts what is held of rows that may be long, and ends their reading early.
+type piece struct{ bytes int }
+
+// hold counts a row that was read; errEnough: no other one is to be.
+func (p *piece) hold(bytes int) error {
+	if p.bytes += bytes; p.bytes >= pieceBytes {
+		return errEnough
+	}
+	return nil
 }
 
 // People implements capture.History. Where it searches, it looks at the first
-// capture.MaxShownIDs distinct ids of a person.
+// capture.MaxShownIDs distinct ids of a person. A page ends early after some MiB of
+// properties.
 func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQuery) (page []capture.StoredPerson, next int64, err error) {
 	if q.Limit <= 0 {
 		return nil, 0, nil
@@ -39,26 +53,32 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 	if from <= 0 {
 		from = math.MaxInt64
 	}
+	var held piece
 	for looked := 0; looked < capture.SearchScan; {
 		step := min(q.Limit+1, searchStep)
 		if filtered {
 			step = min(searchStep, capture.SearchScan-looked)
 		}
-		found, err := s.peopleBelow(ctx, projectID, from, step)
+		found, sizes, more, err := s.peopleBelow(ctx, projectID, from, step)
 		if err != nil {
 			return nil, 0, s.reading("persons", err)
 		}
-		for _, p := range found {
-			if len(page) == q.Limit {
+		full := false
+		for i, p := range found {
+			if len(page) == q.Limit || full {
 				return page, from, nil
 			}
 			from = p.ID
 			if matches(p, search) && (q.Match == nil || q.Match(p)) {
 				page = append(page, *p)
+				full = held.hold(sizes[i]) != nil
 			}
 		}
-		if len(found) < step {
+		switch {
+		case !more:
 			return page, 0, nil
+		case full:
+			return page, from, nil
 		}
 		looked += len(found)
 	}
@@ -78,17 +98,23 @@ func matches(p *capture.StoredPerson, search string) bool {
 	})
 }
 
-// peopleBelow reads the next persons with their distinct ids.
-func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit int) (out []*capture.StoredPerson, err error) {
+// peopleBelow reads the next persons with their distinct ids, and the bytes of their
+// properties: as many as a piece holds. more: there may be others.
+func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit int) (out []*capture.StoredPerson, sizes []int, more bool, err error) {
+	var held piece
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		p, err := scanPerson(rows)
-		out = append(out, p)
-		return err
+		p, size, err := scanPerson(rows)
+		if err != nil {
+			return err
+		}
+		out, sizes = append(out, p), append(sizes, size)
+		return held.hold(size)
 	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.id < $2 ORDER BY p.id DESC LIMIT $3`, projectID, below, limit)
-	if err != nil {
-		return nil, err
+	more = errors.Is(err, errEnough) || len(out) == limit
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, nil, false, err
 	}
-	return out, s.addIDs(ctx, projectID, out)
+	return out, sizes, more, s.addIDs(ctx, projectID, out)
 }
 
 // addIDs reads the distinct ids of persons.
@@ -135,7 +161,7 @@ func (s *Store) PersonByID(ctx context.Context, projectID, id int64) (*capture.S
 
 func (s *Store) onePerson(ctx context.Context, projectID int64, text string, key any) (found *capture.StoredPerson, err error) {
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		found, err = scanPerson(rows)
+		found, _, err = scanPerson(rows)
 		return err
 	}, text, projectID, key)
 	if err == nil && found != nil {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"slices"
 
@@ -125,52 +126,81 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 
 // Profiles implements insights.Reader.
 func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {
-	give := func(found []*capture.StoredPerson) error {
-		for _, p := range found {
-			if err := yield(p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	if people == nil {
-		for below := int64(math.MaxInt64); ; {
-			found, err := r.store.peopleBelow(ctx, r.project, below, profileStep)
-			if err != nil {
-				return r.store.reading("persons", err)
-			}
-			if err := give(found); err != nil || len(found) < profileStep {
-				return err
-			}
-			below = found[len(found)-1].ID
-		}
+		return r.allProfiles(ctx, yield)
 	}
 	for chunk := range slices.Chunk(people, profileStep) {
-		found, err := r.profiles(ctx, chunk)
+		for more := true; more && len(chunk) > 0; {
+			var found []*capture.StoredPerson
+			var err error
+			if found, more, err = r.profiles(ctx, chunk); err != nil {
+				return r.store.reading("persons", err)
+			}
+			if err := yieldAll(found, yield); err != nil {
+				return err
+			}
+			chunk = without(chunk, found, func(p *capture.StoredPerson) capture.UUID { return p.UUID })
+		}
+	}
+	return nil
+}
+
+// allProfiles gives all persons, a piece at a time.
+func (r *insightReader) allProfiles(ctx context.Context, yield func(*capture.StoredPerson) error) error {
+	for below := int64(math.MaxInt64); ; {
+		found, _, more, err := r.store.peopleBelow(ctx, r.project, below, profileStep)
 		if err != nil {
 			return r.store.reading("persons", err)
 		}
-		if err := give(found); err != nil {
+		if err := yieldAll(found, yield); err != nil || !more {
+			return err
+		}
+		below = found[len(found)-1].ID
+	}
+}
+
+func yieldAll[T any](list []T, yield func(T) error) error {
+	for _, x := range list {
+		if err := yield(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (found []*capture.StoredPerson, err error) {
+// without are the names of a list that stand for none of what was found.
+func without[K comparable, T any](list []K, found []T, name func(T) K) (rest []K) {
+	known := make(map[K]bool, len(found))
+	for _, x := range found {
+		known[name(x)] = true
+	}
+	for _, k := range list {
+		if !known[k] {
+			rest = append(rest, k)
+		}
+	}
+	return rest
+}
+
+// profiles are some of people, as many as a piece holds; more: there may be others.
+func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (found []*capture.StoredPerson, more bool, err error) {
 	args := []any{r.project}
 	for i := range people {
 		args = append(args, people[i][:])
 	}
+	var held piece
 	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
-		p, err := scanPerson(rows)
+		p, size, err := scanPerson(rows)
+		if err != nil {
+			return err
+		}
 		found = append(found, p)
-		return err
+		return held.hold(size)
 	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.uuid IN (`+places(2, len(people))+`)`, args...)
-	if err != nil {
-		return nil, err
+	if more = errors.Is(err, errEnough); err != nil && !more {
+		return nil, false, err
 	}
-	return found, r.store.addIDs(ctx, r.project, found)
+	return found, more, r.store.addIDs(ctx, r.project, found)
 }
 
 // Groups implements insights.Reader.
@@ -178,13 +208,21 @@ func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string
 	if keys == nil {
 		return r.allGroups(ctx, groupType, yield)
 	}
-	for chunk := range slices.Chunk(keys, profileStep) {
-		found, err := r.groupsOf(ctx, groupType, chunk)
-		if err != nil {
-			return r.store.reading("groups", err)
-		}
-		if err := yieldEach(found, yield); err != nil {
-			return err
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = cleanText(key)
+	}
+	for chunk := range slices.Chunk(names, profileStep) {
+		for more := true; more && len(chunk) > 0; {
+			var found []capture.Group
+			var err error
+			if found, more, err = r.groupsOf(ctx, groupType, chunk); err != nil {
+				return r.store.reading("groups", err)
+			}
+			if err := yieldEach(found, yield); err != nil {
+				return err
+			}
+			chunk = without(chunk, found, func(g capture.Group) string { return g.Key })
 		}
 	}
 	return nil
@@ -204,11 +242,14 @@ func (r *insightReader) allGroups(ctx context.Context, groupType int, yield func
 	}
 }
 
-func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []string) (found []capture.Group, err error) {
+// groupsOf are some groups by their keys, as many as a piece holds; more: there may be
+// others.
+func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []string) (found []capture.Group, more bool, err error) {
 	args := []any{r.project, groupType}
 	for _, key := range keys {
-		args = append(args, cleanText(key))
+		args = append(args, key)
 	}
+	var held piece
 	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
 		var key, properties string
 		var created int64
@@ -216,10 +257,16 @@ func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []stri
 			return err
 		}
 		g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
+		if err != nil {
+			return err
+		}
 		found = append(found, g)
-		return err
+		return held.hold(len(properties))
 	}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+places(3, len(keys))+`)`, args...)
-	return found, err
+	if more = errors.Is(err, errEnough); more {
+		err = nil
+	}
+	return found, more, err
 }
 
 func yieldEach[T any](list []T, yield func(*T) error) error {

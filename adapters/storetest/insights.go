@@ -28,6 +28,7 @@ func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 	t.Run("WhatIsSeen", func(t *testing.T) { seenBefore(t, open(t)) })
 	t.Run("Stops", func(t *testing.T) { stops(t, open(t)) })
 	t.Run("Profiles", func(t *testing.T) { profiles(t, open(t)) })
+	t.Run("LargeProfiles", func(t *testing.T) { largeProfiles(t, open(t)) })
 }
 
 // plainStore is a list of events, and whose ids are.
