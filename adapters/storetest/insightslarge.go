@@ -60,6 +60,14 @@ func largeProfiles(t *testing.T, s InsightStore) {
 	}
 	same(t, names, got, "pages of groups")
 
+	largeAnswers(t, s, names, ids)
+}
+
+// largeAnswers reads the same persons and groups as questions do.
+func largeAnswers(t *testing.T, s InsightStore, names []string, ids []capture.UUID) {
+	t.Helper()
+	ctx := context.Background()
+	var got []string
 	r, err := s.Open(ctx, testProject)
 	must(t, err)
 	for what, ask := range map[string][]capture.UUID{"all persons": nil, "persons by name": ids} {
