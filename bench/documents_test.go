@@ -96,12 +96,12 @@ func BenchmarkDocuments(b *testing.B) {
 		b.Run(d.name+"/swap", func(b *testing.B) {
 			timeSwap(b, data, bytes.Replace(data, []byte(`"version":1`), []byte(`"version":2`), 1))
 		})
-		b.Run(d.name+"/gone", func(b *testing.B) { timeSwap(b, data, without(b, data, compileFlags/2)) })
+		b.Run(d.name+"/gone", func(b *testing.B) { timeSwap(b, data, withoutFlag(b, data, compileFlags/2)) })
 	}
 }
 
-// without is a document without one of its flags.
-func without(b *testing.B, data []byte, at int) []byte {
+// withoutFlag is a document without one of its flags.
+func withoutFlag(b *testing.B, data []byte, index int) []byte {
 	var doc struct {
 		Flags      []json.RawMessage `json:"flags"`
 		GroupTypes json.RawMessage   `json:"group_type_mapping"`
@@ -110,7 +110,7 @@ func without(b *testing.B, data []byte, at int) []byte {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		b.Fatal(err)
 	}
-	doc.Flags = slices.Delete(doc.Flags, at, at+1)
+	doc.Flags = slices.Delete(doc.Flags, index, index+1)
 	out, err := json.Marshal(doc)
 	if err != nil {
 		b.Fatal(err)

@@ -58,17 +58,17 @@ func ldFlag(f Flag) *ldmodel.FeatureFlag {
 		}
 		var clauses []ldmodel.Clause
 		for _, p := range c.Properties {
-			var of []ldvalue.Value
+			var order []ldvalue.Value
 			switch v := p.Value.(type) {
 			case []string:
 				for _, s := range v {
-					of = append(of, ldvalue.String(s))
+					order = append(order, ldvalue.String(s))
 				}
 			default:
-				of = append(of, ldvalue.CopyArbitraryValue(v))
+				order = append(order, ldvalue.CopyArbitraryValue(v))
 			}
 			o := ldOperators[p.Operator]
-			clause := ldbuilders.Clause(p.Key, o.op, of...)
+			clause := ldbuilders.Clause(p.Key, o.op, order...)
 			clause.Negate = o.negate
 			clauses = append(clauses, clause)
 		}

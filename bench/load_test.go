@@ -80,8 +80,8 @@ func BenchmarkOursSwap(b *testing.B) {
 	var next [2][]byte
 	for i := range next {
 		list := Mixed(compileFlags)
-		of := list[compileFlags/2].Conditions
-		list[compileFlags/2].Conditions = append(of[:len(of)-1:len(of)-1], Condition{of[len(of)-1].Properties, float64(10 + i)})
+		conditions := list[compileFlags/2].Conditions
+		list[compileFlags/2].Conditions = append(conditions[:len(conditions)-1:len(conditions)-1], Condition{conditions[len(conditions)-1].Properties, float64(10 + i)})
 		next[i] = Definitions(list)
 	}
 	timeSwap(b, next[:]...)
@@ -90,7 +90,7 @@ func BenchmarkOursSwap(b *testing.B) {
 // BenchmarkOursGone compiles them when one of them is new or gone, by turns.
 func BenchmarkOursGone(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
-	timeSwap(b, data, without(b, data, compileFlags/2))
+	timeSwap(b, data, withoutFlag(b, data, compileFlags/2))
 }
 
 // BenchmarkOursLoad reads the same 10,000 flags and compiles them.

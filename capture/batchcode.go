@@ -70,7 +70,7 @@ func (w *batchWriter) warning(x *Warning) {
 	w.time(x.At)
 }
 
-func (w *batchWriter) seen(x *Seen) {
+func (w *batchWriter) seen(x *SeenName) {
 	w.int(x.ProjectID)
 	w.byte(byte(x.Kind))
 	w.int(int64(x.Group))
@@ -88,14 +88,14 @@ func (w *batchWriter) usage(x *Usage) {
 }
 
 // put appends a list; nil stays different from empty.
-func put[T any](w *batchWriter, list []T, one func(*batchWriter, *T)) {
+func put[T any](w *batchWriter, list []T, write func(*batchWriter, *T)) {
 	n := uint64(0)
 	if list != nil {
 		n = uint64(len(list)) + 1
 	}
 	*w = binary.AppendUvarint(*w, n)
 	for i := range list {
-		one(w, &list[i])
+		write(w, &list[i])
 	}
 }
 
@@ -200,8 +200,8 @@ func (r *batchReader) warning() Warning {
 	return Warning{r.int(), WarningType(r.text()), r.text(), r.uuid(), r.text(), r.int(), r.time()}
 }
 
-func (r *batchReader) seen() Seen {
-	return Seen{r.int(), SeenKind(r.byte()), int(r.int()), r.text(), r.text(), r.time()}
+func (r *batchReader) seen() SeenName {
+	return SeenName{r.int(), SeenKind(r.byte()), int(r.int()), r.text(), r.text(), r.time()}
 }
 
 func (r *batchReader) usage() Usage {
@@ -210,7 +210,7 @@ func (r *batchReader) usage() Usage {
 
 // get reads a list. What is not there takes no memory: an element takes at least
 // a byte.
-func get[T any](r *batchReader, one func(*batchReader) T) []T {
+func get[T any](r *batchReader, read func(*batchReader) T) []T {
 	n := r.uint()
 	if n == 0 {
 		return nil
@@ -221,7 +221,7 @@ func get[T any](r *batchReader, one func(*batchReader) T) []T {
 	}
 	list := make([]T, 0, min(n, 1024))
 	for range n {
-		if list = append(list, one(r)); r.bad {
+		if list = append(list, read(r)); r.bad {
 			return nil
 		}
 	}

@@ -51,7 +51,7 @@ func fill(t testing.TB, v reflect.Value, n *int) {
 	}
 }
 
-func filled(t testing.TB) *Batch {
+func filledBatch(t testing.TB) *Batch {
 	b, n := &Batch{}, 0
 	fill(t, reflect.ValueOf(b).Elem(), &n)
 	return b
@@ -59,7 +59,7 @@ func filled(t testing.TB) *Batch {
 
 func TestBatchCode_EveryField(t *testing.T) {
 	empty := &Batch{ProjectID: 1, Events: []Event{{Set: Object{}, Unset: []string{}, Groups: []GroupKey{}, Group: &GroupUpdate{}, Flag: &FlagCall{}}}, Usage: []Usage{}}
-	for name, b := range map[string]*Batch{"full": filled(t), "zero": {}, "empty": empty, "of zeros": {Events: make([]Event, 3), Seen: make([]Seen, 1)}} {
+	for name, b := range map[string]*Batch{"full": filledBatch(t), "zero": {}, "empty": empty, "of zeros": {Events: make([]Event, 3), Seen: make([]SeenName, 1)}} {
 		got, err := ParseBatch(string(AppendBatch([]byte("before"), b)[6:]))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -72,7 +72,7 @@ func TestBatchCode_EveryField(t *testing.T) {
 // A text that is cut short anywhere, has something behind it, or is of another
 // version is an error.
 func TestBatchCode_Damaged(t *testing.T) {
-	text := string(AppendBatch(nil, filled(t)))
+	text := string(AppendBatch(nil, filledBatch(t)))
 	for n := range len(text) {
 		if _, err := ParseBatch(text[:n]); err == nil {
 			t.Fatalf("the first %d of %d bytes are taken for a batch", n, len(text))
@@ -88,7 +88,7 @@ func TestBatchCode_Damaged(t *testing.T) {
 // What can be read is written as it was, or shorter where a number was written
 // long, and reads the same again.
 func FuzzParseBatch(f *testing.F) {
-	f.Add(string(AppendBatch(nil, filled(f))))
+	f.Add(string(AppendBatch(nil, filledBatch(f))))
 	f.Add(string(AppendBatch(nil, &Batch{ProjectID: 1, Events: make([]Event, 2)})))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {

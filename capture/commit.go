@@ -8,7 +8,7 @@ import (
 // commit is what one transaction does: the batches of a group, project by
 // project.
 type commit struct {
-	memory *memory // nil: nothing is remembered
+	cache  *personCache // nil: nothing is remembered
 	groups []projectGroup
 	moves  []Move
 
@@ -24,8 +24,8 @@ type projectGroup struct {
 	batches []*Batch
 }
 
-func newCommit(m *memory, group []*pending) *commit {
-	c := &commit{memory: m}
+func newCommit(cache *personCache, group []*pending) *commit {
+	c := &commit{cache: cache}
 	for _, p := range group {
 		for _, b := range p.batches {
 			i, found := slices.BinarySearchFunc(c.groups, b.ProjectID, func(g projectGroup, id int64) int { return cmp.Compare(g.id, id) })
@@ -55,23 +55,23 @@ func (c *commit) projects() []int64 {
 func (c *commit) work(tx Tx) error {
 	c.changes, c.plans = Changes{Moves: c.moves}, nil
 	c.recorded, c.duplicates = 0, 0
-	fresh, err := tx.Claim(c.keys())
+	isNew, err := tx.Claim(c.keys())
 	if err != nil {
 		return err
 	}
-	c.changes.Events = make([]Record, 0, len(fresh))
+	c.changes.Events = make([]Record, 0, len(isNew))
 	for i := range c.groups {
 		g := &c.groups[i]
 		var events [][]Event
 		for _, b := range g.batches {
-			events = append(events, keep(b.Events, fresh[:len(b.Events)]))
-			fresh = fresh[len(b.Events):]
+			events = append(events, filterEvents(b.Events, isNew[:len(b.Events)]))
+			isNew = isNew[len(b.Events):]
 			c.changes.Seen = append(c.changes.Seen, b.Seen...)
 			c.changes.Warnings = append(c.changes.Warnings, b.Warnings...)
 			c.changes.Usage = append(c.changes.Usage, b.Usage...)
 			c.duplicates += len(b.Events) - len(events[len(events)-1])
 		}
-		if err := c.plan(tx, g.id, events); err != nil {
+		if err := c.planProject(tx, g.id, events); err != nil {
 			return err
 		}
 	}
@@ -79,15 +79,15 @@ func (c *commit) work(tx Tx) error {
 	c.merges = len(c.changes.Merges)
 	c.persons = 0
 	for _, p := range c.changes.Persons {
-		if p.New {
+		if p.IsNew {
 			c.persons++
 		}
 	}
 	return tx.Save(&c.changes)
 }
 
-// mergesRefused counts the merges that were asked for and not done.
-func (c *commit) mergesRefused() (n uint64) {
+// mergesRejected counts the merges that were asked for and not done.
+func (c *commit) countRejectedMerges() (n uint64) {
 	for i := range c.changes.Warnings {
 		switch w := &c.changes.Warnings[i]; w.Type {
 		case warnAlreadyIdentified, warnIllegalDistinctID:
@@ -116,24 +116,24 @@ func (c *commit) keys() []EventKey {
 	return keys
 }
 
-// keep returns the fresh ones of the events.
-func keep(events []Event, fresh []bool) []Event {
-	if !slices.Contains(fresh, false) {
+// filterEvents returns the fresh ones of the events.
+func filterEvents(events []Event, isNew []bool) []Event {
+	if !slices.Contains(isNew, false) {
 		return events
 	}
 	var out []Event
 	for i := range events {
-		if fresh[i] {
+		if isNew[i] {
 			out = append(out, events[i])
 		}
 	}
 	return out
 }
 
-// plan works out what a project's events change: first everything that they ask
+// planProject works out what a project's events change: first everything that they ask
 // for is looked up at once, then they are applied one by one.
-func (c *commit) plan(tx Tx, project int64, batches [][]Event) error {
-	types, err := c.groupTypes(tx, project, batches)
+func (c *commit) planProject(tx Tx, project int64, batches [][]Event) error {
+	types, err := c.loadGroupTypes(tx, project, batches)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (c *commit) plan(tx Tx, project int64, batches [][]Event) error {
 		ids = p.ids(events, ids)
 		groups = p.groups(events, groups)
 	}
-	if err := c.people(tx, project, p, ids); err != nil {
+	if err := c.loadPeople(tx, project, p, ids); err != nil {
 		return err
 	}
 	if len(groups) > 0 {
@@ -154,7 +154,7 @@ func (c *commit) plan(tx Tx, project int64, batches [][]Event) error {
 			return err
 		}
 		for i, id := range groups {
-			p.knowGroup(id, stored[i])
+			p.loadGroup(id, stored[i])
 		}
 	}
 	for _, events := range batches {
@@ -166,14 +166,14 @@ func (c *commit) plan(tx Tx, project int64, batches [][]Event) error {
 	return nil
 }
 
-func (c *commit) people(tx Tx, project int64, p *plan, ids []string) error {
+func (c *commit) loadPeople(tx Tx, project int64, p *plan, ids []string) error {
 	missing := ids
-	if c.memory != nil {
+	if c.cache != nil {
 		missing = missing[:0]
 		for _, id := range ids {
-			if k, text, ok := c.memory.get(project, id); ok {
-				p.knowPerson(id, k)
-				p.keep(id, text)
+			if k, text, ok := c.cache.get(project, id); ok {
+				p.loadPerson(id, k)
+				p.markCached(id, text)
 			} else {
 				missing = append(missing, id)
 			}
@@ -182,18 +182,18 @@ func (c *commit) people(tx Tx, project int64, p *plan, ids []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	known, err := tx.People(project, missing)
+	identities, err := tx.People(project, missing)
 	if err != nil {
 		return err
 	}
 	for i, id := range missing {
-		p.knowPerson(id, known[i])
+		p.loadPerson(id, identities[i])
 	}
 	return nil
 }
 
-// groupTypes asks for them only where an event names groups.
-func (c *commit) groupTypes(tx Tx, project int64, batches [][]Event) ([]string, error) {
+// loadGroupTypes asks for them only where an event names groups.
+func (c *commit) loadGroupTypes(tx Tx, project int64, batches [][]Event) ([]string, error) {
 	for _, events := range batches {
 		for i := range events {
 			if len(events[i].Groups) > 0 || events[i].Group != nil {
@@ -204,15 +204,15 @@ func (c *commit) groupTypes(tx Tx, project int64, batches [][]Event) ([]string, 
 	return nil, nil
 }
 
-// remember keeps what is known now, once it is durable.
-func (c *commit) remember() {
-	if c.memory == nil {
+// updateCache keeps what is known now, once it is durable.
+func (c *commit) updateCache() {
+	if c.cache == nil {
 		return
 	}
 	for _, m := range c.changes.Merges {
-		c.memory.forgetPerson(m.ProjectID, m.From)
+		c.cache.removePerson(m.ProjectID, m.From)
 	}
 	for i, p := range c.plans {
-		p.each(func(id string, k Known, text string) { c.memory.put(c.groups[i].id, id, k, text) })
+		p.each(func(id string, k Identity, text string) { c.cache.put(c.groups[i].id, id, k, text) })
 	}
 }

@@ -8,13 +8,13 @@ import (
 
 // Of several batches that the store refuses, those that were not tried alone say so:
 // their turn may yet come, and the fault is another's.
-func TestRecorder_Untried(t *testing.T) {
-	refused := errors.New("refused")
-	ledger := newHeldLedger()
+func TestRecorder_NotTried(t *testing.T) {
+	rejection := errors.New("refused")
+	ledger := newBlockingLedger()
 	ledger.fail = func(c *Changes) error {
 		for i := range c.Events {
 			if c.Events[i].Name == "poison" {
-				return refused
+				return rejection
 			}
 		}
 		return nil
@@ -25,8 +25,8 @@ func TestRecorder_Untried(t *testing.T) {
 		group = append(group, &pending{batches: []*Batch{batchOf(someEvent(name, fmt.Sprint(i)))}, done: make(chan error, 1)})
 	}
 	r.commit(group)
-	for i, untried := range []bool{false, false, true, true} {
-		if err := <-group[i].done; !errors.Is(err, refused) || !errors.Is(err, ErrUnavailable) || errors.Is(err, errUntried) != untried {
+	for i, notTried := range []bool{false, false, true, true} {
+		if err := <-group[i].done; !errors.Is(err, rejection) || !errors.Is(err, ErrUnavailable) || errors.Is(err, errNotTried) != notTried {
 			t.Errorf("batch %d: %v", i, err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestRecorder_Untried(t *testing.T) {
 // A partition that another server has gone on with is no failure of the store: the
 // others beside it are recorded.
 func TestRecorder_MovedIsNoFailure(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.fail = func(c *Changes) error {
 		for _, m := range c.Moves {
 			if m.From.Partition < 5 {
@@ -47,7 +47,7 @@ func TestRecorder_MovedIsNoFailure(t *testing.T) {
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
 	var group []*pending
 	for i := range 6 {
-		p := Place{Stream: "s", Partition: i}
+		p := StreamPosition{Stream: "s", Partition: i}
 		group = append(group, &pending{move: &Move{p, p}, batches: []*Batch{batchOf(someEvent("e", fmt.Sprint(i)))}, done: make(chan error, 1)})
 	}
 	r.commit(group)

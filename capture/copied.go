@@ -56,9 +56,9 @@ func personKeys(name func(string) string) []personKey {
 	return keys
 }
 
-// fromEvent are the values that the person gets from the event by slot, counted
+// copiedProperties are the values that the person gets from the event by slot, counted
 // from slotCopied; empty for none.
-type fromEvent struct {
+type copiedProperties struct {
 	values [slotCount - slotCopied]string
 	n      int // how many there are
 }
@@ -67,8 +67,8 @@ type fromEvent struct {
 //
 // Null is not copied, as §9.5 allows: browsers send it for every campaign key
 // that the address does not have.
-func (f *fromEvent) gather(p *properties, place *[len(geoKeys)]string) {
-	*f = fromEvent{}
+func (f *copiedProperties) gather(p *properties, geo *[len(geoKeys)]string) {
+	*f = copiedProperties{}
 	server := p.isTrue(slotIsServer)
 	for s := slotCopied; s < slotGeo; s++ {
 		v := p.value(s)
@@ -78,21 +78,21 @@ func (f *fromEvent) gather(p *properties, place *[len(geoKeys)]string) {
 		f.values[s-slotCopied] = v
 		f.n++
 	}
-	if place == nil {
+	if geo == nil {
 		return
 	}
-	for i, v := range place {
+	for i, v := range geo {
 		if v == "" {
 			v = "null" // a person who has moved is not left in the old city
 		}
 		f.values[int(slotGeo-slotCopied)+i] = v
 	}
-	f.n += len(place)
+	f.n += len(geo)
 }
 
 // merge appends what comes from the event and what the client says, sorted; the
 // client wins.
-func (f *fromEvent) merge(dst []Member, keys []personKey, client Object) []Member {
+func (f *copiedProperties) merge(dst []Member, keys []personKey, client Object) []Member {
 	if f.n > 0 {
 		for _, k := range keys {
 			v := f.values[k.from-slotCopied]

@@ -20,9 +20,9 @@ const (
 	maxNameless = 1000
 	// itemSize and memberSize are about what an Item and a Member take, in bytes.
 	itemSize, memberSize = 256, 32
-	// firstReserve is how much of it is reserved at the beginning, mostReserve how
+	// minReserve is how much of it is reserved at the beginning, maxReserve how
 	// much at a time later.
-	firstReserve, mostReserve = 16 << 10, 4 << 20
+	minReserve, maxReserve = 16 << 10, 4 << 20
 )
 
 // DecodeOptions are what a request says beside its body.
@@ -58,7 +58,7 @@ func Decode(body string, o DecodeOptions) (*Submission, error) {
 	case '{':
 		err = d.readObject(o)
 	default:
-		err = d.otherBody()
+		err = d.rejectBody()
 	}
 	if err != nil {
 		return nil, err
@@ -66,18 +66,18 @@ func Decode(body string, o DecodeOptions) (*Submission, error) {
 	return d.sub, nil
 }
 
-// otherBody refuses a body that is neither a list nor an object.
-func (d *decoder) otherBody() error {
+// rejectBody refuses a body that is neither a list nor an object.
+func (d *decoder) rejectBody() error {
 	if _, ok := d.Raw(); !ok || !d.End() {
-		return d.problem()
+		return d.parseProblem()
 	}
-	return unreadable("the body is neither a list nor an object", "")
+	return parseError("the body is neither a list nor an object", "")
 }
 
-// whole is the outcome of a body that was read, and should end there.
-func (d *decoder) whole(ok bool) error {
+// checkEnd is the outcome of a body that was read, and should end there.
+func (d *decoder) checkEnd(ok bool) error {
 	if !ok || !d.End() {
-		return d.problem()
+		return d.parseProblem()
 	}
 	return nil
 }
@@ -90,8 +90,8 @@ type decoder struct {
 	skipped int
 	// spare is room for members that no item has yet.
 	spare []Member
-	// taken is what the items take so far, see maxDecoded.
-	taken int
+	// used is what the items take so far, see maxDecoded.
+	used int
 	// reserved of it has been asked for.
 	reserve  func(n int64) error
 	reserved int
@@ -120,19 +120,19 @@ func (d *decoder) open(body string) error {
 	return nil
 }
 
-// problem is why reading stopped.
-func (d *decoder) problem() error {
+// parseProblem is why reading stopped.
+func (d *decoder) parseProblem() error {
 	if d.refusal != nil {
 		return d.refusal
 	}
-	return unreadable(fmt.Sprintf("%s at byte %d", d.Fault.What, d.skipped+d.Fault.Offset), "")
+	return parseError(fmt.Sprintf("%s at byte %d", d.Fault.What, d.skipped+d.Fault.Offset), "")
 }
 
-func unreadable(what, attr string) error {
+func parseError(what, attr string) error {
 	return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: "failed to parse request: " + what, Attr: attr}
 }
 
-func noEvent() error {
+func noEventError() error {
 	return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request holds no event"}
 }
 
@@ -150,7 +150,7 @@ type fields struct {
 
 // readList reads the first shape of §3.1, a list of events.
 func (d *decoder) readList() error {
-	if err := d.whole(d.List(d.element)); err != nil {
+	if err := d.checkEnd(d.List(d.readElement)); err != nil {
 		return err
 	}
 	return d.checkItems()
@@ -159,15 +159,15 @@ func (d *decoder) readList() error {
 // checkItems wants one item at least.
 func (d *decoder) checkItems() error {
 	if len(d.sub.Items) == 0 {
-		return noEvent()
+		return noEventError()
 	}
 	return nil
 }
 
-// notAnObject refuses a list for its element number n. There is no event in such a
+// notObjectError refuses a list for its element number n. There is no event in such a
 // list that its sender meant, and the list may be long.
-func notAnObject(n int) error {
-	return unreadable(fmt.Sprintf("item %d is not an object", n), "")
+func notObjectError(n int) error {
+	return parseError(fmt.Sprintf("item %d is not an object", n), "")
 }
 
 // readObject reads the other shapes of §3.1: a batch, which has a list of that
@@ -175,16 +175,16 @@ func notAnObject(n int) error {
 func (d *decoder) readObject(o DecodeOptions) error {
 	var f fields
 	start := d.Pos
-	d.bound(start)
-	if err := d.whole(d.Object(func(key string) bool { return d.envelope(&f, key) })); err != nil {
+	d.limitSize(start)
+	if err := d.checkEnd(d.Object(func(key string) bool { return d.readEnvelopeMember(&f, key) })); err != nil {
 		return err
 	}
 	switch {
 	case f.batch:
 		return d.finishBatch(&f)
-	case f.noBatch && absent(f.event):
-		return unreadable("batch is not a list", "batch")
-	case o.Engage && absent(f.event):
+	case f.noBatch && isAbsent(f.event):
+		return parseError("batch is not a list", "batch")
+	case o.Engage && isAbsent(f.event):
 		f.event = `"$identify"`
 	}
 	d.sub.Items = make([]Item, 1)
@@ -192,18 +192,18 @@ func (d *decoder) readObject(o DecodeOptions) error {
 	return nil
 }
 
-// envelope reads a member of the outermost object: that of a batch, or of an
+// readEnvelopeMember reads a member of the outermost object: that of a batch, or of an
 // event.
-func (d *decoder) envelope(f *fields, key string) (ok bool) {
+func (d *decoder) readEnvelopeMember(f *fields, key string) (ok bool) {
 	if key != "batch" {
-		return d.member(f, key)
+		return d.readMember(f, key)
 	}
 	f.batch = d.Peek() == '['
 	f.noBatch = !f.batch
 	d.sub.Items, d.sub.Tokens, d.outer, d.nameless = d.sub.Items[:0], nil, false, 0
 	if f.batch {
-		d.outer = f.givenToken() != ""
-		return d.List(d.element)
+		d.outer = f.tokenValue() != ""
+		return d.List(d.readElement)
 	}
 	_, ok = d.Raw()
 	return ok
@@ -211,12 +211,12 @@ func (d *decoder) envelope(f *fields, key string) (ok bool) {
 
 func (d *decoder) finishBatch(f *fields) error {
 	if !d.sub.setHistorical(f.historical) {
-		return unreadable("historical_migration is neither true nor false", "historical_migration")
+		return parseError("historical_migration is neither true nor false", "historical_migration")
 	}
 	if at, ok := parseTime(scalar(f.sentAt)); ok {
 		d.sub.SentAt = at
 	}
-	if outer := f.givenToken(); outer != "" {
+	if outer := f.tokenValue(); outer != "" {
 		d.sub.Tokens = append(d.sub.Tokens[:0], tokenText(outer))
 	}
 	return d.checkItems()
@@ -225,27 +225,27 @@ func (d *decoder) finishBatch(f *fields) error {
 // setHistorical reads historical_migration; false for what is no truth.
 func (s *Submission) setHistorical(value string) bool {
 	s.Historical = value == "true"
-	return s.Historical || absent(value) || value == "false"
+	return s.Historical || isAbsent(value) || value == "false"
 }
 
-// element reads one element of a list of events.
-func (d *decoder) element() bool {
+// readElement reads one element of a list of events.
+func (d *decoder) readElement() bool {
 	start := d.Pos
 	if d.Peek() != '{' {
 		if d.Pos == len(d.Src) || strings.IndexByte(`"[-0123456789tfn`, d.Peek()) < 0 {
 			return d.Fail("expected a value")
 		}
-		d.refusal = notAnObject(len(d.sub.Items))
+		d.refusal = notObjectError(len(d.sub.Items))
 		return false
 	}
 	var f fields
-	d.bound(start)
-	if !d.Object(func(key string) bool { return d.member(&f, key) }) {
+	d.limitSize(start)
+	if !d.Object(func(key string) bool { return d.readMember(&f, key) }) {
 		return false
 	}
-	if absent(f.event) {
+	if isAbsent(f.event) {
 		if d.nameless++; d.nameless > maxNameless {
-			d.refusal = unreadable(fmt.Sprintf("more than %d items have no event name", maxNameless), "")
+			d.refusal = parseError(fmt.Sprintf("more than %d items have no event name", maxNameless), "")
 			return false
 		}
 	}
@@ -254,9 +254,9 @@ func (d *decoder) element() bool {
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
-// bound lets members be kept only of the first maxAIEvent bytes of an item, and only
+// limitSize lets members be kept only of the first maxAIEvent bytes of an item, and only
 // maxMembers of each of its objects: a larger one is dropped for its size.
-func (d *decoder) bound(start int) { d.limit, d.short = start+maxAIEvent, false }
+func (d *decoder) limitSize(start int) { d.limit, d.truncated = start+maxAIEvent, false }
 
 // newItem adds an item. The first one's size tells how many may follow.
 func (d *decoder) newItem(start int) *Item {
@@ -270,17 +270,17 @@ func (d *decoder) newItem(start int) *Item {
 
 // account adds an item with its members to what is taken.
 func (d *decoder) account(members int) bool {
-	if d.taken += itemSize + members*memberSize; d.taken <= maxDecoded {
-		return d.taken <= d.reserved || d.ask()
+	if d.used += itemSize + members*memberSize; d.used <= maxDecoded {
+		return d.used <= d.reserved || d.reserveMore()
 	}
 	d.refusal = &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: fmt.Sprintf(
 		"maximum event size exceeded: the request holds more than can be taken in at once, send the events after number %d apart", len(d.sub.Items)-1)}
 	return false
 }
 
-// ask reserves memory for what has been taken, and some for what comes.
-func (d *decoder) ask() bool {
-	n := max(d.taken-d.reserved+min(d.taken, mostReserve), firstReserve)
+// reserveMore reserves memory for what has been taken, and some for what comes.
+func (d *decoder) reserveMore() bool {
+	n := max(d.used-d.reserved+min(d.used, maxReserve), minReserve)
 	if d.reserve != nil {
 		if d.refusal = d.reserve(int64(n)); d.refusal != nil {
 			return false
@@ -290,8 +290,8 @@ func (d *decoder) ask() bool {
 	return true
 }
 
-// member reads one member of an event.
-func (d *decoder) member(f *fields, key string) (ok bool) {
+// readMember reads one member of an event.
+func (d *decoder) readMember(f *fields, key string) (ok bool) {
 	switch key {
 	case "properties":
 		var other string
@@ -306,12 +306,12 @@ func (d *decoder) member(f *fields, key string) (ok bool) {
 		return ok
 	}
 	v, ok := d.Raw()
-	f.take(key, v)
+	f.assign(key, v)
 	return ok
 }
 
-// take keeps a member of which the text counts.
-func (f *fields) take(key, value string) {
+// assign keeps a member of which the text counts.
+func (f *fields) assign(key, value string) {
 	switch key {
 	case "event":
 		f.event = value
@@ -338,8 +338,8 @@ func (f *fields) take(key, value string) {
 	}
 }
 
-// givenToken is the token that stands beside an event or a list, empty for none.
-func (f *fields) givenToken() string { return present(f.apiKey, f.token, f.dollarToken) }
+// tokenValue is the token that stands beside an event or a list, empty for none.
+func (f *fields) tokenValue() string { return firstPresent(f.apiKey, f.token, f.dollarToken) }
 
 // collect reads an object's members. Of another value it returns the text, and
 // there are no members.
@@ -348,16 +348,16 @@ func (d *decoder) collect(to *[]Member) (other string, ok bool) {
 	if d.Peek() != '{' {
 		return d.Raw()
 	}
-	d.room()
-	members, ok := d.members(d.spare)
+	d.growSpare()
+	members, ok := d.readMembers(d.spare)
 	*to = members[:len(members):len(members)]
 	d.spare = members[len(members):]
 	return "", ok
 }
 
-// room makes room for some members in spare: at once for about as many as the
+// growSpare makes room for some members in spare: at once for about as many as the
 // rest of the body may hold, one for each 24 bytes.
-func (d *decoder) room() {
+func (d *decoder) growSpare() {
 	if cap(d.spare) < 16 {
 		d.spare = make([]Member, 0, min(max((len(d.Src)-d.Pos)/24, 16), 4096))
 	}
@@ -367,8 +367,8 @@ func (d *decoder) room() {
 func (d *decoder) finish(it *Item, f *fields, size int) {
 	it.Size = size
 	it.Properties, it.Set, it.SetOnce = f.properties, f.set, f.setOnce
-	id := present(f.distinctID, f.dollarDistinctID)
-	token := f.givenToken()
+	id := firstPresent(f.distinctID, f.dollarDistinctID)
+	token := f.tokenValue()
 	if id == "" || token == "" && !d.outer {
 		// Most events of browsers have both here (§15.3).
 		for _, m := range f.properties {
@@ -394,7 +394,7 @@ func (d *decoder) finish(it *Item, f *fields, size int) {
 	if f.malformed {
 		it.Fault = malformedProperties
 	}
-	if d.short && it.Fault == None {
+	if d.truncated && it.Fault == NotDropped {
 		it.Fault = eventTooLarge
 	}
 }

@@ -76,8 +76,8 @@ func (c *bodyCase) body() string {
 	return c.Text
 }
 
-// seen writes a submission as the data does.
-func seen(t *testing.T, s *Submission, token string) *wantSubmission {
+// submissionOf writes a submission as the data does.
+func submissionOf(t *testing.T, s *Submission, token string) *wantSubmission {
 	t.Helper()
 	out := &wantSubmission{Token: token, Historical: s.Historical}
 	if !s.SentAt.IsZero() {
@@ -127,20 +127,20 @@ func TestCapture_3_Bodies(t *testing.T) {
 			if err == nil {
 				token, err = s.Token()
 			}
-			if diff := cmp.Diff(c.Refusal, refused(t, err)); diff != "" {
+			if diff := cmp.Diff(c.Refusal, refusalOf(t, err)); diff != "" {
 				t.Fatalf("refusal (-want +got)\n%s", diff)
 			}
 			if err != nil {
 				return
 			}
-			if diff := cmp.Diff(c.Want, seen(t, s, token)); diff != "" {
+			if diff := cmp.Diff(c.Want, submissionOf(t, s, token)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-func refused(t *testing.T, err error) *wantRefusal {
+func refusalOf(t *testing.T, err error) *wantRefusal {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -178,11 +178,11 @@ func TestCapture_2_4_NotUTF8(t *testing.T) {
 	for body, place := range map[string]int{"{\"a\":\"\xff\"}": 6, "\ufeff[\"é\ufffd\xc3\"]": 10, "\x1f\x8b\x08": 1} {
 		_, err := Decode(body, DecodeOptions{})
 		want := &wantRefusal{"invalid", "invalid_payload", fmt.Sprintf("failed to decode request: invalid UTF8 in request payload at byte %d", place), ""}
-		if diff := cmp.Diff(want, refused(t, err)); diff != "" {
+		if diff := cmp.Diff(want, refusalOf(t, err)); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", body, diff)
 		}
 		_, _, err = DecodeRecording(body)
-		if diff := cmp.Diff(want, refused(t, err)); diff != "" {
+		if diff := cmp.Diff(want, refusalOf(t, err)); diff != "" {
 			t.Errorf("recording %q (-want +got)\n%s", body, diff)
 		}
 	}
@@ -229,14 +229,14 @@ func TestCapture_4_6_Bounds(t *testing.T) {
 	const one = `{"event":"e"}`
 	many := "[" + strings.Repeat(one+",", maxDecoded/itemSize) + one + "]"
 	_, err := Decode(many, DecodeOptions{})
-	if r := refused(t, err); r == nil || r.Kind != "too_large" || r.Code != "payload_too_large" {
+	if r := refusalOf(t, err); r == nil || r.Kind != "too_large" || r.Code != "payload_too_large" {
 		t.Errorf("%d items: %+v, want a refusal for size", maxDecoded/itemSize+1, r)
 	}
 	if _, err := Decode(strings.Replace(many, one+",", "", 1), DecodeOptions{}); err != nil {
 		t.Errorf("%d items: %v", maxDecoded/itemSize, err)
 	}
 	nameless := "[" + strings.Repeat("{},", maxNameless) + "{}]"
-	if r := refused(t, errOf(Decode(nameless, DecodeOptions{}))); r == nil || r.Kind != "invalid" {
+	if r := refusalOf(t, errOf(Decode(nameless, DecodeOptions{}))); r == nil || r.Kind != "invalid" {
 		t.Errorf("%d items without a name: %+v, want a refusal", maxNameless+1, r)
 	}
 	if _, err := Decode(strings.Replace(nameless, "{},", "", 1), DecodeOptions{}); err != nil {

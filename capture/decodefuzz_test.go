@@ -126,7 +126,7 @@ func FuzzDecodeV1(f *testing.F) {
 		h.SdkInfo, h.Attempt = sdkInfo, attempt
 		s, err := DecodeV1(body, h, nil)
 		if err != nil {
-			if e := refusedV1(t, err); e.Status < 400 || e.Status > 499 || e.Tag == "" || !utf8.ValidString(e.Description) {
+			if e := v1ErrorOf(t, err); e.Status < 400 || e.Status > 499 || e.Tag == "" || !utf8.ValidString(e.Description) {
 				t.Errorf("%+v is no proper error", e)
 			}
 			return
@@ -139,7 +139,7 @@ func FuzzDecodeV1(f *testing.F) {
 				t.Errorf("uuid %s twice, or none", it.UUID)
 			}
 			ids[it.UUID] = true
-			if (it.Name == "" || it.DistinctID == "") && it.Fault == None {
+			if (it.Name == "" || it.DistinctID == "") && it.Fault == NotDropped {
 				t.Errorf("%q of %q has no fault", it.Name, it.DistinctID)
 			}
 		}

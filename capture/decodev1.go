@@ -28,12 +28,12 @@ type V1Error struct {
 
 func (e *V1Error) Error() string { return e.Description }
 
-func badV1(tag, format string, args ...any) error {
+func newV1Error(tag, format string, args ...any) error {
 	return &V1Error{Status: 400, Tag: tag, Description: fmt.Sprintf(format, args...)}
 }
 
-func unreadableV1(format string, args ...any) error {
-	return badV1("request_parsing_error", "failed to parse request: "+format, args...)
+func parseErrorV1(format string, args ...any) error {
+	return newV1Error("request_parsing_error", "failed to parse request: "+format, args...)
 }
 
 // V1Headers are the headers of the same names (§6.1); all are required, and an
@@ -55,17 +55,17 @@ func (h V1Headers) Check() (sentAt time.Time, err error) {
 		}
 	}
 	if missing != nil {
-		return sentAt, badV1("missing_required_headers", "request is missing required headers: %s", strings.Join(missing, ", "))
+		return sentAt, newV1Error("missing_required_headers", "request is missing required headers: %s", strings.Join(missing, ", "))
 	}
 	if n, err := strconv.ParseUint(strings.TrimSpace(h.Attempt), 10, 32); err != nil || n < 1 {
-		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer from 1 on")
+		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer from 1 on")
 	}
 	if _, ok := wire.ParseUUID(strings.TrimSpace(h.RequestID)); !ok {
-		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Request-Id is not a UUID")
+		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Request-Id is not a UUID")
 	}
 	sentAt, ok := parseRFC3339(strings.TrimSpace(h.RequestTimestamp))
 	if !ok {
-		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Request-Timestamp is not RFC 3339")
+		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Request-Timestamp is not RFC 3339")
 	}
 	return sentAt, nil
 }
@@ -96,13 +96,13 @@ func DecodeV1(body string, h V1Headers, reserve func(n int64) error) (*Submissio
 	}
 	d := v1Decoder{decoder: decoder{sub: &Submission{V1: true, SentAt: sentAt}, reserve: reserve}, lib: h.lib()}
 	if err := d.read(body); err != nil {
-		return nil, asV1(err)
+		return nil, toV1Error(err)
 	}
 	return d.sub, nil
 }
 
-// asV1 words the refusals that both protocols share in the way of v1.
-func asV1(err error) error {
+// toV1Error words the refusals that both protocols share in the way of v1.
+func toV1Error(err error) error {
 	var r *Refusal
 	if !errors.As(err, &r) {
 		return err
@@ -111,9 +111,9 @@ func asV1(err error) error {
 	case r.Kind == TooLarge:
 		return &V1Error{Status: 413, Tag: "payload_too_large", Description: r.Detail}
 	case r.Code == "no_data":
-		return badV1("empty_body", "request body is empty")
+		return newV1Error("empty_body", "request body is empty")
 	}
-	return badV1("request_parsing_error", "%s", r.Detail)
+	return newV1Error("request_parsing_error", "%s", r.Detail)
 }
 
 // v1Decoder reads the items of one body of protocol v1.
@@ -131,12 +131,12 @@ func (d *v1Decoder) read(body string) error {
 	}
 	if d.Peek() != '{' {
 		if _, ok := d.Raw(); !ok || !d.End() {
-			return d.problem()
+			return d.parseProblem()
 		}
-		return unreadableV1("the body is not an object")
+		return parseErrorV1("the body is not an object")
 	}
 	var createdAt, historical string
-	err := d.whole(d.Object(func(key string) bool {
+	err := d.checkEnd(d.Object(func(key string) bool {
 		if key == "batch" {
 			return d.readBatch()
 		}
@@ -154,15 +154,15 @@ func (d *v1Decoder) read(body string) error {
 	}
 	at, _ := text(createdAt)
 	if _, ok := parseRFC3339(at); !ok {
-		return unreadableV1("created_at is not a time by RFC 3339")
+		return parseErrorV1("created_at is not a time by RFC 3339")
 	}
 	switch {
 	case !d.sub.setHistorical(historical):
-		return unreadableV1("historical_migration is neither true nor false")
+		return parseErrorV1("historical_migration is neither true nor false")
 	case !d.batch:
-		return unreadableV1("batch is missing")
+		return parseErrorV1("batch is missing")
 	case len(d.sub.Items) == 0:
-		return badV1("empty_batch", "request batch is empty")
+		return newV1Error("empty_batch", "request batch is empty")
 	}
 	return nil
 }
@@ -170,13 +170,13 @@ func (d *v1Decoder) read(body string) error {
 func (d *v1Decoder) readBatch() bool {
 	if d.Peek() != '[' {
 		_, ok := d.Raw()
-		return ok && d.refuse(unreadableV1("batch is not a list"))
+		return ok && d.reject(parseErrorV1("batch is not a list"))
 	}
 	d.batch, d.sub.Items, d.uuids = true, d.sub.Items[:0], map[UUID]struct{}{}
-	return d.List(d.event)
+	return d.List(d.readEvent)
 }
 
-func (d *v1Decoder) refuse(err error) bool {
+func (d *v1Decoder) reject(err error) bool {
 	d.refusal = err
 	return false
 }
@@ -190,25 +190,25 @@ type v1Fields struct {
 	otherOptions, otherProperties string
 }
 
-// event reads one element of the batch.
-func (d *v1Decoder) event() bool {
+// readEvent reads one element of the batch.
+func (d *v1Decoder) readEvent() bool {
 	n := len(d.sub.Items)
 	if d.Peek() != '{' {
 		_, ok := d.Raw()
-		return ok && d.refuse(unreadableV1("batch[%d] is not an object", n))
+		return ok && d.reject(parseErrorV1("batch[%d] is not an object", n))
 	}
 	var f v1Fields
 	start := d.Pos
-	d.bound(start)
-	if !d.Object(func(key string) bool { return d.field(&f, key) }) {
+	d.limitSize(start)
+	if !d.Object(func(key string) bool { return d.readField(&f, key) }) {
 		return false
 	}
 	id, err := f.check(n)
 	if err != nil {
-		return d.refuse(err)
+		return d.reject(err)
 	}
 	if _, twice := d.uuids[id]; twice {
-		return d.refuse(badV1("duplicate_event_uuid", "duplicate event uuid: %s, again in batch[%d]", id, n))
+		return d.reject(newV1Error("duplicate_event_uuid", "duplicate event uuid: %s, again in batch[%d]", id, n))
 	}
 	d.uuids[id] = struct{}{}
 	it := d.newItem(start)
@@ -220,16 +220,16 @@ func (d *v1Decoder) event() bool {
 	if it.Overrides, ok = d.overrides(&f); !ok {
 		it.Fault = invalidOptions
 	}
-	if fault := it.v1Fault(f.otherProperties != ""); fault != None {
+	if fault := it.v1Fault(f.otherProperties != ""); fault != NotDropped {
 		it.Fault = fault
 	}
-	if d.short && it.Fault == None {
+	if d.truncated && it.Fault == NotDropped {
 		it.Fault = eventTooLarge
 	}
 	return d.account(len(it.Properties) + len(it.Overrides))
 }
 
-func (d *v1Decoder) field(f *v1Fields, key string) (ok bool) {
+func (d *v1Decoder) readField(f *v1Fields, key string) (ok bool) {
 	switch key {
 	case "event":
 		f.event, ok = d.Raw()
@@ -260,17 +260,17 @@ func (f *v1Fields) check(n int) (UUID, error) {
 		{"event", f.event}, {"uuid", f.uuid}, {"distinct_id", f.distinctID}, {"timestamp", f.timestamp},
 		{"session_id", f.sessionID}, {"window_id", f.windowID},
 	} {
-		if !absent(m.Value) && m.Value[0] != '"' {
-			return UUID{}, unreadableV1("batch[%d].%s is not a string", n, m.Key)
+		if !isAbsent(m.Value) && m.Value[0] != '"' {
+			return UUID{}, parseErrorV1("batch[%d].%s is not a string", n, m.Key)
 		}
 	}
 	s, _ := text(f.uuid)
 	if s = strings.TrimSpace(s); s == "" {
-		return UUID{}, badV1("missing_event_uuid", "event submitted without a uuid: batch[%d]", n)
+		return UUID{}, newV1Error("missing_event_uuid", "event submitted without a uuid: batch[%d]", n)
 	}
 	id, ok := wire.ParseUUID(s)
 	if !ok || id.IsZero() {
-		return UUID{}, badV1("invalid_event_uuid", "event submitted with an invalid uuid: batch[%d]", n)
+		return UUID{}, newV1Error("invalid_event_uuid", "event submitted with an invalid uuid: batch[%d]", n)
 	}
 	return id, nil
 }
@@ -293,7 +293,7 @@ func (it *Item) v1Fault(malformed bool) DropReason {
 	case malformed:
 		return malformedProperties
 	}
-	return None
+	return NotDropped
 }
 
 // v1Options are the options that become properties (§6.3), and how each is read.
@@ -310,13 +310,13 @@ var v1Options = [...]struct {
 // overrides are the properties that stand outside of the properties. ok is false
 // when an option cannot be read.
 func (d *v1Decoder) overrides(f *v1Fields) (out []Member, ok bool) {
-	ok = absent(f.otherOptions)
-	d.room()
+	ok = isAbsent(f.otherOptions)
+	d.growSpare()
 	out = d.spare
-	if !absent(f.sessionID) {
+	if !isAbsent(f.sessionID) {
 		out = append(out, Member{"$session_id", f.sessionID})
 	}
-	if !absent(f.windowID) {
+	if !isAbsent(f.windowID) {
 		out = append(out, Member{"$window_id", f.windowID})
 	}
 	for _, m := range f.options {

@@ -35,13 +35,13 @@ func TestCapture_6_Bodies(t *testing.T) {
 	for _, c := range v1Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			s, err := DecodeV1(c.body(), c.Headers.headers(), nil)
-			if diff := cmp.Diff(c.Error, refusedV1(t, err)); diff != "" {
+			if diff := cmp.Diff(c.Error, v1ErrorOf(t, err)); diff != "" {
 				t.Fatalf("error (-want +got)\n%s", diff)
 			}
 			if err != nil {
 				return
 			}
-			if diff := cmp.Diff(c.Want, seen(t, s, "")); diff != "" {
+			if diff := cmp.Diff(c.Want, submissionOf(t, s, "")); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if !s.V1 || len(s.Tokens) != 0 {
@@ -51,7 +51,7 @@ func TestCapture_6_Bodies(t *testing.T) {
 	}
 }
 
-func refusedV1(t *testing.T, err error) *V1Error {
+func v1ErrorOf(t *testing.T, err error) *V1Error {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func TestCapture_6_2_TooMany(t *testing.T) {
 	}
 	b.WriteString(`{"uuid":"00000000-0000-0000-0000-000000000002"}]}`)
 	_, err := DecodeV1(b.String(), c.Headers.headers(), nil)
-	if e := refusedV1(t, err); e == nil || e.Status != 413 || e.Tag != "payload_too_large" {
+	if e := v1ErrorOf(t, err); e == nil || e.Status != 413 || e.Tag != "payload_too_large" {
 		t.Errorf("%+v, want 413 payload_too_large", e)
 	}
 }

@@ -13,7 +13,7 @@ var definitionNamespace = UUID{0x5b, 0x6c, 0x1d, 0x0e, 0x0f, 0x2a, 0x4d, 0x8e, 0
 
 // DefinitionID is the id of a name: a UUID of version 5 of its project, kind, group
 // type and text, so that it is the same for ever and on every server.
-func (s *Seen) DefinitionID() UUID {
+func (s *SeenName) DefinitionID() UUID {
 	return nameID(definitionNamespace, s.ProjectID, strconv.Itoa(int(s.Kind))+":"+strconv.Itoa(s.Group)+":"+s.Name)
 }
 
@@ -26,33 +26,33 @@ type NameQuery struct {
 	Search string
 	// Custom: only those whose name does not begin with $; Own: only those whose name
 	// does.
-	Custom, Own bool
-	Names       []string
+	Custom, System bool
+	Names          []string
 	// Since: only those that were seen then or later.
 	Since time.Time
 	// Order is name or last_seen_at, with - in front for descending; empty: by name.
 	Order string
 }
 
-// Fresh is a NameQuery.Since that leaves names out which nobody has used for 30
+// StaleCutoff is a NameQuery.Since that leaves names out which nobody has used for 30
 // days.
-func Fresh(now time.Time) time.Time { return now.Add(-staleAfter) }
+func StaleCutoff(now time.Time) time.Time { return now.Add(-staleAfter) }
 
-// Choose returns those of a list of names that the query asks for.
-func (q *NameQuery) Choose(list []Seen) []Seen {
+// Filter returns those of a list of names that the query asks for.
+func (q *NameQuery) Filter(list []SeenName) []SeenName {
 	words := strings.Fields(strings.ToLower(q.Search))
-	out := slices.DeleteFunc(slices.Clone(list), func(s Seen) bool {
-		own := strings.HasPrefix(s.Name, "$")
-		return q.Custom && own || q.Own && !own || len(q.Names) > 0 && !slices.Contains(q.Names, s.Name) || !hasWords(s.Name, words) ||
+	out := slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
+		isSystem := strings.HasPrefix(s.Name, "$")
+		return q.Custom && isSystem || q.System && !isSystem || len(q.Names) > 0 && !slices.Contains(q.Names, s.Name) || !hasWords(s.Name, words) ||
 			!q.Since.IsZero() && s.At.Before(q.Since)
 	})
 	switch q.Order {
 	case "-name":
 		slices.Reverse(out)
 	case "last_seen_at":
-		slices.SortStableFunc(out, func(a, b Seen) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(out, func(a, b SeenName) int { return a.At.Compare(b.At) })
 	case "-last_seen_at":
-		slices.SortStableFunc(out, func(a, b Seen) int { return cmp.Compare(b.At.UnixNano(), a.At.UnixNano()) })
+		slices.SortStableFunc(out, func(a, b SeenName) int { return cmp.Compare(b.At.UnixNano(), a.At.UnixNano()) })
 	}
 	return out
 }
@@ -74,19 +74,19 @@ type PropertyQuery struct {
 	// flag, whose name begins with $feature/.
 	Numerical, Flag *bool
 	Excluded        []string
-	// NoCore leaves out what SDKs set by themselves: names that begin with $, but for
+	// ExcludeCore leaves out what SDKs set by themselves: names that begin with $, but for
 	// answers of flags, and those of campaigns.
-	NoCore bool
+	ExcludeCore bool
 }
 
-// Choose returns those of a list of names that the query asks for.
-func (q *PropertyQuery) Choose(list []Seen) []Seen {
+// Filter returns those of a list of names that the query asks for.
+func (q *PropertyQuery) Filter(list []SeenName) []SeenName {
 	words := strings.Fields(strings.ToLower(q.Search))
-	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool {
-		ofFlag := strings.HasPrefix(s.Name, flagAnswer)
+	return slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
+		isFlag := strings.HasPrefix(s.Name, flagAnswer)
 		return q.Group != nil && s.Group != *q.Group || len(q.Names) > 0 && !slices.Contains(q.Names, s.Name) || slices.Contains(q.Excluded, s.Name) ||
-			q.Numerical != nil && *q.Numerical != (s.Type == typeNumeric) || q.Flag != nil && *q.Flag != ofFlag ||
-			q.NoCore && !ofFlag && isCore(s.Name) || !hasWords(s.Name, words)
+			q.Numerical != nil && *q.Numerical != (s.Type == typeNumeric) || q.Flag != nil && *q.Flag != isFlag ||
+			q.ExcludeCore && !isFlag && isCore(s.Name) || !hasWords(s.Name, words)
 	})
 }
 

@@ -6,7 +6,7 @@ import "testing"
 // §10). The expected ones are what Python's uuid.uuid5 makes of the namespace and
 // "project:kind:group:name".
 func TestDefinitionID(t *testing.T) {
-	for want, s := range map[string]Seen{
+	for want, s := range map[string]SeenName{
 		"844149d7-f545-5499-b73a-73c55c70485c": {ProjectID: 1, Kind: SeenEvent, Name: "order placed"},
 		"8d4aa52c-f240-534d-9e97-355149be507a": {ProjectID: 7, Kind: SeenGroupProperty, Group: 2, Name: "größe"},
 	} {

@@ -3,7 +3,7 @@ package capture
 import "testing"
 
 // What the beginning of a body tells is what the whole body says (§3.6, §4.4).
-func TestCapture_4_4_Early(t *testing.T) {
+func TestCapture_4_4_PeekToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, token string
 		refused     bool
@@ -25,7 +25,7 @@ func TestCapture_4_4_Early(t *testing.T) {
 		"a list that is cut off":          {`[`, "", false},
 		"no JSON":                         {`nonsense`, "", false},
 	} {
-		token, err := Early(c.text)
+		token, err := PeekToken(c.text)
 		if token != c.token && err == nil || (err != nil) != c.refused {
 			t.Errorf("%s: %q, %v", name, token, err)
 		}

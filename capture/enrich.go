@@ -12,9 +12,9 @@ import (
 func (p *preparer) normalise() {
 	props := &p.props
 	for _, s := range bloat {
-		props.drop(s)
+		props.remove(s)
 	}
-	props.drop(slotVerified)
+	props.remove(slotVerified)
 	if p.project.Secret {
 		props.put(slotVerified, "true")
 	}
@@ -25,10 +25,10 @@ func (p *preparer) normalise() {
 		props.put(slotSentAt, p.sentAtText())
 	}
 	if name := props.value(slotOSName); name != "" && !props.isTrue(slotIsServer) {
-		if truthy(name) || props.value(slotOS) == "" {
+		if isTruthy(name) || props.value(slotOS) == "" {
 			props.put(slotOS, name)
 		}
-		props.drop(slotOSName)
+		props.remove(slotOSName)
 	}
 	if id := props.value(slotSessionID); id != "" {
 		props.put(slotSessionID, sessionID(id))
@@ -48,29 +48,29 @@ func sessionID(value string) string {
 	return value
 }
 
-// chain takes the clicked elements out of the properties (§8.2).
-func (p *preparer) chain() string {
+// takeElementsChain takes the clicked elements out of the properties (§8.2).
+func (p *preparer) takeElementsChain() string {
 	props := &p.props
 	chain := ""
 	list := props.value(slotElements)
 	if s, ok := text(props.value(slotElementsChain)); ok {
 		chain = s
-		props.drop(slotElementsChain)
+		props.remove(slotElementsChain)
 	} else if isList(list) {
 		start := len(p.buf)
 		p.buf = appendElementsChain(p.buf, list)
 		chain = p.cut(start)
 	}
 	if isList(list) {
-		props.drop(slotElements)
+		props.remove(slotElements)
 	}
 	return chain
 }
 
 // loopback is looked up as an address that has a place, for development (§12.1).
 var (
-	loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	elsewise = netip.AddrFrom4([4]byte{13, 106, 122, 3})
+	loopback           = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	loopbackSubstitute = netip.AddrFrom4([4]byte{13, 106, 122, 3})
 )
 
 // locate finds out where an event comes from and writes it into the properties
@@ -79,7 +79,7 @@ var (
 // A $ip of the event's own counts even when it is no address: then the client
 // does not want to be found.
 func (p *preparer) locate() *[len(geoKeys)]string {
-	if p.locator == nil || truthy(p.props.value(slotGeoIPDisable)) {
+	if p.locator == nil || isTruthy(p.props.value(slotGeoIPDisable)) {
 		return nil
 	}
 	ip := p.ip
@@ -94,20 +94,20 @@ func (p *preparer) locate() *[len(geoKeys)]string {
 		return nil
 	}
 	if ip == loopback {
-		ip = elsewise
+		ip = loopbackSubstitute
 	}
 	details := p.locator.Details(ip)
 	if len(details) == 0 {
 		return nil
 	}
-	p.place = [len(geoKeys)]string{}
+	p.geo = [len(geoKeys)]string{}
 	for _, d := range details {
 		if s := slots[d[0]]; s >= slotGeo {
-			p.place[s-slotGeo] = d[1]
+			p.geo[s-slotGeo] = d[1]
 			p.props.put(s, d[1])
 		}
 	}
-	return &p.place
+	return &p.geo
 }
 
 // ipText is the client's address as JSON text.
@@ -142,7 +142,7 @@ func (p *preparer) groups() []GroupKey {
 	p.scratch = appendMembers(p.scratch[:0], value)
 	var groups []GroupKey
 	for _, m := range p.scratch {
-		if m.Key == "" || longer(m.Key, maxGroupName) || !groupKey(m.Value) {
+		if m.Key == "" || isLonger(m.Key, maxGroupName) || !isGroupKey(m.Value) {
 			continue
 		}
 		if groups == nil {
@@ -152,13 +152,13 @@ func (p *preparer) groups() []GroupKey {
 	}
 	if groups != nil {
 		for s := slotGroup0; s <= slotGroup4; s++ {
-			p.props.drop(s) // the recorder adds the right ones
+			p.props.remove(s) // the recorder adds the right ones
 		}
 	}
 	return groups
 }
 
-func groupKey(value string) bool {
+func isGroupKey(value string) bool {
 	switch c := value[0]; {
 	case c == '"':
 		return len(value) > 2
@@ -172,7 +172,7 @@ func groupKey(value string) bool {
 // (§11.3).
 func (p *preparer) groupText(s slot) string {
 	value := p.props.value(s)
-	if !truthy(value) {
+	if !isTruthy(value) {
 		return ""
 	}
 	return replaceNUL(asText(value))
@@ -181,7 +181,7 @@ func (p *preparer) groupText(s slot) string {
 // groupUpdate is what a $groupidentify does to its group, nil for nothing.
 func (p *preparer) groupUpdate() *GroupUpdate {
 	g := GroupUpdate{Type: p.groupText(slotGroupType), Key: p.groupText(slotGroupKey)}
-	if g.Type == "" || g.Key == "" || longer(g.Type, maxGroupName) {
+	if g.Type == "" || g.Key == "" || isLonger(g.Type, maxGroupName) {
 		return nil
 	}
 	if set := p.props.value(slotGroupSet); isObject(set) {

@@ -51,35 +51,35 @@ type DropReason string
 
 // The reasons. Those of protocol v1 (§6.3) have its names.
 const (
-	None                  DropReason = ""
-	MissingEventName      DropReason = "missing_event_name"
-	eventNameTooLong      DropReason = "event_name_too_long"
-	missingDistinctID     DropReason = "missing_distinct_id"
-	distinctIDTooLarge    DropReason = "distinct_id_too_large"
-	invalidUUID           DropReason = "invalid_event_uuid"
-	invalidTimestamp      DropReason = "invalid_event_timestamp"
-	malformedProperties   DropReason = "malformed_event_properties"
-	invalidOptions        DropReason = "invalid_options"
-	eventTooLarge         DropReason = "event_too_large"
-	performanceEvent      DropReason = "dropped_performance_event"
-	cookielessOff         DropReason = "cookieless_mode_off"
-	snapshotElsewhere     DropReason = "snapshot_belongs_to_s"
-	clientWarned          DropReason = "client_ingestion_warning"
-	heatmapNotKept        DropReason = "heatmaps_are_not_kept"
-	recordingNotKept      DropReason = "recordings_are_not_kept"
-	personProfileNeeded   DropReason = "invalid_event_when_process_person_profile_is_false"
-	invalidAnonDistinctID DropReason = "invalid_anon_distinct_id"
-	invalidAlias          DropReason = "invalid_alias"
-	groupKeyTooLong       DropReason = "group_key_too_long"
-	EventsOverQuota       DropReason = "events_over_quota"
-	exceptionsOverQuota   DropReason = "exceptions_over_quota"
-	surveysOverQuota      DropReason = "survey_responses_over_quota"
-	llmEventsOverQuota    DropReason = "llm_events_over_quota"
-	Duplicate             DropReason = "duplicate"
+	NotDropped             DropReason = ""
+	MissingEventName       DropReason = "missing_event_name"
+	eventNameTooLong       DropReason = "event_name_too_long"
+	missingDistinctID      DropReason = "missing_distinct_id"
+	distinctIDTooLarge     DropReason = "distinct_id_too_large"
+	invalidUUID            DropReason = "invalid_event_uuid"
+	invalidTimestamp       DropReason = "invalid_event_timestamp"
+	malformedProperties    DropReason = "malformed_event_properties"
+	invalidOptions         DropReason = "invalid_options"
+	eventTooLarge          DropReason = "event_too_large"
+	performanceEvent       DropReason = "dropped_performance_event"
+	cookielessOff          DropReason = "cookieless_mode_off"
+	snapshotWrongEndpoint  DropReason = "snapshot_belongs_to_s"
+	clientIngestionWarning DropReason = "client_ingestion_warning"
+	heatmapNotStored       DropReason = "heatmaps_are_not_kept"
+	recordingNotStored     DropReason = "recordings_are_not_kept"
+	personProfileNeeded    DropReason = "invalid_event_when_process_person_profile_is_false"
+	invalidAnonDistinctID  DropReason = "invalid_anon_distinct_id"
+	invalidAlias           DropReason = "invalid_alias"
+	groupKeyTooLong        DropReason = "group_key_too_long"
+	EventsOverQuota        DropReason = "events_over_quota"
+	exceptionsOverQuota    DropReason = "exceptions_over_quota"
+	surveysOverQuota       DropReason = "survey_responses_over_quota"
+	llmEventsOverQuota     DropReason = "llm_events_over_quota"
+	Duplicate              DropReason = "duplicate"
 )
 
-// OverQuota reports whether a limit was the reason (§13.4).
-func (r DropReason) OverQuota() bool {
+// IsOverQuota reports whether a limit was the reason (§13.4).
+func (r DropReason) IsOverQuota() bool {
 	switch r {
 	case EventsOverQuota, exceptionsOverQuota, surveysOverQuota, llmEventsOverQuota:
 		return true

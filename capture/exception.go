@@ -31,23 +31,23 @@ const (
 	exceptionFingerprint = "$exception_fingerprint"
 )
 
-// derived are the properties of an exception that come from its list, for rules
+// derivedValues are the properties of an exception that come from its list, for rules
 // and queries (spec/clients.md §17). A client's own of these names are replaced.
-type derived struct {
-	types, values, sources, functions distinct
+type derivedValues struct {
+	types, values, sources, functions distinctStrings
 	handled                           bool
 	frames                            int
 	members                           []Member // used again for each frame
 }
 
-// distinct is a list of texts, each once, in the order of their first appearance.
-type distinct struct {
+// distinctStrings is a list of texts, each once, in the order of their first appearance.
+type distinctStrings struct {
 	list  []string
 	seen  map[string]bool
 	bytes int
 }
 
-func (d *distinct) add(s string) {
+func (d *distinctStrings) add(s string) {
 	if d.seen[s] || len(d.list) >= maxDerived || d.bytes+len(s) > maxDerivedBytes {
 		return
 	}
@@ -59,7 +59,7 @@ func (d *distinct) add(s string) {
 }
 
 // appendJSON appends the list as JSON.
-func (d *distinct) appendJSON(b []byte) []byte {
+func (d *distinctStrings) appendJSON(b []byte) []byte {
 	b = append(b, '[')
 	for i, s := range d.list {
 		if i > 0 {
@@ -76,39 +76,39 @@ var derivedNames = [...]string{"$exception_types", "$exception_values", "$except
 // exception derives the properties of an exception. A list that cannot be read
 // gives none, and a warning; without a list nothing is touched.
 func (p *preparer) exception(e *Event, out *Batch) {
-	if given, ok := text(p.props.named(exceptionFingerprint)); ok && longer(given, maxFingerprint) {
-		sum := sha512.Sum512([]byte(given))
-		p.props.name(exceptionFingerprint, `"`+hex.EncodeToString(sum[:])+`"`)
+	if fingerprint, ok := text(p.props.getByName(exceptionFingerprint)); ok && isLonger(fingerprint, maxFingerprint) {
+		sum := sha512.Sum512([]byte(fingerprint))
+		p.props.setByName(exceptionFingerprint, `"`+hex.EncodeToString(sum[:])+`"`)
 	}
-	list := p.props.named(exceptionList)
-	if absent(list) {
+	list := p.props.getByName(exceptionList)
+	if isAbsent(list) {
 		return
 	}
-	var d derived
+	var d derivedValues
 	if !isList(list) || !d.read(list) {
 		for _, name := range derivedNames {
-			p.props.forget(name)
+			p.props.removeByName(name)
 		}
-		p.warnOf(e, warnExceptionList, out)
+		p.addWarning(e, warnExceptionList, out)
 		return
 	}
 	handled := "false"
 	if d.handled {
 		handled = "true"
 	}
-	for i, l := range []*distinct{&d.types, &d.values, &d.sources, &d.functions} {
-		p.props.name(derivedNames[i], string(l.appendJSON(nil)))
+	for i, l := range []*distinctStrings{&d.types, &d.values, &d.sources, &d.functions} {
+		p.props.setByName(derivedNames[i], string(l.appendJSON(nil)))
 	}
-	p.props.name(derivedNames[len(derivedNames)-1], handled)
+	p.props.setByName(derivedNames[len(derivedNames)-1], handled)
 }
 
 // read takes the list of exceptions. It reports whether every one has a type.
-func (d *derived) read(list string) (ok bool) {
+func (d *derivedValues) read(list string) (ok bool) {
 	ok, first := true, true
 	eachElement(list, func(value string) {
 		members := appendMembers(nil, value)
-		name, is := text(valueOf(members, "type"))
-		if ok = ok && is; !ok {
+		name, isText := text(valueOf(members, "type"))
+		if ok = ok && isText; !ok {
 			return
 		}
 		d.types.add(name)
@@ -117,13 +117,13 @@ func (d *derived) read(list string) (ok bool) {
 			d.handled = memberOf(valueOf(members, "mechanism"), "handled") == "true"
 			first = false
 		}
-		d.trace(valueOf(members, "stacktrace"))
+		d.addTrace(valueOf(members, "stacktrace"))
 	})
 	return ok
 }
 
-// trace takes the frames of a stack that are of the application itself.
-func (d *derived) trace(trace string) {
+// addTrace takes the frames of a stack that are of the application itself.
+func (d *derivedValues) addTrace(trace string) {
 	resolved := memberOf(trace, "type") == `"resolved"`
 	eachElement(memberOf(trace, "frames"), func(value string) {
 		if d.frames++; d.frames > maxFrames {
@@ -134,15 +134,15 @@ func (d *derived) trace(trace string) {
 		if f.notInApp {
 			return
 		}
-		source, function, own := f.filename, f.function, true
+		source, function, inApp := f.filename, f.function, true
 		if resolved {
 			source, function = f.source, f.resolvedName
 		} else if rule := platforms[f.platform]; rule != nil {
-			source, function, own = rule(&f)
+			source, function, inApp = rule(&f)
 		} else if function == "" {
 			function = f.resolvedName
 		}
-		if !own {
+		if !inApp {
 			return
 		}
 		if source != "" {
@@ -163,13 +163,13 @@ type frame struct {
 }
 
 func readFrame(members []Member) frame {
-	named := func(key string) string {
+	str := func(key string) string {
 		s, _ := text(valueOf(members, key))
 		return s
 	}
 	return frame{
-		platform: named("platform"), filename: named("filename"), absPath: named("abs_path"), function: named("function"), module: named("module"),
-		source: named("source"), resolvedName: named("resolved_name"),
+		platform: str("platform"), filename: str("filename"), absPath: str("abs_path"), function: str("function"), module: str("module"),
+		source: str("source"), resolvedName: str("resolved_name"),
 		column: valueOf(members, "colno"), notInApp: valueOf(members, "in_app") == "false",
 	}
 }
@@ -186,7 +186,7 @@ var platforms = map[string]func(f *frame) (source, function string, own bool){
 // pythonPackages finds the folders of installed packages and of Python itself.
 var pythonPackages = regexp.MustCompile(`(?:^|/)(?:site-packages|dist-packages|lib/python[0-9]+\.[0-9]+)/`)
 
-func pythonFrame(f *frame) (source, function string, own bool) {
+func pythonFrame(f *frame) (source, function string, inApp bool) {
 	path := f.absPath
 	if path == "" {
 		path = f.filename
@@ -197,19 +197,19 @@ func pythonFrame(f *frame) (source, function string, own bool) {
 	return f.filename, f.function, !pythonPackages.MatchString(strings.ReplaceAll(path, `\`, "/"))
 }
 
-func nodeFrame(f *frame) (source, function string, own bool) {
+func nodeFrame(f *frame) (source, function string, inApp bool) {
 	return f.filename, f.function, !strings.Contains(f.filename, "node_modules") && !strings.HasPrefix(f.filename, "node:")
 }
 
-func webFrame(f *frame) (source, function string, own bool) {
-	if source, function = webPath(f.filename), f.function; minified(f.column) {
+func webFrame(f *frame) (source, function string, inApp bool) {
+	if source, function = webPath(f.filename), f.function; isMinified(f.column) {
 		function = ""
 	}
 	return source, function, source != "<anonymous>"
 }
 
-// minified reports whether a column is behind maxColumn.
-func minified(column string) bool {
+// isMinified reports whether a column is behind maxColumn.
+func isMinified(column string) bool {
 	n, ok := parseOffset(column)
 	return ok && n > maxColumn
 }

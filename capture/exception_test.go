@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// prepared is the stored properties of an exception with a list.
-func prepared(t *testing.T, list string) map[string]json.RawMessage {
+// prepareException is the stored properties of an exception with a list.
+func prepareException(t *testing.T, list string) map[string]json.RawMessage {
 	t.Helper()
 	var out Batch
 	it := &Item{Name: "$exception", DistinctID: "u", Properties: []Member{{exceptionList, list}}, Size: len(list)}
-	if reason := testPreparer().prepare(it, &out); reason != None {
+	if reason := testPreparer().prepare(it, &out); reason != NotDropped {
 		t.Fatal(reason)
 	}
 	var stored map[string]json.RawMessage
@@ -45,7 +45,7 @@ func TestCapture_ExceptionBounds(t *testing.T) {
 		"frames": {`[{"type":"E","stacktrace":{"frames":[` + strings.Join(frames, ",") + `]}}]`, "$exception_sources", []string{"f0"}},
 	} {
 		var got []string
-		if err := json.Unmarshal(prepared(t, c.list)[c.property], &got); err != nil {
+		if err := json.Unmarshal(prepareException(t, c.list)[c.property], &got); err != nil {
 			t.Fatal(name, err)
 		}
 		if c.want == nil {

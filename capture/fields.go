@@ -12,12 +12,12 @@ import (
 // This file reads single values of a body. They come as JSON text that has been
 // stepped over before; empty is for absent.
 
-func absent(value string) bool { return value == "" || value == "null" }
+func isAbsent(value string) bool { return value == "" || value == "null" }
 
-// present is the first value that is there and not null, empty for none.
-func present(values ...string) string {
+// firstPresent is the first value that is there and not null, empty for none.
+func firstPresent(values ...string) string {
 	for _, v := range values {
-		if !absent(v) {
+		if !isAbsent(v) {
 			return v
 		}
 	}
@@ -27,7 +27,7 @@ func present(values ...string) string {
 // scalar is the text of a string, and that of another value as it was sent;
 // empty for null.
 func scalar(value string) string {
-	if absent(value) {
+	if isAbsent(value) {
 		return ""
 	}
 	if s, ok := text(value); ok {
@@ -44,7 +44,7 @@ func eventName(value string) string {
 
 // idText writes any value as a distinct id (§3.4), empty for a blank one.
 func idText(value string) string {
-	if absent(value) {
+	if isAbsent(value) {
 		return ""
 	}
 	s := value
@@ -106,7 +106,7 @@ func parseOffset(value string) (ms int64, ok bool) {
 
 // optionalUUID reads a uuid, zero for none: absent, null or "" (§3.2).
 func optionalUUID(value string) (UUID, bool) {
-	if absent(value) || value == `""` {
+	if isAbsent(value) || value == `""` {
 		return UUID{}, true
 	}
 	s, _ := text(value)

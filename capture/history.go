@@ -24,9 +24,9 @@ type History interface {
 	// People returns at most q.Limit persons, fewer where they are large, and where the next
 	// page goes on: 0 at the end.
 	People(ctx context.Context, projectID int64, q PersonQuery) (page []StoredPerson, next int64, err error)
-	// PersonBy returns the person of a distinct id, PersonByUUID and PersonByID that
+	// PersonForDistinctID returns the person of a distinct id, PersonByUUID and PersonByID that
 	// of an id; nil for none.
-	PersonBy(ctx context.Context, projectID int64, distinctID string) (*StoredPerson, error)
+	PersonForDistinctID(ctx context.Context, projectID int64, distinctID string) (*StoredPerson, error)
 	PersonByUUID(ctx context.Context, projectID int64, id UUID) (*StoredPerson, error)
 	PersonByID(ctx context.Context, projectID, id int64) (*StoredPerson, error)
 	// CountPeople is the number of persons of a project, from a kept counter.
@@ -45,7 +45,7 @@ type History interface {
 	// Warnings returns at most limit warnings, newest first.
 	Warnings(ctx context.Context, projectID int64, limit, offset int) ([]StoredWarning, error)
 	// SeenNames are the names of one kind that events have used, by name.
-	SeenNames(ctx context.Context, projectID int64, kind SeenKind, limit, offset int) ([]Seen, error)
+	SeenNames(ctx context.Context, projectID int64, kind SeenKind, limit, offset int) ([]SeenName, error)
 	// FlagCalls are the counts of a flag's values, of all flags when key is empty.
 	FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]FlagCalls, error)
 }
@@ -57,10 +57,10 @@ const RecentBytes = 4 << 20
 type Recent struct {
 	// Events are the newest, in the order in which they were recorded.
 	Events []Record
-	// Left is how many more there were.
-	Left int64
-	// Place is where to go on.
-	Place int64
+	// Remaining is how many more there were.
+	Remaining int64
+	// Position is where to go on.
+	Position int64
 }
 
 // SearchScan is how many persons or groups one page of a search looks at.
@@ -103,12 +103,12 @@ type StoredPerson struct {
 	// ID is a number for paths; it says nothing else.
 	ID int64
 	Person
-	// DistinctIDs are in the order of the alphabet, at most MaxShownIDs of them.
+	// DistinctIDs are in the order of the alphabet, at most MaxReturnedIDs of them.
 	DistinctIDs []string
 }
 
-// MaxShownIDs bounds StoredPerson.DistinctIDs.
-const MaxShownIDs = 1000
+// MaxReturnedIDs bounds StoredPerson.DistinctIDs.
+const MaxReturnedIDs = 1000
 
 // StoredWarning is a warning with the time of the first one.
 type StoredWarning struct {

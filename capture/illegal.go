@@ -27,11 +27,11 @@ func nameSetOf(names ...string) map[string]bool {
 	return set
 }
 
-// legalID reports whether an id may be merged (§10.4). Any other use of an id
+// isLegalID reports whether an id may be merged (§10.4). Any other use of an id
 // is free.
-func legalID(id string) bool {
+func isLegalID(id string) bool {
 	switch {
-	case longer(id, maxMergeID), strings.IndexByte(id, 0) >= 0, strings.TrimSpace(id) == "":
+	case isLonger(id, maxMergeID), strings.IndexByte(id, 0) >= 0, strings.TrimSpace(id) == "":
 		return false
 	case len(id) > longestIllegal:
 		return true
@@ -60,9 +60,9 @@ var impersonalV1 = nameSetOf("0", "00000000-0000-0000-0000-000000000000", "[obje
 	"backend", "distinct_id", "distinctid", "email", "false", "guest", "id", "nan", "none", "not_authenticated", "null",
 	"system", "true", "undefined", "user")
 
-// ImpersonalV1 reports whether protocol v1 keeps the events of a distinct id
+// IsImpersonalV1 reports whether protocol v1 keeps the events of a distinct id
 // without a person, because programs send it when they do not know whom they
 // mean (§6.3).
-func ImpersonalV1(distinctID string) bool {
+func IsImpersonalV1(distinctID string) bool {
 	return len(distinctID) <= 36 && impersonalV1[strings.ToLower(distinctID)]
 }

@@ -18,7 +18,7 @@ func TestCapture_10_4_IllegalIDs(t *testing.T) {
 		illegal = append(illegal, id, `"`+id+`"`, "'"+id+"'")
 	}
 	for _, id := range illegal {
-		if legalID(id) {
+		if isLegalID(id) {
 			t.Errorf("%.40q is legal", id)
 		}
 	}
@@ -28,7 +28,7 @@ func TestCapture_10_4_IllegalIDs(t *testing.T) {
 		`"` + strings.Repeat("y", 31) + `"`, strings.Repeat("z", 32), strings.Repeat("Z", 33),
 	}
 	for _, id := range legal {
-		if !legalID(id) {
+		if !isLegalID(id) {
 			t.Errorf("%.40q is illegal", id)
 		}
 	}
@@ -37,6 +37,6 @@ func TestCapture_10_4_IllegalIDs(t *testing.T) {
 func BenchmarkPlan_LegalID(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		legalID("0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f")
+		isLegalID("0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f")
 	}
 }

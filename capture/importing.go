@@ -11,33 +11,33 @@ import (
 func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	switch {
 	case p.UUID.IsZero():
-		return refuse("uuid", "the person has no uuid")
-	case len(p.DistinctIDs) == 0 || len(p.DistinctIDs) > MaxShownIDs:
-		return refuse("distinct_ids", fmt.Sprintf("a person has 1 to %d distinct ids, not %d", MaxShownIDs, len(p.DistinctIDs)))
+		return invalidInput("uuid", "the person has no uuid")
+	case len(p.DistinctIDs) == 0 || len(p.DistinctIDs) > MaxReturnedIDs:
+		return invalidInput("distinct_ids", fmt.Sprintf("a person has 1 to %d distinct ids, not %d", MaxReturnedIDs, len(p.DistinctIDs)))
 	case !fits(p.Properties):
-		return refuse("properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
+		return invalidInput("properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
 	ids := slices.Clone(p.DistinctIDs)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	for _, id := range ids {
 		if id == "" || id != cut(id, maxID) {
-			return refuse("distinct_ids", fmt.Sprintf("a distinct id has 1 to %d characters", maxID))
+			return invalidInput("distinct_ids", fmt.Sprintf("a distinct id has 1 to %d characters", maxID))
 		}
 	}
-	known, err := tx.People(projectID, ids)
+	identities, err := tx.People(projectID, ids)
 	if err != nil {
 		return err
 	}
 	person, isNew := p.Person, true
 	person.Version = 0
 	var missing []ProjectID
-	for i, k := range known {
+	for i, k := range identities {
 		switch {
 		case k.Person == nil:
 			missing = append(missing, ProjectID{projectID, ids[i], p.UUID})
 		case k.Person.UUID != p.UUID:
-			return refuse("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", wire.Quote(cutBytes(ids[i], warningID)), k.Person.UUID))
+			return invalidInput("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", wire.Quote(cutBytes(ids[i], warningID)), k.Person.UUID))
 		default:
 			isNew, person.Version = false, k.Person.Version+1
 		}
@@ -48,12 +48,12 @@ func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 // importGroup is People.ImportGroup within a transaction.
 func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	switch {
-	case typeName == "" || longer(typeName, maxGroupName):
-		return refuse("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))
-	case g.Key == "" || longer(g.Key, maxGroupName):
-		return refuse("group_key", fmt.Sprintf("a group key has 1 to %d characters", maxGroupName))
+	case typeName == "" || isLonger(typeName, maxGroupName):
+		return invalidInput("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))
+	case g.Key == "" || isLonger(g.Key, maxGroupName):
+		return invalidInput("group_key", fmt.Sprintf("a group key has 1 to %d characters", maxGroupName))
 	case !fits(g.Properties):
-		return refuse("group_properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
+		return invalidInput("group_properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
 	types, err := tx.GroupTypes(projectID)
 	if err != nil {
@@ -61,13 +61,13 @@ func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	}
 	p := newPlan(projectID, types)
 	if g.Type = p.groupType(typeName, &Event{}); g.Type < 0 {
-		return refuse("group_type", fmt.Sprintf("the project has %d group types already", maxGroupTypes))
+		return invalidInput("group_type", fmt.Sprintf("the project has %d group types already", maxGroupTypes))
 	}
 	c := &Changes{GroupTypes: p.newTypes}
 	c.Groups = []ProjectGroup{{projectID, g}}
 	return tx.Save(c)
 }
 
-func refuse(attr, detail string) error {
+func invalidInput(attr, detail string) error {
 	return &Refusal{Kind: Invalid, Code: "invalid_input", Detail: detail, Attr: attr}
 }

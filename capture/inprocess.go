@@ -26,17 +26,17 @@ func (i *Intake) Capture(ctx context.Context, apiKey, distinctID, event string, 
 		return err
 	}
 	for _, reason := range receipt.Results {
-		if reason != None {
-			return &Dropped{reason}
+		if reason != NotDropped {
+			return &DropError{reason}
 		}
 	}
 	return nil
 }
 
-// Dropped says why an event of Capture is not stored.
-type Dropped struct{ Reason DropReason }
+// DropError says why an event of Capture is not stored.
+type DropError struct{ Reason DropReason }
 
-func (d *Dropped) Error() string { return "capture: the event is not stored: " + string(d.Reason) }
+func (d *DropError) Error() string { return "capture: the event is not stored: " + string(d.Reason) }
 
 // StaticKeys knows these projects by their APIKey: for services with projects of their
 // own, examples and tests.

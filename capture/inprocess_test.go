@@ -18,8 +18,8 @@ func TestIntake_Capture(t *testing.T) {
 	full := errors.New("the sink is full")
 	var sinkErr error
 	intake, err := capture.NewIntake(capture.IntakeConfig{
-		Keys: capture.StaticKeys(capture.Project{ID: 7, APIKey: "phc_x"}),
-		Into: capture.AppenderFunc(func(_ context.Context, b *capture.Batch) error { stored = append(stored, b); return sinkErr }),
+		Keys:     capture.StaticKeys(capture.Project{ID: 7, APIKey: "phc_x"}),
+		Appender: capture.AppenderFunc(func(_ context.Context, b *capture.Batch) error { stored = append(stored, b); return sinkErr }),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestIntake_Capture(t *testing.T) {
 		len(e.Groups) != 1 || !strings.Contains(e.Properties, `"total":49`) || !strings.Contains(e.Properties, `"<&>"`) {
 		t.Errorf("%+v", e)
 	}
-	var dropped *capture.Dropped
+	var dropped *capture.DropError
 	for name, tt := range map[string]struct {
 		key, id, event string
 		properties     map[string]any
@@ -62,8 +62,8 @@ func TestIntake_Capture(t *testing.T) {
 			t.Errorf("%s: %v is dropped: %v", name, err, is)
 		}
 	}
-	var none *capture.Intake
-	if err := none.Capture(t.Context(), "phc_x", "ana", "e", nil); !errors.Is(err, capture.ErrUnavailable) {
+	var noIntake *capture.Intake
+	if err := noIntake.Capture(t.Context(), "phc_x", "ana", "e", nil); !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("without an intake: %v", err)
 	}
 }

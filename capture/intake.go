@@ -12,12 +12,12 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// oversize says how far an item is over its limit; empty: it is not.
-func oversize(it *Item) string {
-	most := wire.MaxEventOf(it.Name)
+// sizeFault says how far an item is over its limit; empty: it is not.
+func sizeFault(it *Item) string {
+	limit := wire.MaxEventOf(it.Name)
 	switch {
-	case it.Size > most:
-		return fmt.Sprintf("the event has %d bytes, %d are allowed", it.Size, most)
+	case it.Size > limit:
+		return fmt.Sprintf("the event has %d bytes, %d are allowed", it.Size, limit)
 	case it.Fault == eventTooLarge:
 		return fmt.Sprintf("an object of the event has more than %d members", maxMembers)
 	}
@@ -49,8 +49,8 @@ func PieceSize(text, items int) (bytes, events int) {
 
 // IntakeConfig says what an Intake stands on. Keys and Into are required.
 type IntakeConfig struct {
-	Keys Keys
-	Into Appender
+	Keys     Keys
+	Appender Appender
 	// Locator: nil means that addresses are not located.
 	Locator Locator
 	// Usage: nil means that counts begin with zero at the start.
@@ -63,28 +63,28 @@ type IntakeConfig struct {
 // counts what is dropped, and has the rest recorded. It is safe for any number
 // of goroutines.
 type Intake struct {
-	config   IntakeConfig
-	projects *projects
-	meters   *meters
-	seen     *seenNames
-	said     *once
-	stats    intakeCounters
+	config            IntakeConfig
+	projects          *projects
+	meters            *meters
+	seen              *seenNames
+	recordingWarnings *warningLimiter
+	stats             intakeCounters
 }
 
 // NewIntake makes an Intake. It fails without Keys or Into.
 func NewIntake(c IntakeConfig) (*Intake, error) {
-	if c.Keys == nil || c.Into == nil {
+	if c.Keys == nil || c.Appender == nil {
 		return nil, errors.New("capture: an Intake needs Keys and somewhere to record into")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	i := &Intake{config: c, projects: newProjects(c.Keys), meters: newMeters(c.Usage), seen: newSeenNames(), said: newOnce()}
+	i := &Intake{config: c, projects: newProjects(c.Keys), meters: newMeters(c.Usage), seen: newSeenNames(), recordingWarnings: newWarningLimiter()}
 	i.stats.init()
 	return i, nil
 }
 
-func (i *Intake) made() bool { return i != nil && i.projects != nil }
+func (i *Intake) isReady() bool { return i != nil && i.projects != nil }
 
 // Receipt is the answer to an accepted submission.
 type Receipt struct {
@@ -100,7 +100,7 @@ type Receipt struct {
 // a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted. An
 // Intake that NewIntake has not made is ErrUnavailable.
 func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receipt, error) {
-	if !i.made() {
+	if !i.isReady() {
 		return Receipt{}, ErrUnavailable
 	}
 	token, err := s.Token()
@@ -144,9 +144,9 @@ func (i *Intake) record(ctx context.Context, s *Submission, first, last int, rec
 	if len(batch.Events)+len(batch.Warnings) == 0 {
 		return nil
 	}
-	if err := i.config.Into.Append(ctx, batch); err != nil {
+	if err := i.config.Appender.Append(ctx, batch); err != nil {
 		charges.refund()
-		return unavailable(err)
+		return wrapUnavailable(err)
 	}
 	for _, seen := range batch.Seen {
 		i.seen.mark(seen)
@@ -168,11 +168,11 @@ func checkItems(s *Submission) error {
 	for n := range s.Items {
 		it := &s.Items[n]
 		if len(s.Items) == 1 {
-			if over := oversize(it); over != "" {
+			if over := sizeFault(it); over != "" {
 				return &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: "maximum event size exceeded: " + over}
 			}
 		}
-		if it.Fault == None && cookielessFault(it) {
+		if it.Fault == NotDropped && hasCookielessFault(it) {
 			return &Refusal{Kind: Invalid, Code: "invalid_payload", Attr: "$cookieless_mode",
 				Detail: fmt.Sprintf("event submitted with invalid cookieless mode: true or false is wanted (event %d)", n)}
 		}
@@ -195,18 +195,18 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	p.buf = make([]byte, 0, size+size/8+64*(last-first)) // about what will be stored
 	for n := first; n < last; n++ {
 		it := &s.Items[n]
-		reason, detail := it.Fault, oversize(it)
-		if reason == None && detail != "" {
+		reason, detail := it.Fault, sizeFault(it)
+		if reason == NotDropped && detail != "" {
 			reason = eventTooLarge
 		}
-		if reason == None {
+		if reason == NotDropped {
 			reason = p.prepare(it, batch)
 		}
-		if reason == None && !batch.Events[len(batch.Events)-1].Historical {
+		if reason == NotDropped && !batch.Events[len(batch.Events)-1].Historical {
 			// What belongs to a migration is not charged (§13.1).
-			if resource := resourceOf(it); !charges.take(ctx, resource) {
+			if resource := resourceOf(it); !charges.consume(ctx, resource) {
 				batch.Events = batch.Events[:len(batch.Events)-1]
-				reason = overQuota(resource)
+				reason = overQuotaReason(resource)
 				if !slices.Contains(receipt.QuotaLimited, resource) {
 					receipt.QuotaLimited = append(receipt.QuotaLimited, resource)
 				}
@@ -214,11 +214,11 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 		}
 		receipt.Results[n] = reason
 		switch {
-		case reason == None:
+		case reason == NotDropped:
 			receipt.Accepted++
-		case reason.OverQuota():
+		case reason.IsOverQuota():
 			batch.warn(Warning{Type: WarningType(reason), At: now}) // it is about nobody in particular
-		case !slices.Contains(quiet, reason):
+		case !slices.Contains(silentReasons, reason):
 			if reason != eventTooLarge {
 				detail = ""
 			}
@@ -229,9 +229,9 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	return batch, charges
 }
 
-// quiet reasons are counted and keep no warning: what §3.7 discards silently, and
+// silentReasons reasons are counted and keep no warning: what §3.7 discards silently, and
 // what has left a warning of its own.
-var quiet = []DropReason{Duplicate, performanceEvent, clientWarned}
+var silentReasons = []DropReason{Duplicate, performanceEvent, clientIngestionWarning}
 
 const (
 	// batchWarnings is how many distinct ids one batch may leave warnings for; more
@@ -272,11 +272,11 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// Recording answers for a body of session recordings, of which nothing is kept
+// AcceptRecording answers for a body of session recordings, of which nothing is kept
 // (§7): it is counted, and a warning says so. limited is true when the project's
 // recordings are paused or its quota is spent. The errors are those of Accept.
-func (i *Intake) Recording(ctx context.Context, token string, items int) (limited bool, err error) {
-	if !i.made() {
+func (i *Intake) AcceptRecording(ctx context.Context, token string, items int) (limited bool, err error) {
+	if !i.isReady() {
 		return false, ErrUnavailable
 	}
 	now := i.now(Origin{})
@@ -284,22 +284,22 @@ func (i *Intake) Recording(ctx context.Context, token string, items int) (limite
 	if err != nil {
 		return false, err
 	}
-	i.stats.dropped(recordingNotKept, items)
+	i.stats.countDrops(recordingNotStored, items)
 	limit, has := project.Limits[ResourceRecordings]
 	if slices.Contains(project.Paused, ResourceRecordings) || has && limit == 0 {
 		return true, nil
 	}
-	if i.said.again(project.ID, now) {
+	if i.recordingWarnings.allow(project.ID, now) {
 		batch := &Batch{ProjectID: project.ID}
-		batch.warn(Warning{Type: WarningType(recordingNotKept), At: now, Detail: "session recordings are accepted and not stored"})
-		if err := i.config.Into.Append(ctx, batch); err != nil {
-			return false, unavailable(err)
+		batch.warn(Warning{Type: WarningType(recordingNotStored), At: now, Detail: "session recordings are accepted and not stored"})
+		if err := i.config.Appender.Append(ctx, batch); err != nil {
+			return false, wrapUnavailable(err)
 		}
 	}
 	return false, nil
 }
 
-func unavailable(err error) error {
+func wrapUnavailable(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err
 	}

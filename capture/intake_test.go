@@ -37,7 +37,7 @@ func TestCapture_4_5_WarningsAreBounded(t *testing.T) {
 	out := &Batch{ProjectID: 1}
 	for i := range 1000 {
 		it := &Item{Name: "e", DistinctID: fmt.Sprintf("%04d%s", i, strings.Repeat("x", 150)), Timestamp: "yesterday"}
-		if reason := p.prepare(it, out); reason != None {
+		if reason := p.prepare(it, out); reason != NotDropped {
 			t.Fatal(reason)
 		}
 	}

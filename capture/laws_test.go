@@ -114,7 +114,7 @@ func checkHistory(t testing.TB, data []byte) {
 	m.play(t, steps)
 	want := m.snapshot()
 	for _, size := range []int{0, 1, 3, 1000} {
-		for _, s := range []*planStore{newPlanStore(t), newPlanStore(t).remembering()} {
+		for _, s := range []*planStore{newPlanStore(t), newPlanStore(t).withCache()} {
 			play(s, steps, size)
 			same(t, fmt.Sprintf("commits of %d: state", size), want, s.snapshot())
 			same(t, fmt.Sprintf("commits of %d: records", size), m.records, modelRecords(s.saved.Events))
@@ -175,10 +175,10 @@ func TestPlan_LawsSeeMerges(t *testing.T) {
 	}
 }
 
-// TestPlan_Refused holds the law that a refused merge changes neither person: not
+// TestPlan_RejectedMerges holds the law that a refused merge changes neither person: not
 // the properties, not the ids.
-func TestPlan_Refused(t *testing.T) {
-	refused, tried := 0, 1000
+func TestPlan_RejectedMerges(t *testing.T) {
+	rejected, tried := 0, 1000
 	for seed := range uint64(200) {
 		s := newPlanStore(t)
 		play(s, planHistory(lawHistory(seed, 600)), 0)
@@ -190,7 +190,7 @@ func TestPlan_Refused(t *testing.T) {
 					kind, name = aliasEvent, "$create_alias"
 				}
 				had := len(s.saved.Warnings)
-				if s.ids[into].IsZero() || s.ids[other].IsZero() || !before[other].Identified && legalID(into) && legalID(other) {
+				if s.ids[into].IsZero() || s.ids[other].IsZero() || !before[other].Identified && isLegalID(into) && isLegalID(other) {
 					continue // would merge
 				}
 				tried++
@@ -201,7 +201,7 @@ func TestPlan_Refused(t *testing.T) {
 				if len(s.saved.Warnings) != had+1 {
 					t.Fatalf("%s of %s and %s: no warning", name, into, other)
 				}
-				refused++
+				rejected++
 				after := s.byID()
 				if fmt.Sprint(s.ids) != ids {
 					t.Fatalf("ids changed: %v, before %v", s.ids, ids)
@@ -214,14 +214,14 @@ func TestPlan_Refused(t *testing.T) {
 						t.Fatalf("%s changed the other person", name)
 					}
 				}
-				legal := legalID(into) && legalID(other)
+				legal := isLegalID(into) && isLegalID(other)
 				if after[into].Identified != (legal || before[into].Identified) {
 					t.Fatalf("%s of %s into %s: identified %v", name, other, into, after[into].Identified)
 				}
 			}
 		}
 	}
-	if refused < 100 {
-		t.Errorf("only %d refused merges", refused)
+	if rejected < 100 {
+		t.Errorf("only %d refused merges", rejected)
 	}
 }

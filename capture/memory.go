@@ -6,103 +6,103 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// defaultRemembered is RecorderConfig.Remembered where that is zero: 24 MiB.
-const defaultRemembered = 24 << 20
+// defaultCacheBytes is RecorderConfig.Remembered where that is zero: 24 MiB.
+const defaultCacheBytes = 24 << 20
 
-// memory remembers whom distinct ids belong to, and their persons, so that
+// personCache remembers whom distinct ids belong to, and their persons, so that
 // events of known people read nothing. The least recently used are forgotten
 // when it holds too many bytes. It belongs to the one goroutine that commits;
 // only bytes may be read by others.
-type memory struct {
+type personCache struct {
 	limit   int64
 	bytes   atomic.Int64
-	ids     *lru.Cache[memoryID, memoryOwner]
-	persons *lru.Cache[memoryPerson, memoryProfile]
+	ids     *lru.Cache[cachedID, cachedOwner]
+	persons *lru.Cache[cachedPersonKey, cachedProfile]
 }
 
-type memoryID struct {
+type cachedID struct {
 	project int64
 	id      string
 }
 
-type memoryOwner struct {
+type cachedOwner struct {
 	person     UUID // zero: nobody
 	personless bool
 }
 
-// memoryProfile is a person and the JSON text of the properties, which is their
+// cachedProfile is a person and the JSON text of the properties, which is their
 // memory too; it may not be known.
-type memoryProfile struct {
+type cachedProfile struct {
 	*Person
 	text string
 }
 
-type memoryPerson struct {
+type cachedPersonKey struct {
 	project int64
 	id      UUID
 }
 
 // Sizes are what an entry costs beside its texts, measured roughly.
 const (
-	memoryIDSize     = 160
-	memoryPersonSize = 240
-	memoryMemberSize = 32
-	// memoryMost is the largest person that is remembered, in bytes.
-	memoryMost = 32 << 10
+	cachedIDSize     = 160
+	cachedPersonSize = 240
+	cachedMemberSize = 32
+	// maxCachedPerson is the largest person that is remembered, in bytes.
+	maxCachedPerson = 32 << 10
 )
 
-func newMemory(limit int) *memory {
+func newPersonCache(limit int) *personCache {
 	if limit <= 0 {
-		limit = defaultRemembered
+		limit = defaultCacheBytes
 	}
-	m := &memory{limit: int64(limit)}
+	m := &personCache{limit: int64(limit)}
 	// The caches bound themselves only as a net: bytes are what counts.
-	entries := limit/memoryIDSize + 1
-	m.ids, _ = lru.NewWithEvict(entries, func(k memoryID, _ memoryOwner) { m.bytes.Add(-idSize(k)) })
-	m.persons, _ = lru.NewWithEvict(entries, func(_ memoryPerson, p memoryProfile) { m.bytes.Add(-personSize(p.Person)) })
+	entries := limit/cachedIDSize + 1
+	m.ids, _ = lru.NewWithEvict(entries, func(k cachedID, _ cachedOwner) { m.bytes.Add(-idSize(k)) })
+	m.persons, _ = lru.NewWithEvict(entries, func(_ cachedPersonKey, p cachedProfile) { m.bytes.Add(-personSize(p.Person)) })
 	return m
 }
 
-func idSize(k memoryID) int64 { return int64(memoryIDSize + len(k.id)) }
+func idSize(k cachedID) int64 { return int64(cachedIDSize + len(k.id)) }
 
 func personSize(p *Person) int64 {
-	return int64(memoryPersonSize + p.Properties.size() + memoryMemberSize*len(p.Properties))
+	return int64(cachedPersonSize + p.Properties.size() + cachedMemberSize*len(p.Properties))
 }
 
 // get returns what is known of a distinct id, and the JSON text of the person's
 // properties if that is known; false when the id has to be looked up.
-func (m *memory) get(project int64, id string) (k Known, text string, ok bool) {
-	owner, ok := m.ids.Get(memoryID{project, id})
+func (m *personCache) get(project int64, id string) (k Identity, text string, ok bool) {
+	owner, ok := m.ids.Get(cachedID{project, id})
 	if !ok {
-		return Known{}, "", false
+		return Identity{}, "", false
 	}
 	if owner.person.IsZero() {
-		return Known{Personless: owner.personless}, "", true
+		return Identity{Personless: owner.personless}, "", true
 	}
 	// A person that was merged away is not there any more: its ids are looked up
 	// again.
-	p, ok := m.persons.Get(memoryPerson{project, owner.person})
-	return Known{Person: p.Person, Personless: owner.personless}, p.text, ok
+	p, ok := m.persons.Get(cachedPersonKey{project, owner.person})
+	return Identity{Person: p.Person, Personless: owner.personless}, p.text, ok
 }
 
 // put remembers; the id has to be memory of its own, no part of a request.
-func (m *memory) put(project int64, id string, k Known, text string) {
-	owner := memoryOwner{personless: k.Personless}
+func (m *personCache) put(project int64, id string, k Identity, text string) {
+	owner := cachedOwner{personless: k.Personless}
 	if k.Person != nil {
 		owner.person = k.Person.UUID
-		key := memoryPerson{project, owner.person}
+		key := cachedPersonKey{project, owner.person}
 		old, ok := m.persons.Peek(key)
 		if ok && old.Person != k.Person {
 			m.persons.Remove(key)
 		}
-		if size := personSize(k.Person); size <= memoryMost {
+		if size := personSize(k.Person); size <= maxCachedPerson {
 			if !ok || old.Person != k.Person {
 				m.bytes.Add(size)
 			}
-			m.persons.Add(key, memoryProfile{k.Person, text})
+			m.persons.Add(key, cachedProfile{k.Person, text})
 		}
 	}
-	key := memoryID{project, id}
+	key := cachedID{project, id}
 	if !m.ids.Contains(key) {
 		m.bytes.Add(idSize(key))
 	}
@@ -115,9 +115,11 @@ func (m *memory) put(project int64, id string, k Known, text string) {
 	}
 }
 
-func (m *memory) forgetPerson(project int64, id UUID) { m.persons.Remove(memoryPerson{project, id}) }
+func (m *personCache) removePerson(project int64, id UUID) {
+	m.persons.Remove(cachedPersonKey{project, id})
+}
 
-func (m *memory) clear() {
+func (m *personCache) clear() {
 	m.ids.Purge()
 	m.persons.Purge()
 }

@@ -16,25 +16,25 @@ func personOf(distinctID, properties string) *Person {
 
 // Ids of one person see its newest state, whichever of them it came by; a person
 // that was merged away is looked up again under its other ids.
-func TestMemory_SharedPerson(t *testing.T) {
-	m := newMemory(0)
+func TestPersonCache_SharedPerson(t *testing.T) {
+	m := newPersonCache(0)
 	old := personOf("a", `{"v":1}`)
-	m.put(1, "a", Known{Person: old}, "")
-	m.put(1, "b", Known{Person: old}, "")
+	m.put(1, "a", Identity{Person: old}, "")
+	m.put(1, "b", Identity{Person: old}, "")
 	changed := *old
 	changed.Version = 1
-	m.put(1, "a", Known{Person: &changed}, "")
+	m.put(1, "a", Identity{Person: &changed}, "")
 	if k, _, ok := m.get(1, "b"); !ok || k.Person != &changed {
 		t.Errorf("by the other id: %+v %v", k.Person, ok)
 	}
 	if _, _, ok := m.get(2, "a"); ok {
 		t.Error("another project knows the id")
 	}
-	m.forgetPerson(1, old.UUID)
+	m.removePerson(1, old.UUID)
 	if _, _, ok := m.get(1, "b"); ok {
 		t.Error("the id of a person that is gone is not looked up again")
 	}
-	m.put(1, "nobody", Known{Personless: true}, "")
+	m.put(1, "nobody", Identity{Personless: true}, "")
 	if k, _, ok := m.get(1, "nobody"); !ok || k.Person != nil || !k.Personless {
 		t.Errorf("an id without a person: %+v %v", k, ok)
 	}
@@ -45,12 +45,12 @@ func TestMemory_SharedPerson(t *testing.T) {
 }
 
 // What is remembered stays within its limit, and the newest stay.
-func TestMemory_Bounded(t *testing.T) {
+func TestPersonCache_Bounded(t *testing.T) {
 	const limit = 1 << 20
-	m := newMemory(limit)
+	m := newPersonCache(limit)
 	for i := range 20000 {
 		id := fmt.Sprint("user-", i)
-		m.put(1, id, Known{Person: personOf(id, `{"text":"`+strings.Repeat("x", i%900)+`"}`)}, "")
+		m.put(1, id, Identity{Person: personOf(id, `{"text":"`+strings.Repeat("x", i%900)+`"}`)}, "")
 		if m.bytes.Load() > limit {
 			t.Fatalf("%d bytes after %d people, limit %d", m.bytes.Load(), i+1, limit)
 		}
@@ -64,8 +64,8 @@ func TestMemory_Bounded(t *testing.T) {
 	if m.bytes.Load() < limit/2 {
 		t.Errorf("only %d of %d bytes are used", m.bytes.Load(), limit)
 	}
-	huge := personOf("huge", `{"text":"`+strings.Repeat("x", memoryMost)+`"}`)
-	m.put(1, "huge", Known{Person: huge}, "")
+	huge := personOf("huge", `{"text":"`+strings.Repeat("x", maxCachedPerson)+`"}`)
+	m.put(1, "huge", Identity{Person: huge}, "")
 	if _, _, ok := m.get(1, "huge"); ok {
 		t.Error("a person above the largest size is remembered")
 	}

@@ -25,17 +25,17 @@ func ParseObject(src string) (Object, error) {
 		s.Fail("expected an object")
 		return nil, s.Fault
 	}
-	members, ok := s.members(nil)
+	members, ok := s.readMembers(nil)
 	if !ok || !s.End() {
 		return nil, s.Fault
 	}
 	return NewObject(members), nil
 }
 
-// members appends the members of the object at the present position, in order,
+// readMembers appends the members of the object at the present position, in order,
 // each key once: the last one's value, in the first one's place. Those beyond
 // the limit are left out, but for what says whose the event is.
-func (s *scanner) members(to []Member) ([]Member, bool) {
+func (s *scanner) readMembers(to []Member) ([]Member, bool) {
 	first := len(to)
 	var seen uint64 // a small filter: most objects hold no key twice
 	var index map[string]int
@@ -45,7 +45,7 @@ func (s *scanner) members(to []Member) ([]Member, bool) {
 			return false
 		}
 		if s.limit > 0 && (s.Pos > s.limit || len(to)-first >= maxMembers) && key != "token" && key != "distinct_id" {
-			s.short = true
+			s.truncated = true
 			return true
 		}
 		bit := uint64(1) << (keyHash(key) & 63)

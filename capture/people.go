@@ -23,24 +23,24 @@ var (
 // need is ErrReadOnly.
 type People struct {
 	// History reads back, Between makes the changes that are no events.
-	History History
-	Between Between
+	History    History
+	Transactor Transactor
 	// Intake takes the events in that changes of properties amount to, so that these
 	// follow the rules of all events. Nil: properties cannot be set.
 	Intake *Intake
 }
 
-// Between runs work in a transaction of its own between the commits of events: a
+// Transactor runs work in a transaction of its own between the commits of events: a
 // Recorder.
-type Between interface {
+type Transactor interface {
 	Transact(ctx context.Context, projectID int64, work func(Tx) error) error
 }
 
 func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) error) error {
-	if p == nil || p.Between == nil {
+	if p == nil || p.Transactor == nil {
 		return ErrReadOnly
 	}
-	return p.Between.Transact(ctx, projectID, work)
+	return p.Transactor.Transact(ctx, projectID, work)
 }
 
 // Erase takes a person away, with the events of that person if asked (decision
@@ -68,7 +68,7 @@ func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) 
 	return events, nil
 }
 
-// Split gives the distinct ids of a person, at most MaxShownIDs at a time, persons
+// Split gives the distinct ids of a person, at most MaxReturnedIDs at a time, persons
 // of their own; main keeps the person, or when it is empty the id that is shown
 // first: see SplitPerson.
 func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerson, main string) error {
@@ -78,11 +78,11 @@ func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerso
 	}
 	return p.transact(ctx, projectID, func(tx Tx) error {
 		if person == nil {
-			return refuse("", "There is no such person.")
+			return invalidInput("", "There is no such person.")
 		}
 		found, err := SplitPerson(tx, projectID, person.UUID, ids, main)
 		if err == nil && !found {
-			err = refuse("main_distinct_id", "The person has no such distinct id.")
+			err = invalidInput("main_distinct_id", "The person has no such distinct id.")
 		}
 		return err
 	})
@@ -90,46 +90,46 @@ func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerso
 
 // SetPerson merges a JSON object into the properties of a person, as a $set event
 // does; it takes none away.
-func (p *People) SetPerson(ctx context.Context, in Project, person *StoredPerson, properties string) error {
-	return p.sendPerson(ctx, in, person, "$set", Member{"$set", properties})
+func (p *People) SetPerson(ctx context.Context, project Project, person *StoredPerson, properties string) error {
+	return p.sendPerson(ctx, project, person, "$set", Member{"$set", properties})
 }
 
 // UnsetPerson takes a property of a person away.
-func (p *People) UnsetPerson(ctx context.Context, in Project, person *StoredPerson, name string) error {
-	return p.sendPerson(ctx, in, person, "$delete_person_property", Member{"$unset", "[" + wire.Quote(name) + "]"})
+func (p *People) UnsetPerson(ctx context.Context, project Project, person *StoredPerson, name string) error {
+	return p.sendPerson(ctx, project, person, "$delete_person_property", Member{"$unset", "[" + wire.Quote(name) + "]"})
 }
 
 // sendPerson sends an event of a person, under the id that is shown first.
-func (p *People) sendPerson(ctx context.Context, in Project, person *StoredPerson, event string, property Member) error {
+func (p *People) sendPerson(ctx context.Context, project Project, person *StoredPerson, event string, property Member) error {
 	ids := person.BestIDs()
 	if len(ids) == 0 {
-		return refuse("", "The person has no distinct id.")
+		return invalidInput("", "The person has no distinct id.")
 	}
-	return p.send(ctx, in, event, ids[0], property)
+	return p.send(ctx, project, event, ids[0], property)
 }
 
 // NewGroup makes a group of a type that there is, with the properties of a JSON
 // object (spec/management.md §5.4).
-func (p *People) NewGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
-	switch there, err := p.group(ctx, in.ID, id); {
+func (p *People) NewGroup(ctx context.Context, project Project, id GroupID, typeName, properties string) (*Group, error) {
+	switch existing, err := p.group(ctx, project.ID, id); {
 	case err != nil:
 		return nil, err
-	case there != nil:
-		return nil, refuse("detail", "A group with this key already exists")
+	case existing != nil:
+		return nil, invalidInput("detail", "A group with this key already exists")
 	}
-	return p.SetGroup(ctx, in, id, typeName, properties)
+	return p.SetGroup(ctx, project, id, typeName, properties)
 }
 
 // SetGroup merges a JSON object into the properties of a group, as a $groupidentify
 // event does, and returns the group.
-func (p *People) SetGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
-	err := p.send(ctx, in, "$groupidentify", "$"+typeName+"_"+id.Key,
+func (p *People) SetGroup(ctx context.Context, project Project, id GroupID, typeName, properties string) (*Group, error) {
+	err := p.send(ctx, project, "$groupidentify", "$"+typeName+"_"+id.Key,
 		Member{"$group_set", properties}, Member{"$group_type", wire.Quote(typeName)}, Member{"$group_key", wire.Quote(id.Key)},
 		Member{"$process_person_profile", "false"})
 	if err != nil {
 		return nil, err
 	}
-	return p.group(ctx, in.ID, id)
+	return p.group(ctx, project.ID, id)
 }
 
 func (p *People) group(ctx context.Context, projectID int64, id GroupID) (*Group, error) {
@@ -144,7 +144,7 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 	err := p.transact(ctx, projectID, func(tx Tx) error {
 		found, err := unsetGroupProperty(tx, projectID, id, name)
 		if err == nil && !found {
-			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", wire.Shorten(name, 64)))
+			err = invalidInput("$unset", fmt.Sprintf("The group has no property \"%s\".", wire.Shorten(name, 64)))
 		}
 		return err
 	})
@@ -170,12 +170,12 @@ func (p *People) ImportGroup(ctx context.Context, projectID int64, typeName stri
 
 // send has the Intake take an event in. It is not located: the caller is not whom it
 // is about.
-func (p *People) send(ctx context.Context, in Project, event, distinctID string, properties ...Member) error {
+func (p *People) send(ctx context.Context, project Project, event, distinctID string, properties ...Member) error {
 	if p == nil || p.Intake == nil {
 		return ErrReadOnly
 	}
 	text := Object{
-		{"api_key", wire.Quote(in.APIKey)}, {"event", wire.Quote(event)}, {"distinct_id", wire.Quote(distinctID)},
+		{"api_key", wire.Quote(project.APIKey)}, {"event", wire.Quote(event)}, {"distinct_id", wire.Quote(distinctID)},
 		{"properties", Object(append(properties, Member{"$geoip_disable", "true"})).String()},
 	}.String()
 	submission, err := Decode(text, DecodeOptions{})
@@ -188,10 +188,10 @@ func (p *People) send(ctx context.Context, in Project, event, distinctID string,
 	}
 	for _, reason := range receipt.Results {
 		switch {
-		case reason.OverQuota():
+		case reason.IsOverQuota():
 			return ErrOverQuota
-		case reason != None:
-			return refuse("", fmt.Sprintf("The change was not taken: %s.", reason))
+		case reason != NotDropped:
+			return invalidInput("", fmt.Sprintf("The change was not taken: %s.", reason))
 		}
 	}
 	return nil
@@ -204,20 +204,20 @@ func (p *StoredPerson) BestIDs() []string {
 		return nil
 	}
 	out := append([]string{}, p.DistinctIDs...)
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(anonymityRank(a), anonymityRank(b)) })
 	return out
 }
 
-func rank(id string) int {
-	if anonymous(id) {
+func anonymityRank(id string) int {
+	if isAnonymous(id) {
 		return 1
 	}
 	return 0
 }
 
-// anonymous reports whether an id looks like one of an SDK: five words of digits
+// isAnonymous reports whether an id looks like one of an SDK: five words of digits
 // and small letters, with hyphens between them.
-func anonymous(id string) bool {
+func isAnonymous(id string) bool {
 	words, length := 1, 0
 	for i := range len(id) {
 		switch c := id[i]; {

@@ -10,9 +10,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// office is what a People stands on in memory: events that were sent, one person ann
+// peopleBackend is what a People stands on in memory: events that were sent, one person ann
 // and one group acme of the type company.
-type office struct {
+type peopleBackend struct {
 	History
 	groups map[GroupID]*Group
 	sent   []Event
@@ -21,42 +21,42 @@ type office struct {
 	limits map[Resource]int64
 }
 
-func newOffice() *office {
-	return &office{groups: map[GroupID]*Group{{Key: "acme"}: {GroupID: GroupID{Key: "acme"}, Properties: Object{{"size", "10"}}}}}
+func newPeopleBackend() *peopleBackend {
+	return &peopleBackend{groups: map[GroupID]*Group{{Key: "acme"}: {GroupID: GroupID{Key: "acme"}, Properties: Object{{"size", "10"}}}}}
 }
 
-func (o *office) Project(_ context.Context, token string) (Project, error) {
+func (o *peopleBackend) Project(_ context.Context, token string) (Project, error) {
 	if token != "phc_one" {
 		return Project{}, ErrUnknownKey
 	}
 	return Project{ID: 1, APIKey: token, OrganizationID: "a", Limits: o.limits}, nil
 }
 
-func (o *office) Append(_ context.Context, b *Batch) error {
+func (o *peopleBackend) Append(_ context.Context, b *Batch) error {
 	o.sent = append(o.sent, b.Events...)
 	return nil
 }
 
-func (o *office) Transact(_ context.Context, _ int64, work func(Tx) error) error {
-	return work(officeTx{office: o})
+func (o *peopleBackend) Transact(_ context.Context, _ int64, work func(Tx) error) error {
+	return work(peopleBackendTx{backend: o})
 }
 
-// officeTx is an office between commits.
-type officeTx struct {
+// peopleBackendTx is an office between commits.
+type peopleBackendTx struct {
 	Tx
-	office *office
+	backend *peopleBackend
 }
 
-func (o *office) Group(_ context.Context, _ int64, id GroupID) (*Group, error) {
+func (o *peopleBackend) Group(_ context.Context, _ int64, id GroupID) (*Group, error) {
 	return o.groups[id], nil
 }
 
-func (tx officeTx) Groups(_ int64, keys []GroupID) ([]*Group, error) {
-	return []*Group{tx.office.groups[keys[0]]}, nil
+func (tx peopleBackendTx) Groups(_ int64, keys []GroupID) ([]*Group, error) {
+	return []*Group{tx.backend.groups[keys[0]]}, nil
 }
 
-func (tx officeTx) People(_ int64, ids []string) ([]Known, error) {
-	out := make([]Known, len(ids))
+func (tx peopleBackendTx) People(_ int64, ids []string) ([]Identity, error) {
+	out := make([]Identity, len(ids))
 	for i, id := range ids {
 		if slices.Contains(ann.DistinctIDs, id) {
 			out[i].Person = &ann.Person
@@ -65,27 +65,27 @@ func (tx officeTx) People(_ int64, ids []string) ([]Known, error) {
 	return out, nil
 }
 
-func (tx officeTx) Save(c *Changes) error { tx.office.saved = c; return nil }
+func (tx peopleBackendTx) Save(c *Changes) error { tx.backend.saved = c; return nil }
 
-func (tx officeTx) ErasePerson(_ int64, _ UUID, withEvents bool) (bool, int64, error) {
-	tx.office.erased = append(tx.office.erased, map[bool]string{true: "person and events", false: "person"}[withEvents])
+func (tx peopleBackendTx) ErasePerson(_ int64, _ UUID, withEvents bool) (bool, int64, error) {
+	tx.backend.erased = append(tx.backend.erased, map[bool]string{true: "person and events", false: "person"}[withEvents])
 	return false, 0, nil
 }
 
-func (tx officeTx) EraseEvents(int64, UUID) (int64, error) {
-	tx.office.erased = append(tx.office.erased, "events")
+func (tx peopleBackendTx) EraseEvents(int64, UUID) (int64, error) {
+	tx.backend.erased = append(tx.backend.erased, "events")
 	return 0, nil
 }
 
-func erases(_ bool, _ int64, err error) error { return err }
+func eraseError(_ bool, _ int64, err error) error { return err }
 
-func (o *office) people(t *testing.T) *People {
+func (o *peopleBackend) people(t *testing.T) *People {
 	t.Helper()
-	intake, err := NewIntake(IntakeConfig{Keys: o, Into: o})
+	intake, err := NewIntake(IntakeConfig{Keys: o, Appender: o})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &People{History: o, Between: o, Intake: intake}
+	return &People{History: o, Transactor: o, Intake: intake}
 }
 
 var (
@@ -124,7 +124,7 @@ func TestManagement_5_3_ChangesAreEvents(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice()
+			o := newPeopleBackend()
 			if err := tt.change(o.people(t)); err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestManagement_5_3_ChangesAreEvents(t *testing.T) {
 }
 
 // What cannot be changed says why, and nothing is sent or saved.
-func TestPeople_Refusals(t *testing.T) {
+func TestPeople_InvalidInput(t *testing.T) {
 	set := func(of *StoredPerson, key string) func(*People) error {
 		return func(p *People) error { return p.SetPerson(t.Context(), Project{ID: 1, APIKey: key}, of, `{}`) }
 	}
@@ -162,7 +162,7 @@ func TestPeople_Refusals(t *testing.T) {
 		"a group of no type":  {func(p *People) error { return p.ImportGroup(t.Context(), 1, "", Group{}) }, "group_type", "a group type has 1 to 400 characters", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice()
+			o := newPeopleBackend()
 			err := tt.change(o.people(t))
 			var refusal *Refusal
 			switch {
@@ -179,23 +179,23 @@ func TestPeople_Refusals(t *testing.T) {
 }
 
 func TestPeople_OverQuota(t *testing.T) {
-	o := newOffice()
+	o := newPeopleBackend()
 	o.limits = map[Resource]int64{ResourceEvents: 0}
 	if err := o.people(t).SetPerson(t.Context(), inOne, ann, `{}`); !errors.Is(err, ErrOverQuota) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestPeople_Nobody(t *testing.T) {
+func TestPeople_NotConfigured(t *testing.T) {
 	var p *People
 	ctx := t.Context()
 	_, made := p.NewGroup(ctx, inOne, GroupID{}, "", "")
 	_, set := p.SetGroup(ctx, inOne, GroupID{}, "", "")
 	_, unset := p.UnsetGroup(ctx, 1, GroupID{}, "")
-	without := newOffice().people(t)
+	without := newPeopleBackend().people(t)
 	without.Intake = nil
 	for i, err := range []error{
-		made, set, unset, erases(p.Erase(ctx, 1, UUID{}, true)), errOf(p.EraseEvents(ctx, 1, UUID{})), p.Split(ctx, 1, ann, ""), p.SetPerson(ctx, inOne, ann, ""),
+		made, set, unset, eraseError(p.Erase(ctx, 1, UUID{}, true)), errOf(p.EraseEvents(ctx, 1, UUID{})), p.Split(ctx, 1, ann, ""), p.SetPerson(ctx, inOne, ann, ""),
 		p.UnsetPerson(ctx, inOne, ann, ""), p.Import(ctx, 1, StoredPerson{}), p.ImportGroup(ctx, 1, "", Group{}), without.SetPerson(ctx, inOne, ann, ""),
 	} {
 		if !errors.Is(err, ErrReadOnly) {
@@ -207,9 +207,9 @@ func TestPeople_Nobody(t *testing.T) {
 // Decision 17: the events go only where that is asked for; nobody of the id is no
 // error.
 func TestDecision_17_Erase(t *testing.T) {
-	o := newOffice()
+	o := newPeopleBackend()
 	p := o.people(t)
-	if err := errors.Join(erases(p.Erase(t.Context(), 1, UUID{9}, false)), erases(p.Erase(t.Context(), 1, UUID{9}, true)), errOf(p.EraseEvents(t.Context(), 1, UUID{9}))); err != nil {
+	if err := errors.Join(eraseError(p.Erase(t.Context(), 1, UUID{9}, false)), eraseError(p.Erase(t.Context(), 1, UUID{9}, true)), errOf(p.EraseEvents(t.Context(), 1, UUID{9}))); err != nil {
 		t.Error(err)
 	}
 	if diff := gocmp.Diff([]string{"person", "person and events", "events"}, o.erased); diff != "" {
@@ -220,7 +220,7 @@ func TestDecision_17_Erase(t *testing.T) {
 // spec/management.md §5.3: without a main id the one that is shown first keeps the
 // person.
 func TestManagement_5_3_SplitKeepsTheBestID(t *testing.T) {
-	o := newOffice()
+	o := newPeopleBackend()
 	if err := o.people(t).Split(t.Context(), 1, ann, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 // plan works out what one commit changes in one project: events in order, one
 // after the other, over what is known before. First ids and groups tell what has
-// to be looked up, then knowPerson and knowGroup are told, then every event is
+// to be looked up, then loadPerson and loadGroup are told, then every event is
 // applied, then finish and each tell the result. It does no I/O, and never
 // changes a person or group that it was told.
 type plan struct {
@@ -17,25 +17,25 @@ type plan struct {
 	// byID are the distinct ids of the events; order has them as they came.
 	byID  map[string]*distinctID
 	order []*distinctID
-	// known are the stored persons, profiles these and the new ones.
-	known    map[UUID]*profile
+	// byUUID are the stored persons, profiles these and the new ones.
+	byUUID   map[UUID]*profile
 	profiles []*profile
 	merges   []Merge
 
-	types        []string // by number, empty for a free one
-	newTypes     []ProjectGroupType
-	refusedTypes map[string]bool
-	groupStates  map[GroupID]*groupState
-	groupOrder   []*groupState
-	seen         []Seen
-	seenBefore   map[seenGroup]bool
+	types         []string // by number, empty for a free one
+	newTypes      []ProjectGroupType
+	rejectedTypes map[string]bool
+	groupStates   map[GroupID]*groupState
+	groupOrder    []*groupState
+	seen          []SeenName
+	seenBefore    map[seenGroup]bool
 
-	events     []Record
-	shownBytes int // copies of persons' properties in events
-	calls      []FlagCalls
-	callAt     map[hourOfCall]int
-	warnings   []Warning
-	warnedAt   map[warned]int
+	events      []Record
+	copiedBytes int // copies of persons' properties in events
+	calls       []FlagCalls
+	callAt      map[callKey]int
+	warnings    []Warning
+	warnedAt    map[warningKey]int
 }
 
 // distinctID is a distinct id and what is known of it.
@@ -50,12 +50,12 @@ type distinctID struct {
 	stored struct{ owned, personless bool }
 	// own is the id of the person that this id makes, zero until it is needed.
 	own UUID
-	// kept: what was told came from the recorder's memory.
-	kept bool
+	// cached: what was told came from the recorder's memory.
+	cached bool
 }
 
-// warned is what makes two warnings one.
-type warned struct {
+// warningKey is what makes two warnings one.
+type warningKey struct {
 	kind WarningType
 	id   string
 }
@@ -64,31 +64,31 @@ type warned struct {
 // are added up without one.
 const commitWarnings = 1000
 
-// newPlan begins a plan. groupTypes are the names of the project's group types by
+// newPlan begins a plan. loadGroupTypes are the names of the project's group types by
 // number.
 func newPlan(projectID int64, groupTypes []string) *plan {
 	return &plan{
 		project: projectID,
 		byID:    make(map[string]*distinctID),
-		known:   make(map[UUID]*profile),
+		byUUID:  make(map[UUID]*profile),
 		types:   slices.Clone(groupTypes),
 	}
 }
 
 // ids appends the distinct ids that events ask for and that the plan does not
-// know yet, each once. knowPerson has to be called for all of them.
+// know yet, each once. loadPerson has to be called for all of them.
 func (p *plan) ids(events []Event, to []string) []string {
 	p.events = slices.Grow(p.events, len(events))
 	for i := range events {
 		e := &events[i]
-		if _, known := p.byID[e.DistinctID]; !known {
+		if _, exists := p.byID[e.DistinctID]; !exists {
 			p.distinctID(e.DistinctID)
 			to = append(to, e.DistinctID)
 		}
-		if e.Personless || mergeAsked(e) != mergeWanted {
+		if e.Personless || checkMerge(e) != validMerge {
 			continue
 		}
-		if _, known := p.byID[e.Other]; !known {
+		if _, exists := p.byID[e.Other]; !exists {
 			p.distinctID(e.Other)
 			to = append(to, e.Other)
 		}
@@ -107,9 +107,9 @@ func (p *plan) distinctID(id string) *distinctID {
 	return i
 }
 
-// knowPerson tells what is stored of a distinct id, before an event with it is
+// loadPerson tells what is stored of a distinct id, before an event with it is
 // applied. Persons with one UUID are one person, whatever the pointer.
-func (p *plan) knowPerson(id string, k Known) {
+func (p *plan) loadPerson(id string, k Identity) {
 	i := p.distinctID(id)
 	i.personless = k.Personless
 	i.stored.personless = k.Personless
@@ -117,10 +117,10 @@ func (p *plan) knowPerson(id string, k Known) {
 		return
 	}
 	i.stored.owned = true
-	i.owner = p.known[k.Person.UUID]
+	i.owner = p.byUUID[k.Person.UUID]
 	if i.owner == nil {
 		i.owner = &profile{Person: k.Person}
-		p.known[k.Person.UUID] = i.owner
+		p.byUUID[k.Person.UUID] = i.owner
 		p.profiles = append(p.profiles, i.owner)
 	}
 }
@@ -155,26 +155,26 @@ func (p *plan) apply(e *Event) {
 	}
 }
 
-// note puts a value into a map that is made when it is first needed.
-func note[K comparable, V any](m *map[K]V, key K, value V) {
+// mapPut puts a value into a map that is made when it is first needed.
+func mapPut[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}
 	(*m)[key] = value
 }
 
-// hourOfCall is a read of a flag's value and its hour since 1970.
-type hourOfCall struct {
+// callKey is a read of a flag's value and its hour since 1970.
+type callKey struct {
 	FlagCall
 	hour int64
 }
 
 // countCall counts the read of a flag's value (§12.3), those of each hour by themselves.
 func (p *plan) countCall(e *Event) {
-	k := hourOfCall{*e.Flag, e.Timestamp.Truncate(time.Hour).Unix()}
+	k := callKey{*e.Flag, e.Timestamp.Truncate(time.Hour).Unix()}
 	i, again := p.callAt[k]
 	if !again {
-		note(&p.callAt, k, len(p.calls))
+		mapPut(&p.callAt, k, len(p.calls))
 		p.calls = append(p.calls, FlagCalls{ProjectID: p.project, FlagCall: *e.Flag, Calls: 1, First: e.Timestamp, Last: e.Timestamp})
 		return
 	}
@@ -194,7 +194,7 @@ func (p *plan) warn(kind WarningType, e *Event, detail string) {
 		ProjectID: p.project, Type: kind, DistinctID: WarningID(e.DistinctID), EventUUID: e.UUID,
 		Detail: detail, Count: 1, At: e.ReceivedAt,
 	}
-	key := warned{kind, w.DistinctID}
+	key := warningKey{kind, w.DistinctID}
 	i, again := p.warnedAt[key]
 	if !again && len(p.warnings) >= commitWarnings {
 		w.DistinctID, w.EventUUID = "", UUID{}
@@ -202,7 +202,7 @@ func (p *plan) warn(kind WarningType, e *Event, detail string) {
 		i, again = p.warnedAt[key]
 	}
 	if !again {
-		note(&p.warnedAt, key, len(p.warnings))
+		mapPut(&p.warnedAt, key, len(p.warnings))
 		p.warnings = append(p.warnings, w)
 		return
 	}
@@ -226,7 +226,7 @@ func (p *plan) finish(out *Changes) {
 			continue
 		}
 		w.Properties, w.text = w.Properties.rooted()
-		out.Persons = append(out.Persons, ProjectPerson{ProjectID: p.project, Person: w.Person, New: w.isNew})
+		out.Persons = append(out.Persons, ProjectPerson{ProjectID: p.project, Person: w.Person, IsNew: w.isNew})
 		for _, from := range w.inherits {
 			out.Merges = append(out.Merges, Merge{p.project, from, w.UUID})
 		}
@@ -248,27 +248,27 @@ func (p *plan) finish(out *Changes) {
 // each tells what is known of ids after finish, and the JSON text of their
 // persons' properties where it is known, but leaves out what the recorder's memory
 // has as it is. Ids, persons and texts are memory of their own and may be kept.
-func (p *plan) each(yield func(id string, k Known, text string)) {
+func (p *plan) each(yield func(id string, k Identity, text string)) {
 	for _, i := range p.order {
 		w := i.profile()
 		switch {
 		case w == nil:
-			if !i.kept || i.personless != i.stored.personless {
-				yield(strings.Clone(i.id), Known{Personless: i.personless}, "")
+			if !i.cached || i.personless != i.stored.personless {
+				yield(strings.Clone(i.id), Identity{Personless: i.personless}, "")
 			}
-		case !i.kept || !i.stored.owned || w.changed || !w.kept:
-			yield(strings.Clone(i.id), Known{Person: w.Person}, w.text)
+		case !i.cached || !i.stored.owned || w.changed || !w.cached:
+			yield(strings.Clone(i.id), Identity{Person: w.Person}, w.text)
 		}
 	}
 }
 
-// keep tells that what knowPerson was told came from the recorder's memory, with
+// markCached tells that what loadPerson was told came from the recorder's memory, with
 // the JSON text of the person's properties, empty when that is not known.
-func (p *plan) keep(id, text string) {
+func (p *plan) markCached(id, text string) {
 	i := p.byID[id]
-	i.kept = true
+	i.cached = true
 	if i.owner != nil && text != "" && !i.owner.changed {
-		i.owner.text, i.owner.kept = text, true
+		i.owner.text, i.owner.cached = text, true
 	}
 }
 

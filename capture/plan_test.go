@@ -28,7 +28,7 @@ func TestPlan_Netted(t *testing.T) {
 		t.Fatalf("persons %d, merges %d, ids %d, events %d; want 1, 0, 2, 12", len(c.Persons), len(c.Merges), len(c.IDs), len(c.Events))
 	}
 	w := c.Persons[0]
-	if !w.New || w.UUID != PersonID(1, "u") || w.Version != 10 {
+	if !w.IsNew || w.UUID != PersonID(1, "u") || w.Version != 10 {
 		t.Errorf("person %+v; want that of u, new, version max(9, 0) + 1", *w.Person)
 	}
 	for _, i := range c.IDs {
@@ -42,7 +42,7 @@ func TestPlan_Netted(t *testing.T) {
 // text.
 func TestPlan_TextOnce(t *testing.T) {
 	p := newPlan(1, nil)
-	p.knowPerson("u", Known{Person: &Person{UUID: planUUID(1), Properties: Object{{"a", "1"}}}})
+	p.loadPerson("u", Identity{Person: &Person{UUID: planUUID(1), Properties: Object{{"a", "1"}}}})
 	for i := range 2 {
 		p.apply(&Event{UUID: planUUID(i), Name: "e", DistinctID: "u", Properties: "{}"})
 	}
@@ -74,7 +74,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 		}
 	}
 	n := 0
-	p.each(func(id string, k Known, _ string) {
+	p.each(func(id string, k Identity, _ string) {
 		n++
 		check(id)
 		for _, m := range k.Person.Properties {

@@ -185,12 +185,12 @@ func (m *modelLedger) person(e *Event) *modelPerson {
 			}
 		}
 		for key, value := range v.properties {
-			if _, taken := w.properties[key]; !taken {
+			if _, exists := w.properties[key]; !exists {
 				w.properties[key] = value
 			}
 		}
 		for flag, hash := range v.overrides {
-			if _, taken := w.overrides[flag]; !taken {
+			if _, exists := w.overrides[flag]; !exists {
 				w.overrides[flag] = hash
 			}
 		}

@@ -26,7 +26,7 @@ type seenGroup struct {
 }
 
 // groups appends the groups that events change and that the plan does not know
-// yet, each once. knowGroup has to be called for all of them. A group whose type
+// yet, each once. loadGroup has to be called for all of them. A group whose type
 // is new cannot be stored.
 func (p *plan) groups(events []Event, to []GroupID) []GroupID {
 	for i := range events {
@@ -51,14 +51,14 @@ func (p *plan) groupState(id GroupID) *groupState {
 	g := p.groupStates[id]
 	if g == nil {
 		g = &groupState{}
-		note(&p.groupStates, id, g)
+		mapPut(&p.groupStates, id, g)
 		p.groupOrder = append(p.groupOrder, g)
 	}
 	return g
 }
 
-// knowGroup tells what is stored of a group, nil for nothing.
-func (p *plan) knowGroup(id GroupID, g *Group) { p.groupState(id).Group = g }
+// loadGroup tells what is stored of a group, nil for nothing.
+func (p *plan) loadGroup(id GroupID, g *Group) { p.groupState(id).Group = g }
 
 // groupType is the number of a group type. A new one gets the lowest that is free
 // (§11.1); -1 when there is none, with a warning once for each type.
@@ -76,8 +76,8 @@ func (p *plan) groupType(name string, e *Event) int {
 		i = len(p.types)
 		p.types = append(p.types, "")
 	default:
-		if !p.refusedTypes[name] {
-			note(&p.refusedTypes, name, true)
+		if !p.rejectedTypes[name] {
+			mapPut(&p.rejectedTypes, name, true)
 			p.warn(warnGroupTypes, e, "group type "+wire.Quote(cutBytes(name, warningID)))
 		}
 		return -1
@@ -149,21 +149,21 @@ func (p *plan) updateGroup(e *Event) {
 		g.Group, g.changed = &copied, true
 	}
 	g.Properties = o
-	p.seeGroup(number, old, e)
+	p.addSeenGroup(number, old, e)
 }
 
-// seeGroup notes the names that are new to a group.
-func (p *plan) seeGroup(number int, old Object, e *Event) {
+// addSeenGroup notes the names that are new to a group.
+func (p *plan) addSeenGroup(number int, old Object, e *Event) {
 	for _, m := range e.Group.Set {
-		if _, known := old.search(m.Key); known || m.Key == "" || len(m.Key) > maxSeenName {
+		if _, exists := old.search(m.Key); exists || m.Key == "" || len(m.Key) > maxSeenName {
 			continue
 		}
 		key := seenGroup{number, m.Key}
 		if p.seenBefore[key] {
 			continue
 		}
-		note(&p.seenBefore, key, true)
-		p.seen = append(p.seen, Seen{
+		mapPut(&p.seenBefore, key, true)
+		p.seen = append(p.seen, SeenName{
 			ProjectID: p.project, Kind: SeenGroupProperty, Group: number, Name: m.Key, Type: typeOf(m.Value), At: e.ReceivedAt,
 		})
 	}

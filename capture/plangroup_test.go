@@ -52,10 +52,10 @@ func TestCapture_11_3_Seen(t *testing.T) {
 		groupEvent(2, "company", "new", Object{{"b", "true"}, {"n", "2"}}),
 		groupEvent(3, "team", "new", Object{{"n", `"2026-01-01T00:00:00Z"`}}),
 	})
-	seen := func(group int, name, typ string) Seen {
-		return Seen{ProjectID: 1, Kind: SeenGroupProperty, Group: group, Name: name, Type: typ, At: benchTime}
+	seen := func(group int, name, typ string) SeenName {
+		return SeenName{ProjectID: 1, Kind: SeenGroupProperty, Group: group, Name: name, Type: typ, At: benchTime}
 	}
-	want := []Seen{seen(0, "n", "Numeric"), seen(0, "s", "String"), seen(0, "b", "Boolean"), seen(1, "n", "DateTime")}
+	want := []SeenName{seen(0, "n", "Numeric"), seen(0, "s", "String"), seen(0, "b", "Boolean"), seen(1, "n", "DateTime")}
 	if diff := gocmp.Diff(want, s.saved.Seen); diff != "" {
 		t.Error(diff)
 	}

@@ -1,40 +1,40 @@
 package capture
 
-// asked is what an event asks for besides its own person.
-type asked uint8
+// mergeCheck is what an event asks for besides its own person.
+type mergeCheck uint8
 
 const (
-	mergeNone asked = iota
-	// mergeWanted: Other is to be merged into the event's person.
-	mergeWanted
+	noMerge mergeCheck = iota
+	// validMerge: Other is to be merged into the event's person.
+	validMerge
 	// illegalOwn and illegalOther: one of the ids must not be merged (§10.4).
 	illegalOwn
 	illegalOther
 )
 
 // detail says in a warning which id it is, without showing it.
-func (a asked) detail() string {
+func (a mergeCheck) detail() string {
 	if a == illegalOwn {
 		return "distinct_id cannot be merged"
 	}
 	return "$anon_distinct_id or alias cannot be merged"
 }
 
-// mergeAsked judges by the ids alone (§10.1, §10.2).
-func mergeAsked(e *Event) asked {
+// checkMerge judges by the ids alone (§10.1, §10.2).
+func checkMerge(e *Event) mergeCheck {
 	switch {
 	case !e.HasOther, e.Other == e.DistinctID:
-		return mergeNone
+		return noMerge
 	case e.Kind != identifyEvent && e.Kind != aliasEvent && e.Kind != mergeDangerouslyEvent:
-		return mergeNone
+		return noMerge
 	case e.Other == "" && e.Kind != identifyEvent: // an alias that says nothing
-		return mergeNone
-	case !legalID(e.DistinctID):
+		return noMerge
+	case !isLegalID(e.DistinctID):
 		return illegalOwn
-	case !legalID(e.Other):
+	case !isLegalID(e.Other):
 		return illegalOther
 	}
-	return mergeWanted
+	return validMerge
 }
 
 // merge makes one person of two ids (§10.3), applies what else the event says, and
@@ -45,11 +45,11 @@ func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 	changed := false
 	switch {
 	case w == nil && from == nil:
-		by := into
+		first := into
 		if other.personless && !into.personless {
-			by = other // the events that it has are this person's already
+			first = other // the events that it has are this person's already
 		}
-		w = p.create(e, by)
+		w = p.create(e, first)
 		into.owner, other.owner = w, w
 		w.Identified = true
 		return w

@@ -31,8 +31,8 @@ type profile struct {
 	inherits []UUID
 	// text is the properties' JSON text, empty until it is needed; kept: the
 	// recorder's memory has it.
-	text string
-	kept bool
+	text   string
+	cached bool
 	// large: events hold no copy of the properties.
 	large bool
 }
@@ -57,24 +57,24 @@ func (i *distinctID) personID(project int64) UUID {
 }
 
 // An event holds a copy of its person's properties. Lest one body grow to many
-// times its size, there is none of properties that are longer than maxShown, and
-// none any more once the copies of a commit have maxShownAll bytes: {} stands for
+// times its size, there is none of properties that are longer than maxPersonCopy, and
+// none any more once the copies of a commit have maxPersonCopies bytes: {} stands for
 // them.
 const (
-	maxShown    = 64 << 10
-	maxShownAll = 32 << 20
+	maxPersonCopy   = 64 << 10
+	maxPersonCopies = 32 << 20
 )
 
-// shown is the copy of a person's properties that an event holds.
-func (p *plan) shown(w *profile) string {
+// copyProperties is the copy of a person's properties that an event holds.
+func (p *plan) copyProperties(w *profile) string {
 	if w.text == "" && !w.large {
 		size := w.Properties.size()
-		if w.large = size > maxShown || p.shownBytes > maxShownAll; !w.large {
+		if w.large = size > maxPersonCopy || p.copiedBytes > maxPersonCopies; !w.large {
 			w.text = w.Properties.String()
-			p.shownBytes += size
+			p.copiedBytes += size
 		}
 	}
-	if w.large || len(w.text) > maxShown {
+	if w.large || len(w.text) > maxPersonCopy {
 		return "{}"
 	}
 	return w.text
@@ -125,20 +125,20 @@ func (p *plan) attributePersonless(e *Event, r *Record) {
 func (p *plan) attribute(e *Event, r *Record) {
 	id := p.distinctID(e.DistinctID)
 	var w *profile
-	switch asked := mergeAsked(e); asked {
-	case mergeWanted:
+	switch check := checkMerge(e); check {
+	case validMerge:
 		w = p.merge(e, id, p.distinctID(e.Other))
-	case mergeNone:
-		w = p.ordinary(e, id)
+	case noMerge:
+		w = p.attributeOrdinary(e, id)
 	default:
-		p.warn(warnIllegalDistinctID, e, asked.detail())
-		w = p.ordinary(e, id)
+		p.warn(warnIllegalDistinctID, e, check.detail())
+		w = p.attributeOrdinary(e, id)
 	}
-	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, p.shown(w)
+	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, p.copyProperties(w)
 }
 
-// ordinary is for events that merge nothing.
-func (p *plan) ordinary(e *Event, id *distinctID) *profile {
+// attributeOrdinary is for events that merge nothing.
+func (p *plan) attributeOrdinary(e *Event, id *distinctID) *profile {
 	w := id.profile()
 	if w == nil {
 		return p.create(e, id)
@@ -148,9 +148,9 @@ func (p *plan) ordinary(e *Event, id *distinctID) *profile {
 }
 
 // create makes the person of an event (§9.2); its UUID is made from by.
-func (p *plan) create(e *Event, by *distinctID) *profile {
+func (p *plan) create(e *Event, id *distinctID) *profile {
 	w := &profile{
-		Person: &Person{UUID: by.personID(p.project), CreatedAt: e.Timestamp},
+		Person: &Person{UUID: id.personID(p.project), CreatedAt: e.Timestamp},
 		isNew:  true, changed: true,
 	}
 	creator := Object{{creatorKey, wire.Quote(e.UUID.String())}}
@@ -161,7 +161,7 @@ func (p *plan) create(e *Event, by *distinctID) *profile {
 		p.warn(warnPersonTooLarge, e, "the person was made without properties")
 		w.Properties = creator
 	}
-	by.owner = w
+	id.owner = w
 	p.profiles = append(p.profiles, w)
 	return w
 }
@@ -169,8 +169,8 @@ func (p *plan) create(e *Event, by *distinctID) *profile {
 // newProperties are the properties of a new person (§9.4): $set_once, $set over
 // it, $unset, then the creator.
 func newProperties(e *Event, creator Member) Object {
-	o := merged(make(Object, 0, len(e.SetOnce)+len(e.Set)+1), nil, e.SetOnce, e.Set)
-	o = without(o, e.Unset)
+	o := mergeObjects(make(Object, 0, len(e.SetOnce)+len(e.Set)+1), nil, e.SetOnce, e.Set)
+	o = removeKeys(o, e.Unset)
 	i, found := o.search(creatorKey)
 	if found {
 		o[i] = creator
@@ -184,8 +184,8 @@ func newProperties(e *Event, creator Member) Object {
 // already.
 func (p *plan) update(e *Event, w *profile, changed bool) {
 	if e.Kind != untouchingEvent {
-		noisyToo := e.Kind != ordinaryEvent && e.Kind != groupIdentifyEvent
-		o, differs := applyUpdate(w.Properties, e.SetOnce, e.Set, e.Unset, noisyToo)
+		includeNoisy := e.Kind != ordinaryEvent && e.Kind != groupIdentifyEvent
+		o, differs := applyUpdate(w.Properties, e.SetOnce, e.Set, e.Unset, includeNoisy)
 		switch {
 		case !differs:
 		case w.setProperties(o):
@@ -200,23 +200,23 @@ func (p *plan) update(e *Event, w *profile, changed bool) {
 	}
 }
 
-// noisy properties change with nearly every page: an ordinary event that changes
+// noisyKeys properties change with nearly every page: an ordinary event that changes
 // only their values is not worth a write (§9.3). Browser and operating system are
 // noisy with their versions.
-var noisy = nameSetOf(
+var noisyKeys = nameSetOf(
 	"$current_url", "$pathname", "$referrer", "$referring_domain",
 	"$screen_height", "$screen_width", "$viewport_height", "$viewport_width",
 	"$browser", "$browser_version", "$os", "$os_name", "$os_version", "$raw_user_agent",
 )
 
-// steadyPlaces are the $geoip_ properties that are not noisy.
-var steadyPlaces = nameSetOf("$geoip_country_name", "$geoip_country_code", "$geoip_city_name")
+// steadyGeoKeys are the $geoip_ properties that are not noisy.
+var steadyGeoKeys = nameSetOf("$geoip_country_name", "$geoip_country_code", "$geoip_city_name")
 
 func isNoisy(key string) bool {
 	if len(key) == 0 || key[0] != '$' {
 		return false
 	}
-	return noisy[key] || strings.HasPrefix(key, "$geoip_") && !steadyPlaces[key]
+	return noisyKeys[key] || strings.HasPrefix(key, "$geoip_") && !steadyGeoKeys[key]
 }
 
 // applyUpdate lays an update over stored properties, in the order setOnce, set,
@@ -224,38 +224,38 @@ func isNoisy(key string) bool {
 // stored itself and false, and allocates nothing, when nothing changes, or, unless
 // noisyToo, when only values of noisy properties do. A property that is new or
 // goes away always counts.
-func applyUpdate(stored, setOnce, set Object, unset []string, noisyToo bool) (o Object, changed bool) {
-	if !differs(stored, setOnce, set, unset, noisyToo) {
+func applyUpdate(stored, setOnce, set Object, unset []string, includeNoisy bool) (o Object, changed bool) {
+	if !differs(stored, setOnce, set, unset, includeNoisy) {
 		return stored, false
 	}
-	o = merged(make(Object, 0, len(stored)+len(setOnce)+len(set)), stored, setOnce, set)
-	return without(o, unset), true
+	o = mergeObjects(make(Object, 0, len(stored)+len(setOnce)+len(set)), stored, setOnce, set)
+	return removeKeys(o, unset), true
 }
 
-func differs(stored, setOnce, set Object, unset []string, noisyToo bool) bool {
+func differs(stored, setOnce, set Object, unset []string, includeNoisy bool) bool {
 	for _, key := range unset {
 		if _, ok := stored.search(key); ok {
 			return true
 		}
 	}
-	gone := sortedNames(unset)
-	at := 0
+	unsetNames := sortedNames(unset)
+	pos := 0
 	for _, m := range set {
-		i, ok := stored.seek(&at, m.Key)
+		i, ok := stored.seek(&pos, m.Key)
 		switch {
-		case ok && stored[i].Value == m.Value, gone.has(m.Key):
-		case !ok || noisyToo || !isNoisy(m.Key):
+		case ok && stored[i].Value == m.Value, unsetNames.has(m.Key):
+		case !ok || includeNoisy || !isNoisy(m.Key):
 			return true
 		}
 	}
-	at = 0
+	pos = 0
 	for _, m := range setOnce {
-		i, ok := stored.seek(&at, m.Key)
+		i, ok := stored.seek(&pos, m.Key)
 		switch {
-		case ok && (stored[i].Value != "null" || m.Value == "null"), gone.has(m.Key):
+		case ok && (stored[i].Value != "null" || m.Value == "null"), unsetNames.has(m.Key):
 		case !ok:
 			return true
-		case noisyToo || !isNoisy(m.Key):
+		case includeNoisy || !isNoisy(m.Key):
 			if _, later := set.search(m.Key); !later {
 				return true
 			}
@@ -266,10 +266,10 @@ func differs(stored, setOnce, set Object, unset []string, noisyToo bool) bool {
 
 // seek finds a key, from *at on, and moves *at behind it: keys asked for in their
 // order are found in one walk, which jumps where the object is long.
-func (o Object) seek(at *int, key string) (int, bool) {
-	low, step := *at, 1
+func (o Object) seek(pos *int, key string) (int, bool) {
+	low, step := *pos, 1
 	if low < len(o) && o[low].Key == key {
-		*at++
+		*pos++
 		return low, true
 	}
 	for low+step <= len(o) && o[low+step-1].Key < key {
@@ -278,16 +278,16 @@ func (o Object) seek(at *int, key string) (int, bool) {
 	}
 	i, ok := o[low:min(low+step, len(o))].search(key)
 	i += low
-	*at = i
+	*pos = i
 	if ok {
-		*at++
+		*pos++
 	}
 	return i, ok
 }
 
-// merged appends stored, with once where it has no value but null, and over over
+// mergeObjects appends stored, with once where it has no value but null, and over over
 // both.
-func merged(out, stored, once, over Object) Object {
+func mergeObjects(out, stored, once, over Object) Object {
 	for len(once) > 0 || len(over) > 0 {
 		var m Member
 		wins := len(over) > 0 && (len(once) == 0 || over[0].Key <= once[0].Key)
@@ -315,8 +315,8 @@ func merged(out, stored, once, over Object) Object {
 	return append(out, stored...)
 }
 
-// without takes names out of an object, which it changes.
-func without(o Object, names []string) Object {
+// removeKeys takes names out of an object, which it changes.
+func removeKeys(o Object, names []string) Object {
 	if len(names) == 0 {
 		return o
 	}

@@ -153,7 +153,7 @@ func TestPlan_UnchangedAllocatesNothing(t *testing.T) {
 // browserProperties are what a browser's event sets; their noisy values end in v.
 func browserProperties(v string) Object {
 	var o []Member
-	for key := range noisy {
+	for key := range noisyKeys {
 		o = append(o, Member{key, wire.Quote("some value " + v)})
 	}
 	for i := range 12 {
@@ -180,7 +180,7 @@ func benchPlan(b *testing.B, stored Object, next func(i int) Event) {
 			p = newPlan(1, nil)
 			for _, id := range p.ids(events, nil) {
 				if stored != nil {
-					p.knowPerson(id, Known{Person: person})
+					p.loadPerson(id, Identity{Person: person})
 				}
 			}
 			n = 0
@@ -191,20 +191,20 @@ func benchPlan(b *testing.B, stored Object, next func(i int) Event) {
 	}
 }
 
-func BenchmarkPlan_Known(b *testing.B) {
+func BenchmarkPlan_Stored(b *testing.B) {
 	benchPlan(b, browserProperties("1"), func(i int) Event {
 		return Event{UUID: planUUID(i), Name: "e", DistinctID: "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", Properties: "{}", Timestamp: benchTime}
 	})
 }
 
-func BenchmarkPlan_KnownPageview(b *testing.B) {
+func BenchmarkPlan_StoredPageview(b *testing.B) {
 	set := browserProperties("2")
 	benchPlan(b, browserProperties("1"), func(i int) Event {
 		return Event{UUID: planUUID(i), Name: "$pageview", DistinctID: "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", Properties: "{}", Timestamp: benchTime, Set: set}
 	})
 }
 
-func BenchmarkPlan_KnownChanged(b *testing.B) {
+func BenchmarkPlan_StoredChanged(b *testing.B) {
 	benchPlan(b, browserProperties("1"), func(i int) Event {
 		return Event{UUID: planUUID(i), Name: "e", DistinctID: "u", Properties: "{}", Timestamp: benchTime, Set: Object{{"n", fmt.Sprint(i)}}}
 	})
@@ -233,7 +233,7 @@ func BenchmarkPlan_Commit(b *testing.B) {
 	for b.Loop() {
 		p := newPlan(1, nil)
 		for i, id := range p.ids(events, nil) {
-			p.knowPerson(id, Known{Person: people[i]})
+			p.loadPerson(id, Identity{Person: people[i]})
 		}
 		for i := range events {
 			p.apply(&events[i])
@@ -270,7 +270,7 @@ func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
 			list = append(list, e)
 		}
 		for _, id := range p.ids(list, nil) {
-			p.knowPerson(id, Known{Person: person})
+			p.loadPerson(id, Identity{Person: person})
 		}
 		for i := range list {
 			p.apply(&list[i])
@@ -280,13 +280,13 @@ func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
 		}
 		return bytes, p
 	}
-	if got, p := run(maxShown, 3); got != 3*len("{}") {
+	if got, p := run(maxPersonCopy, 3); got != 3*len("{}") {
 		t.Errorf("three events of a person above the limit hold %d bytes of it: %.80s", got, p.events[0].PersonProperties)
 	}
 	if got, _ := run(1000, 3); got < 3000 {
 		t.Errorf("three events of a small person hold %d bytes of it", got)
 	}
-	if got, _ := run(maxShown/2, 5000); got > maxShownAll+2*maxShown+5000*len("{}") {
+	if got, _ := run(maxPersonCopy/2, 5000); got > maxPersonCopies+2*maxPersonCopy+5000*len("{}") {
 		t.Errorf("5,000 events of a person of 32 KiB hold %d bytes of it", got)
 	}
 }

@@ -23,14 +23,14 @@ type planStore struct {
 	groups map[GroupID]Group
 	// overrides stand for what else a person owns and a merge moves (§10.5).
 	overrides map[UUID]map[string]string
-	// memory is what each tells, used in place of the store where it is not nil.
-	memory *planMemory
+	// cache is what each tells, used in place of the store where it is not nil.
+	cache *planCache
 	// saved are all changes so far.
 	saved Changes
 }
 
-// planMemory remembers ids and persons as a recorder does.
-type planMemory struct {
+// planCache remembers ids and persons as a recorder does.
+type planCache struct {
 	ids     map[string]UUID
 	persons map[UUID]*Person
 }
@@ -42,8 +42,8 @@ func newPlanStore(t testing.TB) *planStore {
 	}
 }
 
-func (s *planStore) remembering() *planStore {
-	s.memory = &planMemory{map[string]UUID{}, map[UUID]*Person{}}
+func (s *planStore) withCache() *planStore {
+	s.cache = &planCache{map[string]UUID{}, map[UUID]*Person{}}
 	return s
 }
 
@@ -59,23 +59,23 @@ func (s *planStore) claim(events []Event) (fresh []Event) {
 	return fresh
 }
 
-func (s *planStore) known(id string) Known {
-	if s.memory != nil {
-		if owner, ok := s.memory.ids[id]; ok {
+func (s *planStore) identity(id string) Identity {
+	if s.cache != nil {
+		if owner, ok := s.cache.ids[id]; ok {
 			if owner.IsZero() {
-				return Known{Personless: s.ids[id] == UUID{} && s.has(id)}
+				return Identity{Personless: s.ids[id] == UUID{} && s.has(id)}
 			}
-			if w := s.memory.persons[owner]; w != nil {
-				return Known{Person: w}
+			if w := s.cache.persons[owner]; w != nil {
+				return Identity{Person: w}
 			}
 		}
 	}
 	owner, ok := s.ids[id]
 	if !ok || owner.IsZero() {
-		return Known{Personless: ok}
+		return Identity{Personless: ok}
 	}
 	w := s.persons[owner]
-	return Known{Person: &w} // another pointer for every id
+	return Identity{Person: &w} // another pointer for every id
 }
 
 func (s *planStore) has(id string) bool { _, ok := s.ids[id]; return ok }
@@ -84,56 +84,56 @@ func (s *planStore) has(id string) bool { _, ok := s.ids[id]; return ok }
 func (s *planStore) commit(events []Event) {
 	events = s.claim(events)
 	p := newPlan(1, s.types)
-	told := map[*Person]string{}
+	before := map[*Person]string{}
 	for _, id := range p.ids(events, nil) {
-		k := s.known(id)
+		k := s.identity(id)
 		if k.Person != nil {
-			told[k.Person] = fmt.Sprint(*k.Person)
+			before[k.Person] = fmt.Sprint(*k.Person)
 		}
-		p.knowPerson(id, k)
-		if s.memory != nil && k.Person != nil && s.memory.persons[k.Person.UUID] == k.Person {
-			p.keep(id, k.Person.Properties.String())
+		p.loadPerson(id, k)
+		if s.cache != nil && k.Person != nil && s.cache.persons[k.Person.UUID] == k.Person {
+			p.markCached(id, k.Person.Properties.String())
 		}
 	}
-	toldGroups := map[*Group]string{}
+	groupsBefore := map[*Group]string{}
 	for _, id := range p.groups(events, nil) {
 		if g, ok := s.groups[id]; ok {
-			toldGroups[&g] = fmt.Sprint(g)
-			p.knowGroup(id, &g)
+			groupsBefore[&g] = fmt.Sprint(g)
+			p.loadGroup(id, &g)
 			continue
 		}
-		p.knowGroup(id, nil)
+		p.loadGroup(id, nil)
 	}
 	for i := range events {
 		p.apply(&events[i])
 	}
 	var c Changes
 	p.finish(&c)
-	for w, was := range told {
+	for w, was := range before {
 		if now := fmt.Sprint(*w); now != was {
 			s.t.Fatalf("a stored person was changed in place: %s, before %s", now, was)
 		}
 	}
-	for g, was := range toldGroups {
+	for g, was := range groupsBefore {
 		if now := fmt.Sprint(*g); now != was {
 			s.t.Fatalf("a stored group was changed in place: %s, before %s", now, was)
 		}
 	}
 	s.save(&c)
-	if s.memory != nil {
+	if s.cache != nil {
 		for _, m := range c.Merges {
-			delete(s.memory.persons, m.From)
+			delete(s.cache.persons, m.From)
 		}
-		p.each(func(id string, k Known, _ string) {
-			s.memory.ids[id] = UUID{}
+		p.each(func(id string, k Identity, _ string) {
+			s.cache.ids[id] = UUID{}
 			if k.Person != nil {
-				s.memory.ids[id] = k.Person.UUID
-				s.memory.persons[k.Person.UUID] = k.Person
+				s.cache.ids[id] = k.Person.UUID
+				s.cache.persons[k.Person.UUID] = k.Person
 			}
 		})
 	}
-	p.each(func(id string, k Known, _ string) {
-		want := Known{Personless: s.has(id) && s.ids[id].IsZero()}
+	p.each(func(id string, k Identity, _ string) {
+		want := Identity{Personless: s.has(id) && s.ids[id].IsZero()}
 		if owner := s.ids[id]; !owner.IsZero() {
 			w := s.persons[owner]
 			want.Person = &w
@@ -158,8 +158,8 @@ func (s *planStore) save(c *Changes) {
 	}
 	for _, w := range c.Persons {
 		old, exists := s.persons[w.UUID]
-		if exists == w.New {
-			s.t.Fatalf("person %s: exists %v, new %v", w.UUID, exists, w.New)
+		if exists == w.IsNew {
+			s.t.Fatalf("person %s: exists %v, new %v", w.UUID, exists, w.IsNew)
 		}
 		if exists && w.Version <= old.Version {
 			s.t.Fatalf("version %d after %d", w.Version, old.Version)

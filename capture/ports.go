@@ -28,9 +28,9 @@ type Ledger interface {
 	// projects, and returns once what was saved is durable. When it or work fails
 	// nothing has changed. projects are sorted, each once.
 	Commit(ctx context.Context, projects []int64, work func(Tx) error) error
-	// SingleWriter reports whether this process is the only one that writes, so that what
+	// HasSingleWriter reports whether this process is the only one that writes, so that what
 	// was read once may be remembered.
-	SingleWriter() bool
+	HasSingleWriter() bool
 }
 
 // Tx is one transaction. Nothing else changes these projects while it lasts.
@@ -40,7 +40,7 @@ type Tx interface {
 	Claim(keys []EventKey) (fresh []bool, err error)
 	// People returns what is known of distinct ids, in their order. Persons that
 	// several ids share are the same pointer.
-	People(projectID int64, ids []string) ([]Known, error)
+	People(projectID int64, ids []string) ([]Identity, error)
 	// GroupTypes returns the names of a project's group types by their number.
 	GroupTypes(projectID int64) ([]string, error)
 	// Groups returns stored groups in the order asked for, nil for unknown ones.
@@ -66,8 +66,8 @@ type EventKey struct {
 	DistinctID string
 }
 
-// Known is what is known of a distinct id.
-type Known struct {
+// Identity is what is known of a distinct id.
+type Identity struct {
 	// Person is whom the id belongs to, nil for nobody.
 	Person *Person
 	// Personless: events without a person have used the id.
@@ -119,7 +119,7 @@ type Changes struct {
 	Events []Record
 	// Calls, Seen, Warnings and Usage are added to what is stored.
 	Calls    []FlagCalls
-	Seen     []Seen
+	Seen     []SeenName
 	Warnings []Warning
 	Usage    []Usage
 	// Moves say how far streams are done with. Save fails with ErrMoved when one of
@@ -144,8 +144,8 @@ type ProjectGroup struct {
 type ProjectPerson struct {
 	ProjectID int64
 	*Person
-	// New: there is no such person yet.
-	New bool
+	// IsNew: there is no such person yet.
+	IsNew bool
 }
 
 // Merge takes one person over into another.
@@ -223,8 +223,8 @@ const (
 	SeenGroupProperty
 )
 
-// Seen is a name that events have used.
-type Seen struct {
+// SeenName is a name that events have used.
+type SeenName struct {
 	ProjectID int64
 	Kind      SeenKind
 	// Group is the number of the group type of a SeenGroupProperty.

@@ -15,8 +15,8 @@ const (
 	maxEventName = 200
 	// maxWarningText is how much is kept of a warning that a client sends.
 	maxWarningText = 200
-	// youngest is how old an event of a migration has to be (§13.1, decision 16).
-	youngest = 48 * time.Hour
+	// minHistoricalAge is how old an event of a migration has to be (§13.1, decision 16).
+	minHistoricalAge = 48 * time.Hour
 	// maxUUIDDrift is how far the time in an event's uuid may be from the event's
 	// (§4.5).
 	maxUUIDDrift = 72 * time.Hour
@@ -39,10 +39,10 @@ type preparer struct {
 	// What follows is made when it is needed, and used again.
 	ipQuoted, sentAtQuoted string
 	props                  properties
-	place                  [len(geoKeys)]string
-	copied                 fromEvent
+	geo                    [len(geoKeys)]string
+	copied                 copiedProperties
 	scratch                []Member
-	noted                  map[seenKey]bool
+	reported               map[seenKey]bool
 }
 
 // eventRule is what an event's name says.
@@ -63,15 +63,15 @@ var eventRules = map[string]eventRule{
 	"$groupidentify":             {kind: groupIdentifyEvent},
 	"$group_identify":            {kind: groupIdentifyEvent},
 	"$exception":                 {kind: untouchingEvent},
-	"$$heatmap":                  {drop: heatmapNotKept},
+	"$$heatmap":                  {drop: heatmapNotStored},
 	"$performance_event":         {drop: performanceEvent},
-	"$snapshot":                  {drop: snapshotElsewhere},
-	"$$client_ingestion_warning": {drop: clientWarned},
+	"$snapshot":                  {drop: snapshotWrongEndpoint},
+	"$$client_ingestion_warning": {drop: clientIngestionWarning},
 }
 
-// cookielessFault reports whether an item has a $cookieless_mode that is no
+// hasCookielessFault reports whether an item has a $cookieless_mode that is no
 // boolean: then its whole request is refused (§13.7, §18.3).
-func cookielessFault(it *Item) bool {
+func hasCookielessFault(it *Item) bool {
 	switch itemProperty(it, slotNames[slotCookieless]) {
 	case "", "true", "false":
 		return false
@@ -84,18 +84,18 @@ func cookielessFault(it *Item) bool {
 // as well.
 //
 // The caller warns of every reason that prepare returns, except of
-// clientWarned: that warning, with the client's own text, is in out already.
+// clientIngestionWarning: that warning, with the client's own text, is in out already.
 func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	rule := eventRules[it.Name]
 	name, reason := p.name(it, rule)
-	if reason != None {
+	if reason != NotDropped {
 		return reason
 	}
 	p.props.load(it)
-	if rule.drop == clientWarned {
+	if rule.drop == clientIngestionWarning {
 		p.clientWarning(it, out)
 	}
-	if rule.drop != None {
+	if rule.drop != NotDropped {
 		return rule.drop
 	}
 	if it.DistinctID == "" {
@@ -108,7 +108,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	if !understood && p.v1 {
 		return invalidTimestamp
 	}
-	if reason := p.check(rule); reason != None {
+	if reason := p.check(rule); reason != NotDropped {
 		return reason
 	}
 
@@ -119,77 +119,77 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	if e.UUID.IsZero() {
 		e.UUID = wire.UUID7(e.Timestamp, p.random())
 	}
-	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
-	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && ImpersonalV1(e.DistinctID)
+	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= minHistoricalAge
+	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && IsImpersonalV1(e.DistinctID)
 	p.warn(e, it, understood, out)
 	if rule.kind == untouchingEvent {
 		p.exception(e, out)
 	}
 	p.fill(e, it)
-	p.seeEvent(e, out)
-	return None
+	p.addSeenNames(e, out)
+	return NotDropped
 }
 
 // name is an item's name, cut to what is stored.
 func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
 	switch {
-	case rule.kind != ordinaryEvent || rule.drop != None:
-		return it.Name, None
+	case rule.kind != ordinaryEvent || rule.drop != NotDropped:
+		return it.Name, NotDropped
 	case strings.TrimSpace(it.Name) == "":
 		return "", MissingEventName
-	case p.v1 && longer(it.Name, maxEventName):
+	case p.v1 && isLonger(it.Name, maxEventName):
 		return "", eventNameTooLong
 	}
-	return cut(it.Name, maxEventName), None
+	return cut(it.Name, maxEventName), NotDropped
 }
 
 // check refuses events that cannot mean what they say (§9.1, §10.2, §11.3).
 func (p *preparer) check(rule eventRule) DropReason {
 	switch {
-	case rule.merges && !textOrNull(p.props.value(slotAnonDistinctID)):
+	case rule.merges && !isTextOrNull(p.props.value(slotAnonDistinctID)):
 		return invalidAnonDistinctID
-	case rule.merges && !textOrNull(p.props.value(slotAlias)):
+	case rule.merges && !isTextOrNull(p.props.value(slotAlias)):
 		return invalidAlias
 	case rule.merges && p.props.value(slotProcessPerson) == "false":
 		return personProfileNeeded
-	case rule.kind == groupIdentifyEvent && longer(p.groupText(slotGroupKey), maxGroupName):
+	case rule.kind == groupIdentifyEvent && isLonger(p.groupText(slotGroupKey), maxGroupName):
 		return groupKeyTooLong
 	}
-	return None
+	return NotDropped
 }
 
-func textOrNull(value string) bool {
+func isTextOrNull(value string) bool {
 	return value == "" || value[0] == '"' || value == "null"
 }
 
 // warn tells of what is wrong with an event that is kept.
 func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	if !understood {
-		p.warnOf(e, WarnTimestamp, out)
+		p.addWarning(e, WarnTimestamp, out)
 	}
 	if p.historical && !e.Historical {
-		p.warnOf(e, warnHistoricalTooYoung, out)
+		p.addWarning(e, warnHistoricalTooYoung, out)
 	}
 	// Imports give old events new uuids.
 	if !p.historical && it.UUID[6]>>4 == 7 {
 		if drift := it.UUID.Time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
-			p.warnOf(e, warnUUIDTime, out)
+			p.addWarning(e, warnUUIDTime, out)
 		}
 	}
 	switch p.props.value(slotProcessPerson) {
 	case "", "true", "false":
 	default:
-		p.warnOf(e, warnProcessPersonProfile, out)
+		p.addWarning(e, warnProcessPersonProfile, out)
 	}
 	if e.Kind == groupIdentifyEvent {
 		if set := p.props.value(slotGroupSet); set != "" && set != "null" && !isObject(set) {
-			p.warnOf(e, WarnGroupSet, out)
+			p.addWarning(e, WarnGroupSet, out)
 		}
 	}
 }
 
-// warnOf adds a warning about an event that is kept.
-func (p *preparer) warnOf(e *Event, kind WarningType, out *Batch) {
+// addWarning adds a warning about an event that is kept.
+func (p *preparer) addWarning(e *Event, kind WarningType, out *Batch) {
 	out.warn(Warning{Type: kind, DistinctID: e.DistinctID, EventUUID: e.UUID, At: p.now})
 }
 
@@ -198,7 +198,7 @@ func (p *preparer) warnOf(e *Event, kind WarningType, out *Batch) {
 func (p *preparer) clientWarning(it *Item, out *Batch) {
 	detail, _ := text(p.props.value(slotWarningText))
 	out.warn(Warning{
-		Type: WarningType(clientWarned), DistinctID: it.DistinctID, EventUUID: it.UUID,
+		Type: WarningType(clientIngestionWarning), DistinctID: it.DistinctID, EventUUID: it.UUID,
 		Detail: cut(detail, maxWarningText), At: p.now,
 	})
 }
@@ -208,21 +208,21 @@ func (p *preparer) fill(e *Event, it *Item) {
 	props := &p.props
 	p.reserve(it)
 	p.normalise()
-	place := p.locate()
+	geo := p.locate()
 	if p.project.AnonymizeIPs {
-		props.drop(slotIP)
+		props.remove(slotIP)
 	}
-	e.ElementsChain = p.chain()
+	e.ElementsChain = p.takeElementsChain()
 
 	keepsSet := !e.Personless && e.Kind != groupIdentifyEvent
 	if !keepsSet {
-		props.drop(slotSet)
-		props.drop(slotSetOnce)
-		props.drop(slotUnset)
+		props.remove(slotSet)
+		props.remove(slotSetOnce)
+		props.remove(slotUnset)
 	}
 	if !e.Personless {
-		props.drop(slotProcessPerson)
-		p.person(e, it, place, keepsSet)
+		props.remove(slotProcessPerson)
+		p.fillPerson(e, it, geo, keepsSet)
 		e.Groups = p.groups()
 	}
 	switch e.Kind {
@@ -251,41 +251,41 @@ func (p *preparer) fill(e *Event, it *Item) {
 	e.Properties = p.cut(start)
 }
 
-// person fills what an event does to its person (§9.4, §9.5, §12.1, §12.4).
+// fillPerson fills what an event does to its person (§9.4, §9.5, §12.1, §12.4).
 // keepsSet: what the client says counts, beside what the event shows.
-func (p *preparer) person(e *Event, it *Item, place *[len(geoKeys)]string, keepsSet bool) {
-	p.copied.gather(&p.props, place)
+func (p *preparer) fillPerson(e *Event, it *Item, geo *[len(geoKeys)]string, keepsSet bool) {
+	p.copied.gather(&p.props, geo)
 	var set, once []Member
 	if keepsSet {
 		var seenAt []Member
 		if e.Name == "survey shown" {
 			seenAt = []Member{{"$survey_last_seen_date", e.Timestamp.Format(timeForm)}}
 		}
-		p.scratch = p.client(p.scratch[:0], slotSet, seenAt, it.Set)
+		p.scratch = p.mergeClient(p.scratch[:0], slotSet, seenAt, it.Set)
 		n := len(p.scratch)
-		p.scratch = p.client(p.scratch, slotSetOnce, nil, it.SetOnce)
+		p.scratch = p.mergeClient(p.scratch, slotSetOnce, nil, it.SetOnce)
 		set, once = NewObject(p.scratch[:n]), NewObject(p.scratch[n:])
-		e.Unset = unset(p.props.value(slotUnset))
+		e.Unset = unsetKeys(p.props.value(slotUnset))
 	}
 	// One piece of memory for both; the first ends where the second begins.
-	room := len(set) + len(once) + 2*p.copied.n
-	if room == 0 {
+	size := len(set) + len(once) + 2*p.copied.n
+	if size == 0 {
 		return
 	}
-	both := p.copied.merge(make([]Member, 0, room), setKeys, set)
+	both := p.copied.merge(make([]Member, 0, size), setKeys, set)
 	n := len(both)
 	both = p.copied.merge(both, setOnceKeys, once)
 	e.Set, e.SetOnce = Object(both[:n:n]), Object(both[n:])
 }
 
-// client appends what the client says of the person, the top level of the event
+// mergeClient appends what the client says of the person, the top level of the event
 // last so that it wins (§8.2), and makes that the stored property. added is
 // wanted where the client does not say it.
-func (p *preparer) client(dst []Member, s slot, added, top []Member) []Member {
-	inside := p.props.value(s)
+func (p *preparer) mergeClient(dst []Member, s slot, added, top []Member) []Member {
+	nested := p.props.value(s)
 	n := len(dst)
 	dst = append(dst, added...)
-	dst = appendMembers(dst, inside)
+	dst = appendMembers(dst, nested)
 	dst = append(dst, top...)
 	if len(added) > 0 || len(top) > 0 {
 		merged := NewObject(dst[n:])
@@ -297,8 +297,8 @@ func (p *preparer) client(dst []Member, s slot, added, top []Member) []Member {
 	return dst
 }
 
-// unset are the keys of an $unset: a list of them, or an object's (§9.4).
-func unset(value string) (keys []string) {
+// unsetKeys are the keys of an $unset: a list of them, or an object's (§9.4).
+func unsetKeys(value string) (keys []string) {
 	eachElement(value, func(key string) {
 		if s, ok := text(key); ok {
 			keys = append(keys, s)

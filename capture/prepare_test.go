@@ -45,12 +45,12 @@ type places map[string][][2]string
 
 func (p places) Details(ip netip.Addr) [][2]string { return p[ip.String()] }
 
-var preparedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+var prepareTime = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func testPreparer() *preparer {
 	return &preparer{
 		project: &Project{ID: 1},
-		now:     preparedAt,
+		now:     prepareTime,
 		random:  func() [10]byte { return [10]byte{1, 2, 3} },
 		seen:    newSeenNames(),
 	}
@@ -157,7 +157,7 @@ func TestCapture_Prepare(t *testing.T) {
 			if _, ok := c.Want["warnings"]; !ok && len(out.Warnings) > 0 {
 				t.Errorf("warnings %v", got["warnings"])
 			}
-			if _, ok := c.Want["drop"]; !ok && got["drop"] != None {
+			if _, ok := c.Want["drop"]; !ok && got["drop"] != NotDropped {
 				t.Errorf("dropped: %v", got["drop"])
 			}
 		})
@@ -186,8 +186,8 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 		want   int
 		reason DropReason
 	}{
-		{200, false, 200, None}, {300, false, 200, None},
-		{200, true, 200, None}, {201, true, 0, eventNameTooLong},
+		{200, false, 200, NotDropped}, {300, false, 200, NotDropped},
+		{200, true, 200, NotDropped}, {201, true, 0, eventNameTooLong},
 	} {
 		p := testPreparer()
 		p.v1 = c.v1
@@ -196,7 +196,7 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 		if reason != c.reason {
 			t.Errorf("%d characters, v1 %v: reason %q, want %q", c.n, c.v1, reason, c.reason)
 		}
-		if reason == None && out.Events[0].Name != strings.Repeat("é", c.want) {
+		if reason == NotDropped && out.Events[0].Name != strings.Repeat("é", c.want) {
 			t.Errorf("%d characters, v1 %v: %d characters", c.n, c.v1, len([]rune(out.Events[0].Name)))
 		}
 	}
@@ -204,7 +204,7 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 
 // A group key of 400 characters is kept, one of 401 is not (§11.3).
 func TestCapture_11_3_LongGroupKeys(t *testing.T) {
-	for n, want := range map[int]DropReason{400: None, 401: groupKeyTooLong} {
+	for n, want := range map[int]DropReason{400: NotDropped, 401: groupKeyTooLong} {
 		var out Batch
 		got := testPreparer().prepare(&Item{Name: "$groupidentify", DistinctID: "u", Properties: []Member{
 			{"$group_type", `"company"`}, {"$group_key", wire.Quote(strings.Repeat("ü", n))},
@@ -219,12 +219,12 @@ func TestCapture_11_3_LongGroupKeys(t *testing.T) {
 // made before.
 func TestCapture_PrepareSharedMemory(t *testing.T) {
 	p := testPreparer()
-	p.sentAt = preparedAt
+	p.sentAt = prepareTime
 	var out Batch
 	for i := range 500 {
 		it := &Item{Name: "e", DistinctID: "u", Size: i % 7 * 100, Properties: []Member{{"n", fmt.Sprint(i)}},
 			Set: []Member{{"s", fmt.Sprint(i)}}}
-		if reason := p.prepare(it, &out); reason != None {
+		if reason := p.prepare(it, &out); reason != NotDropped {
 			t.Fatal(reason)
 		}
 	}
@@ -240,14 +240,14 @@ func TestCapture_PrepareSharedMemory(t *testing.T) {
 func TestCapture_13_7_CookielessFault(t *testing.T) {
 	for value, want := range map[string]bool{"true": false, "false": false, `"true"`: true, "null": true, "1": true, "{}": true} {
 		m := []Member{{"$cookieless_mode", value}}
-		if got := cookielessFault(&Item{Properties: m}); got != want {
+		if got := hasCookielessFault(&Item{Properties: m}); got != want {
 			t.Errorf("property %s: %v", value, got)
 		}
-		if got := cookielessFault(&Item{Overrides: m, Properties: []Member{{"$cookieless_mode", "[]"}}}); got != want {
+		if got := hasCookielessFault(&Item{Overrides: m, Properties: []Member{{"$cookieless_mode", "[]"}}}); got != want {
 			t.Errorf("override %s: %v", value, got)
 		}
 	}
-	if cookielessFault(&Item{}) {
+	if hasCookielessFault(&Item{}) {
 		t.Error("absent")
 	}
 }

@@ -21,10 +21,10 @@ const maxPause = 10 * time.Second
 // ProcessorConfig says what a Processor carries from where to where. Stream, Into
 // and Places are required.
 type ProcessorConfig struct {
-	Stream Stream
-	Into   *Recorder
-	// Places are those that Into's ledger keeps.
-	Places Places
+	Stream   Stream
+	Recorder *Recorder
+	// Positions are those that Into's ledger keeps.
+	Positions PositionReader
 	// Tries is how often a message is tried alone that the store refuses while it takes
 	// others, until it is a dead letter. 8 when zero. What fails with
 	// ErrStore is tried for as long as it takes.
@@ -48,17 +48,17 @@ type ProcessorConfig struct {
 // is kept as a dead letter and the next ones go on. While the store takes nothing
 // at all, or fails for reasons of its own (ErrStore), the stream waits.
 type Processor struct {
-	config   ProcessorConfig
-	messages atomic.Uint64
-	buried   atomic.Uint64
-	failures atomic.Uint64
+	config      ProcessorConfig
+	messages    atomic.Uint64
+	deadLetters atomic.Uint64
+	failures    atomic.Uint64
 }
 
-var errProcessor = errors.New("capture: a Processor needs Stream, Into and Places")
+var errProcessor = errors.New("capture: a Processor needs Stream, Recorder and Positions")
 
-// NewProcessor makes a Processor. It fails without Stream, Into or Places.
+// NewProcessor makes a Processor. It fails without Stream, Recorder or Positions.
 func NewProcessor(c ProcessorConfig) (*Processor, error) {
-	if c.Stream == nil || c.Into == nil || c.Places == nil {
+	if c.Stream == nil || c.Recorder == nil || c.Positions == nil {
 		return nil, errProcessor
 	}
 	c.Tries = cmp.Or(max(c.Tries, 0), defaultTries)
@@ -78,12 +78,12 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p == nil || p.config.Stream == nil {
 		return errProcessor
 	}
-	return p.config.Stream.Share(ctx, p.partition)
+	return p.config.Stream.RunPartitions(ctx, p.runPartition)
 }
 
-// partition reads one partition until the context ends, from the kept place again
+// runPartition reads one partition until the context ends, from the kept place again
 // whenever something fails.
-func (p *Processor) partition(ctx context.Context, number int) {
+func (p *Processor) runPartition(ctx context.Context, number int) {
 	wait := p.backoff()
 	for ctx.Err() == nil {
 		before := p.messages.Load()
@@ -92,7 +92,7 @@ func (p *Processor) partition(ctx context.Context, number int) {
 			return
 		}
 		if !errors.Is(err, ErrMoved) {
-			p.failed(fmt.Errorf("partition %d of the stream: %w", number, err))
+			p.reportFailure(fmt.Errorf("partition %d of the stream: %w", number, err))
 		}
 		if p.messages.Load() != before {
 			wait = p.backoff()
@@ -101,7 +101,7 @@ func (p *Processor) partition(ctx context.Context, number int) {
 	}
 }
 
-func (p *Processor) failed(err error) {
+func (p *Processor) reportFailure(err error) {
 	p.failures.Add(1)
 	p.config.OnFailure(err)
 }
@@ -121,11 +121,11 @@ func (p *Processor) backoff() func(ctx context.Context) {
 }
 
 func (p *Processor) follow(ctx context.Context, number int) error {
-	at, err := p.config.Places.StreamPlace(ctx, p.config.Stream.ID(), number)
+	position, err := p.config.Positions.StreamPosition(ctx, p.config.Stream.ID(), number)
 	if err != nil {
 		return err
 	}
-	r, err := p.config.Stream.Open(ctx, at)
+	r, err := p.config.Stream.Open(ctx, position)
 	if err != nil {
 		return err
 	}
@@ -135,50 +135,50 @@ func (p *Processor) follow(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		if at, err = p.take(ctx, r, at, list); err != nil {
+		if position, err = p.recordMessages(ctx, r, position, list); err != nil {
 			return err
 		}
-		if err := r.Done(ctx, at); err != nil && ctx.Err() == nil {
-			p.failed(err) // the next one says the same again
+		if err := r.Acknowledge(ctx, position); err != nil && ctx.Err() == nil {
+			p.reportFailure(err) // the next one says the same again
 		}
 	}
 }
 
-// take records messages, all in one transaction where that succeeds.
-func (p *Processor) take(ctx context.Context, r StreamReader, at Place, list []Message) (Place, error) {
+// recordMessages records messages, all in one transaction where that succeeds.
+func (p *Processor) recordMessages(ctx context.Context, r StreamReader, position StreamPosition, list []Message) (StreamPosition, error) {
 	var batches []*Batch
-	whole := true
+	allReadable := true
 	for i := range list {
-		whole = whole && list[i].Fault == nil
+		allReadable = allReadable && list[i].Fault == nil
 		batches = append(batches, list[i].Batches...)
 	}
-	if to := list[len(list)-1].Place; whole {
-		err := p.config.Into.Advance(ctx, Move{at, to}, batches)
+	if to := list[len(list)-1].StreamPosition; allReadable {
+		err := p.config.Recorder.Advance(ctx, Move{position, to}, batches)
 		if err == nil {
 			p.messages.Add(uint64(len(list)))
 			return to, nil
 		}
 		if ctx.Err() != nil || errors.Is(err, ErrMoved) {
-			return at, err
+			return position, err
 		}
-		p.failed(err)
+		p.reportFailure(err)
 	}
 	for i := range list {
-		if err := p.one(ctx, r, at, &list[i]); err != nil {
-			return at, err
+		if err := p.recordMessage(ctx, r, position, &list[i]); err != nil {
+			return position, err
 		}
-		at = list[i].Place
+		position = list[i].StreamPosition
 	}
-	return at, nil
+	return position, nil
 }
 
-// one records a message alone, or buries it.
-func (p *Processor) one(ctx context.Context, r StreamReader, at Place, m *Message) error {
-	move, wait := Move{at, m.Place}, p.backoff()
-	for refused := 0; ; {
+// recordMessage records a message alone, or buries it.
+func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position StreamPosition, m *Message) error {
+	move, wait := Move{position, m.StreamPosition}, p.backoff()
+	for rejections := 0; ; {
 		err := m.Fault
 		if err == nil {
-			err = p.config.Into.Advance(ctx, move, m.Batches)
+			err = p.config.Recorder.Advance(ctx, move, m.Batches)
 		}
 		switch {
 		case err == nil:
@@ -187,22 +187,22 @@ func (p *Processor) one(ctx context.Context, r StreamReader, at Place, m *Messag
 		case ctx.Err() != nil || errors.Is(err, ErrMoved):
 			return err
 		case m.Fault == nil:
-			p.failed(err)
+			p.reportFailure(err)
 			wait(ctx)
 		}
 		// Whose fault it is shows in whether the store takes a place and nothing else.
-		probe := p.config.Into.Advance(ctx, Move{at, at}, nil)
+		probe := p.config.Recorder.Advance(ctx, Move{position, position}, nil)
 		if ctx.Err() != nil || errors.Is(probe, ErrMoved) {
 			return errors.Join(ctx.Err(), probe)
 		}
-		if probe == nil && !errors.Is(err, ErrStore) && !errors.Is(err, errUntried) {
-			refused++
+		if probe == nil && !errors.Is(err, ErrStore) && !errors.Is(err, errNotTried) {
+			rejections++
 		}
-		if probe == nil && (m.Fault != nil || refused >= p.config.Tries) {
-			if err = p.bury(ctx, r, move, m, err); err == nil || ctx.Err() != nil || errors.Is(err, ErrMoved) {
+		if probe == nil && (m.Fault != nil || rejections >= p.config.Tries) {
+			if err = p.storeDeadLetter(ctx, r, move, m, err); err == nil || ctx.Err() != nil || errors.Is(err, ErrMoved) {
 				return err
 			}
-			p.failed(err)
+			p.reportFailure(err)
 		}
 		if m.Fault != nil || probe != nil {
 			wait(ctx)
@@ -210,10 +210,10 @@ func (p *Processor) one(ctx context.Context, r StreamReader, at Place, m *Messag
 	}
 }
 
-// bury keeps a message as a dead letter, then records a warning in its place.
-func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Message, why error) error {
-	p.config.OnFailure(fmt.Errorf("a message of the stream becomes a dead letter: %w", why))
-	if err := r.Bury(ctx, m, why.Error()); err != nil {
+// storeDeadLetter keeps a message as a dead letter, then records a warning in its place.
+func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Move, m *Message, cause error) error {
+	p.config.OnFailure(fmt.Errorf("a message of the stream becomes a dead letter: %w", cause))
+	if err := r.StoreDeadLetter(ctx, m, cause.Error()); err != nil {
 		return fmt.Errorf("keeping a dead letter: %w", err)
 	}
 	var warnings []*Batch
@@ -223,12 +223,12 @@ func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Mess
 			Detail: "the store refuses these events; they are kept as a dead letter"})
 		warnings = append(warnings, w)
 	}
-	err := p.config.Into.Advance(ctx, move, warnings)
+	err := p.config.Recorder.Advance(ctx, move, warnings)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) && !errors.Is(err, ErrStore) {
-		err = p.config.Into.Advance(ctx, move, nil) // of a project that is gone there is nothing to tell
+		err = p.config.Recorder.Advance(ctx, move, nil) // of a project that is gone there is nothing to tell
 	}
 	if err == nil {
-		p.buried.Add(1)
+		p.deadLetters.Add(1)
 	}
 	return err
 }
@@ -236,7 +236,7 @@ func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Mess
 // ProcessorStats are totals since the start.
 type ProcessorStats struct {
 	// Messages were recorded, Buried ones are dead letters.
-	Messages, Buried uint64
+	Messages, DeadLetters uint64
 	// Failures are attempts to read or record that failed.
 	Failures uint64
 }
@@ -246,5 +246,5 @@ func (p *Processor) Stats() ProcessorStats {
 	if p == nil {
 		return ProcessorStats{}
 	}
-	return ProcessorStats{Messages: p.messages.Load(), Buried: p.buried.Load(), Failures: p.failures.Load()}
+	return ProcessorStats{Messages: p.messages.Load(), DeadLetters: p.deadLetters.Load(), Failures: p.failures.Load()}
 }

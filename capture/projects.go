@@ -22,20 +22,20 @@ const (
 // flood of unknown keys drives no project out.
 type projects struct {
 	keys    Keys
-	known   *lru.Cache[string, *knownProject]
+	cached  *lru.Cache[string, *cachedProject]
 	unknown *lru.Cache[string, time.Time]
 }
 
-type knownProject struct {
-	mu       sync.Mutex
-	project  Project
-	at       time.Time
-	renewing bool // somebody looks it up again
+type cachedProject struct {
+	mu        sync.Mutex
+	project   Project
+	checkedAt time.Time
+	renewing  bool // somebody looks it up again
 }
 
 func newProjects(keys Keys) *projects {
 	p := &projects{keys: keys}
-	p.known, _ = lru.New[string, *knownProject](projectKeys)
+	p.cached, _ = lru.New[string, *cachedProject](projectKeys)
 	p.unknown, _ = lru.New[string, time.Time](projectKeys)
 	return p
 }
@@ -43,26 +43,26 @@ func newProjects(keys Keys) *projects {
 // get finds a project. While the store cannot be asked, what was known last
 // stands.
 func (p *projects) get(ctx context.Context, token string, now time.Time) (Project, error) {
-	if k, ok := p.known.Get(token); ok {
-		return p.renew(ctx, token, k, now)
+	if k, ok := p.cached.Get(token); ok {
+		return p.refresh(ctx, token, k, now)
 	}
-	if at, ok := p.unknown.Get(token); ok && recent(at, now) {
+	if at, ok := p.unknown.Get(token); ok && isRecent(at, now) {
 		return Project{}, ErrUnknownKey
 	}
 	return p.find(ctx, token, now)
 }
 
-func recent(at, now time.Time) bool {
-	age := now.Sub(at)
+func isRecent(checkedAt, now time.Time) bool {
+	age := now.Sub(checkedAt)
 	return -projectAge < age && age < projectAge
 }
 
-func (p *projects) renew(ctx context.Context, token string, k *knownProject, now time.Time) (Project, error) {
+func (p *projects) refresh(ctx context.Context, token string, k *cachedProject, now time.Time) (Project, error) {
 	k.mu.Lock()
-	old, fresh := k.project, recent(k.at, now) || k.renewing
-	k.renewing = k.renewing || !fresh
+	old, current := k.project, isRecent(k.checkedAt, now) || k.renewing
+	k.renewing = k.renewing || !current
 	k.mu.Unlock()
-	if fresh { // or somebody is looking it up: what was known does for the others
+	if current { // or somebody is looking it up: what was known does for the others
 		return old, nil
 	}
 	project, err := p.keys.Project(ctx, token)
@@ -71,14 +71,14 @@ func (p *projects) renew(ctx context.Context, token string, k *knownProject, now
 	k.renewing = false
 	switch {
 	case errors.Is(err, ErrUnknownKey):
-		p.known.Remove(token)
+		p.cached.Remove(token)
 		p.unknown.Add(strings.Clone(token), now)
 		return Project{}, err
 	case err != nil:
-		k.at = now
+		k.checkedAt = now
 		return k.project, nil
 	}
-	k.project, k.at = project, now
+	k.project, k.checkedAt = project, now
 	return project, nil
 }
 
@@ -89,25 +89,25 @@ func (p *projects) find(ctx context.Context, token string, now time.Time) (Proje
 		p.unknown.Add(strings.Clone(token), now)
 		return Project{}, err
 	case err != nil:
-		return Project{}, unavailable(err)
+		return Project{}, wrapUnavailable(err)
 	}
-	p.known.Add(strings.Clone(token), &knownProject{project: project, at: now})
+	p.cached.Add(strings.Clone(token), &cachedProject{project: project, checkedAt: now})
 	return project, nil
 }
 
-// once tells whether something may be said again for a project: at most once a
+// warningLimiter tells whether something may be said again for a project: at most once a
 // minute.
-type once struct{ said *lru.Cache[int64, time.Time] }
+type warningLimiter struct{ last *lru.Cache[int64, time.Time] }
 
-func newOnce() *once {
-	said, _ := lru.New[int64, time.Time](projectKeys)
-	return &once{said}
+func newWarningLimiter() *warningLimiter {
+	last, _ := lru.New[int64, time.Time](projectKeys)
+	return &warningLimiter{last}
 }
 
-func (o *once) again(project int64, now time.Time) bool {
-	if at, ok := o.said.Get(project); ok && now.Sub(at) < time.Minute {
+func (o *warningLimiter) allow(project int64, now time.Time) bool {
+	if at, ok := o.last.Get(project); ok && now.Sub(at) < time.Minute {
 		return false
 	}
-	o.said.Add(project, now)
+	o.last.Add(project, now)
 	return true
 }

@@ -158,14 +158,14 @@ func (p *properties) put(s slot, value string) {
 	p.at[s] = int32(len(p.members))
 }
 
-func (p *properties) drop(s slot) {
+func (p *properties) remove(s slot) {
 	if i := p.at[s]; i != 0 {
 		p.members[i-1].Value = ""
 	}
 }
 
-// named is the JSON text of a property that has no slot, empty when it is absent.
-func (p *properties) named(name string) string { return valueOf(p.members, name) }
+// getByName is the JSON text of a property that has no slot, empty when it is absent.
+func (p *properties) getByName(name string) string { return valueOf(p.members, name) }
 
 // valueOf is the JSON text of a member, empty for none.
 func valueOf(members []Member, key string) string {
@@ -175,8 +175,8 @@ func valueOf(members []Member, key string) string {
 	return ""
 }
 
-// name sets a property that has no slot.
-func (p *properties) name(name, value string) {
+// setByName sets a property that has no slot.
+func (p *properties) setByName(name, value string) {
 	if i := find(p.members, 0, nil, name); i >= 0 {
 		p.members[i].Value = value
 		return
@@ -184,8 +184,8 @@ func (p *properties) name(name, value string) {
 	p.members = append(p.members, Member{name, value})
 }
 
-// forget drops a property that has no slot.
-func (p *properties) forget(name string) {
+// removeByName drops a property that has no slot.
+func (p *properties) removeByName(name string) {
 	if i := find(p.members, 0, nil, name); i >= 0 {
 		p.members[i].Value = ""
 	}
@@ -196,9 +196,9 @@ func itemProperty(it *Item, key string) string {
 	return cmp.Or(valueOf(it.Overrides, key), valueOf(it.Properties, key)) // no JSON text is empty
 }
 
-// truthy reports whether JavaScript takes a JSON text for true; an absent one
+// isTruthy reports whether JavaScript takes a JSON text for true; an absent one
 // is false.
-func truthy(value string) bool {
+func isTruthy(value string) bool {
 	if value == "" {
 		return false
 	}
@@ -247,8 +247,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// longer reports whether s has more than n characters.
-func longer(s string, n int) bool { return len(s) > n && len(cut(s, n)) < len(s) }
+// isLonger reports whether s has more than n characters.
+func isLonger(s string, n int) bool { return len(s) > n && len(cut(s, n)) < len(s) }
 
 // appendMembers appends the members of a JSON object's text. Text that is none
 // adds nothing.
@@ -257,7 +257,7 @@ func appendMembers(dst []Member, object string) []Member {
 		return dst
 	}
 	s := newScanner(object)
-	out, ok := s.members(dst)
+	out, ok := s.readMembers(dst)
 	if !ok {
 		return dst
 	}

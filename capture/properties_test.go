@@ -14,7 +14,7 @@ func TestTruthy(t *testing.T) {
 		"": false, "null": false, "false": false, `""`: false, "0": false, "-0": false, "0.0": false, "0e5": false,
 		"true": true, `"0"`: true, `"false"`: true, "1": true, "-0.5": true, "0.01e-3": true, "{}": true, "[]": true,
 	} {
-		if got := truthy(value); got != want {
+		if got := isTruthy(value); got != want {
 			t.Errorf("truthy(%q) = %v", value, got)
 		}
 	}
@@ -29,7 +29,7 @@ func TestCut(t *testing.T) {
 		if got := cut(c.s, c.n); got != c.want {
 			t.Errorf("cut(%q, %d) = %q", c.s, c.n, got)
 		}
-		if got := longer(c.s, c.n); got != (c.want != c.s) {
+		if got := isLonger(c.s, c.n); got != (c.want != c.s) {
 			t.Errorf("longer(%q, %d) = %v", c.s, c.n, got)
 		}
 	}
@@ -69,15 +69,15 @@ func FuzzPrepare(f *testing.F) {
 		p := testPreparer()
 		p.v1, p.historical, p.project.Secret, p.project.AnonymizeIPs = bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0
 		if bits&16 != 0 {
-			p.ip, p.sentAt = netip.MustParseAddr("192.0.2.1"), preparedAt
+			p.ip, p.sentAt = netip.MustParseAddr("192.0.2.1"), prepareTime
 			p.locator = places{"192.0.2.1": {{"$geoip_city_name", `"x"`}, {"unknown", "1"}}}
 		}
-		cookielessFault(it)
+		hasCookielessFault(it)
 		resourceOf(it)
 		var out Batch
 		for range 2 { // the second time with used memory
 			reason := p.prepare(it, &out)
-			if reason != None {
+			if reason != NotDropped {
 				continue
 			}
 			e := out.Events[len(out.Events)-1]
@@ -145,11 +145,11 @@ func benchmarkPrepare(b *testing.B, it *Item, locator Locator) {
 	project := &Project{ID: 1}
 	b.ReportAllocs()
 	for b.Loop() {
-		p := preparer{project: project, now: preparedAt, sentAt: preparedAt, ip: netip.MustParseAddr("192.0.2.1"),
+		p := preparer{project: project, now: prepareTime, sentAt: prepareTime, ip: netip.MustParseAddr("192.0.2.1"),
 			locator: locator, random: func() [10]byte { return [10]byte{} }, seen: seen}
 		out.Events, out.Seen = out.Events[:0], out.Seen[:0]
 		for range batch {
-			if p.prepare(it, &out) != None {
+			if p.prepare(it, &out) != NotDropped {
 				b.Fatal("dropped")
 			}
 		}

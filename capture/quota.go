@@ -38,12 +38,12 @@ type meterKey struct {
 // taken since. A commit between two readings is in both, for a moment: a limit
 // may be reached a little early, never late by more than what is under way.
 type meter struct {
-	mu     sync.Mutex
-	month  time.Time
-	read   time.Time
-	stored int64
-	taken  int64
-	loaded bool // the store has been asked in this month
+	mu       sync.Mutex
+	month    time.Time
+	read     time.Time
+	stored   int64
+	unstored int64
+	loaded   bool // the store has been asked in this month
 }
 
 func newMeters(usage UsageReader) *meters {
@@ -63,53 +63,53 @@ func (m *meters) get(key meterKey) *meter {
 	return x
 }
 
-// take counts one event; false when the limit is reached. The store is asked
+// consume counts one event; false when the limit is reached. The store is asked
 // without the lock, by one caller at a time: the others count on what is known.
-func (m *meters) take(ctx context.Context, key meterKey, limit int64, at time.Time) bool {
+func (m *meters) consume(ctx context.Context, key meterKey, limit int64, now time.Time) bool {
 	x := m.get(key)
-	if m.usage != nil && x.due(at) {
+	if m.usage != nil && x.startRead(now) {
 		// A count that cannot be read stands still: events are not lost for it.
-		if n, err := m.usage.Used(ctx, key.organization, key.resource, at); err == nil {
-			x.set(n, at)
+		if n, err := m.usage.Used(ctx, key.organization, key.resource, now); err == nil {
+			x.set(n, now)
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.turn(at)
-	if x.stored+x.taken >= limit {
+	x.startMonth(now)
+	if x.stored+x.unstored >= limit {
 		return false
 	}
-	x.taken++
+	x.unstored++
 	return true
 }
 
-// due reports whether the caller is to read the count again.
-func (x *meter) due(at time.Time) bool {
+// startRead reports whether the caller is to read the count again.
+func (x *meter) startRead(now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.turn(at)
-	if at.Sub(x.read) <= meterAge {
+	x.startMonth(now)
+	if now.Sub(x.read) <= meterAge {
 		return false
 	}
-	x.read = at
+	x.read = now
 	return true
 }
 
 // set takes over what the store has counted.
-func (x *meter) set(stored int64, at time.Time) {
+func (x *meter) set(stored int64, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.turn(at)
+	x.startMonth(now)
 	if x.loaded {
-		x.taken = max(0, x.stored+x.taken-stored)
+		x.unstored = max(0, x.stored+x.unstored-stored)
 	}
 	x.stored, x.loaded = stored, true
 }
 
-// turn begins a new month.
-func (x *meter) turn(at time.Time) {
-	if month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC); !x.month.Equal(month) {
-		x.month, x.read, x.stored, x.taken, x.loaded = month, time.Time{}, 0, 0, false
+// startMonth begins a new month.
+func (x *meter) startMonth(now time.Time) {
+	if month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); !x.month.Equal(month) {
+		x.month, x.read, x.stored, x.unstored, x.loaded = month, time.Time{}, 0, 0, false
 	}
 }
 
@@ -122,13 +122,13 @@ type charges struct {
 	limited []Resource // of these, nothing more is left
 }
 
-// take counts an event of a resource; false when it has to be dropped.
-func (c *charges) take(ctx context.Context, r Resource) bool {
+// consume counts an event of a resource; false when it has to be dropped.
+func (c *charges) consume(ctx context.Context, r Resource) bool {
 	if slices.Contains(c.limited, r) {
 		return false
 	}
 	limit, has := c.project.Limits[r]
-	if slices.Contains(c.project.Paused, r) || has && !c.meters.take(ctx, meterKey{c.project.OrganizationID, r}, limit, c.at) {
+	if slices.Contains(c.project.Paused, r) || has && !c.meters.consume(ctx, meterKey{c.project.OrganizationID, r}, limit, c.at) {
 		c.limited = append(c.limited, r)
 		return false
 	}
@@ -148,7 +148,7 @@ func (c *charges) refund() {
 		if _, has := c.project.Limits[u.Resource]; has {
 			x := c.meters.get(meterKey{u.OrganizationID, u.Resource})
 			x.mu.Lock()
-			x.taken = max(0, x.taken-u.N)
+			x.unstored = max(0, x.unstored-u.N)
 			x.mu.Unlock()
 		}
 	}

@@ -9,12 +9,12 @@ import (
 
 // slowUsage answers when it is told to.
 type slowUsage struct {
-	asked  chan struct{}
-	answer chan int64
+	requests chan struct{}
+	answer   chan int64
 }
 
 func (u *slowUsage) Used(context.Context, string, Resource, time.Time) (int64, error) {
-	u.asked <- struct{}{}
+	u.requests <- struct{}{}
 	if n := <-u.answer; n >= 0 {
 		return n, nil
 	}
@@ -29,13 +29,13 @@ func TestMeters(t *testing.T) {
 	m := newMeters(usage)
 	key := meterKey{"org", ResourceEvents}
 	at := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
-	take := func(at time.Time) bool { return m.take(t.Context(), key, 10, at) }
+	consume := func(at time.Time) bool { return m.consume(t.Context(), key, 10, at) }
 	reading := func(at time.Time, stored int64) bool {
 		t.Helper()
 		done := make(chan bool)
-		go func() { done <- take(at) }()
-		<-usage.asked
-		if !take(at) {
+		go func() { done <- consume(at) }()
+		<-usage.requests
+		if !consume(at) {
 			t.Error("who does not ask is kept from counting on what is known")
 		}
 		usage.answer <- stored
@@ -45,16 +45,16 @@ func TestMeters(t *testing.T) {
 		t.Error("5 of 10 are refused")
 	}
 	for i := range 5 {
-		if !take(at) {
+		if !consume(at) {
 			t.Errorf("event %d of 10 is refused", 6+i)
 		}
 	}
-	if take(at) {
+	if consume(at) {
 		t.Error("event 11 of 10 is taken")
 	}
 	later := at.Add(2 * meterAge)
-	go func() { <-usage.asked; usage.answer <- -1 }()
-	if take(later) {
+	go func() { <-usage.requests; usage.answer <- -1 }()
+	if consume(later) {
 		t.Error("a count that cannot be read begins anew")
 	}
 	february := at.Add(2 * time.Hour)

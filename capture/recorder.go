@@ -14,7 +14,7 @@ import (
 type Batch struct {
 	ProjectID int64
 	Events    []Event
-	Seen      []Seen
+	Seen      []SeenName
 	Warnings  []Warning
 	Usage     []Usage
 }
@@ -28,8 +28,8 @@ type Appender interface {
 // Defaults of RecorderConfig.
 const (
 	defaultCommitEvents = 2000
-	defaultWaiting      = 4096
-	defaultPatience     = 20 * time.Second
+	defaultMaxWaiting   = 4096
+	defaultTimeout      = 20 * time.Second
 )
 
 // RecorderConfig says where a Recorder writes. Only Ledger is required.
@@ -38,16 +38,16 @@ type RecorderConfig struct {
 	// CommitEvents is at about how many events a commit is full,
 	// 2,000 when zero. A larger batch is a commit of its own.
 	CommitEvents int
-	// Waiting is how many batches may wait, 4,096 when zero. One more is
+	// MaxWaiting is how many batches may wait, 4,096 when zero. One more is
 	// ErrUnavailable at once.
-	Waiting int
-	// Patience is how long a batch may take until it is durable, 20 seconds
+	MaxWaiting int
+	// Timeout is how long a batch may take until it is durable, 20 seconds
 	// when zero. After that its sender is told ErrUnavailable; if its commit was
 	// under way by then it may still succeed.
-	Patience time.Duration
-	// Remembered bounds what is remembered of people, in bytes, if the ledger
-	// has a SingleWriter. 24 MiB when zero.
-	Remembered int
+	Timeout time.Duration
+	// CacheBytes bounds what is remembered of people, in bytes, if the ledger
+	// has a HasSingleWriter. 24 MiB when zero.
+	CacheBytes int
 	// OnFailure is told about failed commits, from the goroutine that writes. Nil:
 	// nobody is told.
 	OnFailure func(error)
@@ -60,7 +60,7 @@ type Recorder struct {
 	config RecorderConfig
 	queue  chan *pending
 	jobs   chan *job
-	memory *memory // nil where others write too
+	cache  *personCache // nil where others write too
 	stats  recorderCounters
 
 	closing chan struct{}
@@ -78,9 +78,9 @@ type pending struct {
 
 // The states of a pending batch: it can be taken for a commit or given up, once.
 const (
-	waiting = iota
-	taken
-	givenUp
+	stateWaiting = iota
+	stateCommitting
+	stateAbandoned
 )
 
 // job is work for a transaction of its own.
@@ -104,17 +104,17 @@ func NewRecorder(c RecorderConfig) *Recorder {
 		return nil
 	}
 	c.CommitEvents = cmp.Or(max(c.CommitEvents, 0), defaultCommitEvents)
-	c.Waiting = cmp.Or(max(c.Waiting, 0), defaultWaiting)
-	c.Patience = cmp.Or(max(c.Patience, 0), defaultPatience)
+	c.MaxWaiting = cmp.Or(max(c.MaxWaiting, 0), defaultMaxWaiting)
+	c.Timeout = cmp.Or(max(c.Timeout, 0), defaultTimeout)
 	if c.OnFailure == nil {
 		c.OnFailure = func(error) {}
 	}
 	r := &Recorder{
-		config: c, queue: make(chan *pending, c.Waiting), jobs: make(chan *job),
+		config: c, queue: make(chan *pending, c.MaxWaiting), jobs: make(chan *job),
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
-	if c.Ledger.SingleWriter() {
-		r.memory = newMemory(c.Remembered)
+	if c.Ledger.HasSingleWriter() {
+		r.cache = newPersonCache(c.CacheBytes)
 	}
 	go r.run()
 	return r
@@ -132,10 +132,10 @@ func (r *Recorder) Advance(ctx context.Context, m Move, batches []*Batch) error 
 	return r.record(ctx, &pending{batches: batches, move: &m, done: make(chan error, 1)})
 }
 
-func (r *Recorder) made() bool { return r != nil && r.queue != nil }
+func (r *Recorder) isReady() bool { return r != nil && r.queue != nil }
 
 func (r *Recorder) record(ctx context.Context, p *pending) error {
-	if !r.made() {
+	if !r.isReady() {
 		return ErrUnavailable
 	}
 	select {
@@ -146,25 +146,25 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 	select {
 	case r.queue <- p:
 	default:
-		r.stats.refused.Add(1)
-		return fmt.Errorf("%w: %d requests wait already", ErrUnavailable, r.config.Waiting)
+		r.stats.rejected.Add(1)
+		return fmt.Errorf("%w: %d requests wait already", ErrUnavailable, r.config.MaxWaiting)
 	}
-	patience := time.NewTimer(r.config.Patience)
-	defer patience.Stop()
-	gone := ctx.Done()
+	timeout := time.NewTimer(r.config.Timeout)
+	defer timeout.Stop()
+	canceled := ctx.Done()
 	for {
 		select {
 		case err := <-p.done:
 			return err
-		case <-gone:
-			if p.state.CompareAndSwap(waiting, givenUp) {
+		case <-canceled:
+			if p.state.CompareAndSwap(stateWaiting, stateAbandoned) {
 				return errors.Join(ErrUnavailable, ctx.Err())
 			}
-			gone = nil // its commit is under way: the outcome is near
-		case <-patience.C:
-			p.state.CompareAndSwap(waiting, givenUp)
-			r.stats.late.Add(1)
-			return fmt.Errorf("%w: the store takes more than %s", ErrUnavailable, r.config.Patience)
+			canceled = nil // its commit is under way: the outcome is near
+		case <-timeout.C:
+			p.state.CompareAndSwap(stateWaiting, stateAbandoned)
+			r.stats.timedOut.Add(1)
+			return fmt.Errorf("%w: the store takes more than %s", ErrUnavailable, r.config.Timeout)
 		case <-r.closed:
 			select {
 			case err := <-p.done:
@@ -180,7 +180,7 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 // no event, such as erasing a person. What was remembered of people is
 // forgotten. A store that fails is ErrUnavailable.
 func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) error) error {
-	if !r.made() || work == nil {
+	if !r.isReady() || work == nil {
 		return ErrUnavailable
 	}
 	j := &job{project: projectID, work: work, done: make(chan error, 1)}
@@ -194,7 +194,7 @@ func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) 
 	select {
 	case err := <-j.done:
 		if errors.Is(err, ErrStore) {
-			err = unavailable(err)
+			err = wrapUnavailable(err)
 		}
 		return err
 	case <-ctx.Done():
@@ -204,7 +204,7 @@ func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) 
 
 // Close records what waits, then stops.
 func (r *Recorder) Close() {
-	if !r.made() {
+	if !r.isReady() {
 		return
 	}
 	r.once.Do(func() { close(r.closing) })
@@ -270,7 +270,7 @@ func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 func (r *Recorder) gather(first *pending) (group []*pending) {
 	events := 0
 	add := func(p *pending) {
-		if p.state.CompareAndSwap(waiting, taken) {
+		if p.state.CompareAndSwap(stateWaiting, stateCommitting) {
 			group = append(group, p)
 			for _, b := range p.batches {
 				events += len(b.Events)
@@ -317,22 +317,22 @@ func (r *Recorder) commit(group []*pending) {
 	failures := 1
 	for i := range group {
 		if failures >= enough {
-			answer(group[i:], fmt.Errorf("%w: %w", errUntried, err))
+			answer(group[i:], fmt.Errorf("%w: %w", errNotTried, err))
 			return
 		}
-		failed := r.try(group[i : i+1])
-		answer(group[i:i+1], failed)
+		tryErr := r.try(group[i : i+1])
+		answer(group[i:i+1], tryErr)
 		switch {
-		case failed == nil:
+		case tryErr == nil:
 			failures = 0
-		case !errors.Is(failed, ErrMoved): // else nothing has failed
+		case !errors.Is(tryErr, ErrMoved): // else nothing has failed
 			failures++
 		}
 	}
 }
 
-// errUntried is for batches that were not tried alone. It always has a cause.
-var errUntried = fmt.Errorf("%w: not tried", ErrUnavailable)
+// errNotTried is for batches that were not tried alone. It always has a cause.
+var errNotTried = fmt.Errorf("%w: not tried", ErrUnavailable)
 
 func answer(group []*pending, err error) {
 	for _, p := range group {
@@ -342,37 +342,37 @@ func answer(group []*pending, err error) {
 
 // try is one transaction.
 func (r *Recorder) try(group []*pending) error {
-	c := newCommit(r.memory, group)
-	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
+	c := newCommit(r.cache, group)
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
 	defer cancel()
-	begun := time.Now()
+	start := time.Now()
 	if err := r.config.Ledger.Commit(ctx, c.projects(), c.work); err != nil {
 		if !errors.Is(err, ErrMoved) { // else nothing has failed
 			r.stats.failures.Add(1)
 			r.config.OnFailure(err)
-			if r.memory != nil { // it may have been committed all the same
-				r.memory.clear()
+			if r.cache != nil { // it may have been committed all the same
+				r.cache.clear()
 			}
 		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	c.remember()
+	c.updateCache()
 	r.stats.commits.Add(1)
-	r.stats.commitTime.Add(int64(time.Since(begun)))
+	r.stats.commitTime.Add(int64(time.Since(start)))
 	r.stats.events.Add(uint64(c.recorded))
 	r.stats.duplicates.Add(uint64(c.duplicates))
 	r.stats.persons.Add(uint64(c.persons))
 	r.stats.merges.Add(uint64(c.merges))
-	r.stats.mergesRefused.Add(c.mergesRefused())
+	r.stats.mergesRejected.Add(c.countRejectedMerges())
 	return nil
 }
 
 func (r *Recorder) runJob(j *job) error {
-	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
 	defer cancel()
 	err := r.config.Ledger.Commit(ctx, []int64{j.project}, j.work)
-	if r.memory != nil {
-		r.memory.clear()
+	if r.cache != nil {
+		r.cache.clear()
 	}
 	return err
 }

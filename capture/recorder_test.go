@@ -16,14 +16,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// heldLedger keeps what is saved in maps, and fails and waits as it is told.
-type heldLedger struct {
-	mu      sync.Mutex
-	keys    map[EventKey]bool
-	known   map[string]*Person
-	saved   []Changes
-	commits int
-	asked   []string // distinct ids that People was asked for
+// blockingLedger keeps what is saved in maps, and fails and waits as it is told.
+type blockingLedger struct {
+	mu        sync.Mutex
+	keys      map[EventKey]bool
+	people    map[string]*Person
+	saved     []Changes
+	commits   int
+	requested []string // distinct ids that People was asked for
 
 	gate  chan struct{}          // each commit takes one, when there is a gate
 	begun chan struct{}          // told at each commit, when there is one
@@ -31,9 +31,9 @@ type heldLedger struct {
 	down  error                  // every commit fails
 }
 
-func (l *heldLedger) SingleWriter() bool { return true }
+func (l *blockingLedger) HasSingleWriter() bool { return true }
 
-func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx) error) error {
+func (l *blockingLedger) Commit(ctx context.Context, projects []int64, work func(Tx) error) error {
 	if l.begun != nil {
 		l.begun <- struct{}{}
 	}
@@ -46,7 +46,7 @@ func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx)
 	if l.down != nil {
 		return l.down
 	}
-	tx := &heldTx{ledger: l}
+	tx := &blockingTx{ledger: l}
 	if err := work(tx); err != nil {
 		return err
 	}
@@ -58,40 +58,40 @@ func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx)
 		persons := map[UUID]*Person{}
 		for _, p := range tx.changes.Persons {
 			persons[p.UUID] = p.Person
-			for id, old := range l.known {
+			for id, old := range l.people {
 				if old.UUID == p.UUID {
-					l.known[id] = p.Person
+					l.people[id] = p.Person
 				}
 			}
 		}
 		for _, m := range tx.changes.Merges {
-			for id, p := range l.known {
+			for id, p := range l.people {
 				if p.UUID == m.From {
-					l.known[id] = persons[m.Into]
+					l.people[id] = persons[m.Into]
 				}
 			}
 		}
 		for _, id := range tx.changes.IDs {
 			p := persons[id.Person]
-			for _, old := range l.known {
+			for _, old := range l.people {
 				if p == nil && old.UUID == id.Person {
 					p = old
 				}
 			}
-			l.known[id.DistinctID] = p
+			l.people[id.DistinctID] = p
 		}
 	}
 	return nil
 }
 
-type heldTx struct {
+type blockingTx struct {
 	Tx      // what nobody asks for here
-	ledger  *heldLedger
+	ledger  *blockingLedger
 	claimed []EventKey
 	changes *Changes
 }
 
-func (tx *heldTx) Claim(keys []EventKey) ([]bool, error) {
+func (tx *blockingTx) Claim(keys []EventKey) ([]bool, error) {
 	fresh := make([]bool, len(keys))
 	for i, k := range keys {
 		if fresh[i] = !tx.ledger.keys[k] && !slices.Contains(tx.claimed, k); fresh[i] {
@@ -101,22 +101,22 @@ func (tx *heldTx) Claim(keys []EventKey) ([]bool, error) {
 	return fresh, nil
 }
 
-func (tx *heldTx) People(_ int64, ids []string) ([]Known, error) {
-	out := make([]Known, len(ids))
+func (tx *blockingTx) People(_ int64, ids []string) ([]Identity, error) {
+	out := make([]Identity, len(ids))
 	for i, id := range ids {
-		tx.ledger.asked = append(tx.ledger.asked, id)
-		out[i] = Known{Person: tx.ledger.known[id]}
+		tx.ledger.requested = append(tx.ledger.requested, id)
+		out[i] = Identity{Person: tx.ledger.people[id]}
 	}
 	return out, nil
 }
 
-func (tx *heldTx) GroupTypes(int64) ([]string, error) { return nil, nil }
+func (tx *blockingTx) GroupTypes(int64) ([]string, error) { return nil, nil }
 
-func (tx *heldTx) Groups(_ int64, keys []GroupID) ([]*Group, error) {
+func (tx *blockingTx) Groups(_ int64, keys []GroupID) ([]*Group, error) {
 	return make([]*Group, len(keys)), nil
 }
 
-func (tx *heldTx) Save(c *Changes) error {
+func (tx *blockingTx) Save(c *Changes) error {
 	if tx.ledger.fail != nil {
 		if err := tx.ledger.fail(c); err != nil {
 			return err
@@ -126,8 +126,8 @@ func (tx *heldTx) Save(c *Changes) error {
 	return nil
 }
 
-func newHeldLedger() *heldLedger {
-	return &heldLedger{keys: map[EventKey]bool{}, known: map[string]*Person{}}
+func newBlockingLedger() *blockingLedger {
+	return &blockingLedger{keys: map[EventKey]bool{}, people: map[string]*Person{}}
 }
 
 var eventCount atomic.Uint32
@@ -149,7 +149,7 @@ func startRecorder(t *testing.T, c RecorderConfig) *Recorder {
 
 // Decision 13: all requests that wait share one transaction.
 func TestRecorder_GroupCommit(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
 	var waits sync.WaitGroup
@@ -182,7 +182,7 @@ func TestRecorder_GroupCommit(t *testing.T) {
 
 // §13.3: a second delivery changes nothing, within one commit and between two.
 func TestRecorder_Duplicates(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
 	e := someEvent("e", "u")
 	for range 2 {
@@ -201,7 +201,7 @@ func TestRecorder_Duplicates(t *testing.T) {
 
 // A batch that the store cannot take fails alone.
 func TestRecorder_OneBadBatch(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 100), make(chan struct{}, 100)
 	ledger.fail = func(c *Changes) error {
 		for _, e := range c.Events {
@@ -229,24 +229,24 @@ func TestRecorder_OneBadBatch(t *testing.T) {
 	for range 10 {
 		ledger.gate <- struct{}{}
 	}
-	refused := 0
+	rejected := 0
 	for range 5 {
 		if err := <-results; errors.Is(err, ErrUnavailable) {
-			refused++
+			rejected++
 		} else if err != nil {
 			t.Error(err)
 		}
 	}
 	r.Close()
-	if refused != 1 || failures != 2 {
-		t.Errorf("%d batches were refused, want 1; %d commits failed, want 2: that of all and that of the bad one", refused, failures)
+	if rejected != 1 || failures != 2 {
+		t.Errorf("%d batches were refused, want 1; %d commits failed, want 2: that of all and that of the bad one", rejected, failures)
 	}
 }
 
 // §13.6: a store that fails is ErrUnavailable for all, and is not tried for each
 // of many; afterwards it works again.
 func TestRecorder_StoreDown(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 1000), make(chan struct{}, 1000)
 	ledger.down = errors.New("disk full")
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
@@ -285,9 +285,9 @@ func TestRecorder_StoreDown(t *testing.T) {
 // Backpressure is bounded: one batch too many is refused at once, and a slow
 // store does not keep its callers for ever.
 func TestRecorder_Bounds(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
-	r := NewRecorder(RecorderConfig{Ledger: ledger, Waiting: 1, Patience: 50 * time.Millisecond})
+	r := NewRecorder(RecorderConfig{Ledger: ledger, MaxWaiting: 1, Timeout: 50 * time.Millisecond})
 	late := make(chan error, 2)
 	go func() { late <- r.Append(context.Background(), batchOf(someEvent("e", "u"))) }()
 	<-ledger.begun
@@ -305,7 +305,7 @@ func TestRecorder_Bounds(t *testing.T) {
 	}
 	close(ledger.gate)
 	r.Close()
-	if s := r.Stats(); s.Refused != 1 || s.Late != 2 || s.Events != 1 {
+	if s := r.Stats(); s.Rejected != 1 || s.TimedOut != 2 || s.Events != 1 {
 		t.Errorf("stats %+v: the second batch was given up before its commit began", s)
 	}
 	if err := r.Append(t.Context(), batchOf(someEvent("e", "u"))); !errors.Is(err, ErrUnavailable) {
@@ -314,21 +314,21 @@ func TestRecorder_Bounds(t *testing.T) {
 }
 
 // A caller who goes away before its commit begins leaves nothing behind.
-func TestRecorder_CallerGone(t *testing.T) {
-	ledger := newHeldLedger()
+func TestRecorder_CallerCanceled(t *testing.T) {
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
 	first := make(chan error, 1)
 	go func() { first <- r.Append(context.Background(), batchOf(someEvent("first", "u"))) }()
 	<-ledger.begun
-	ctx, leave := context.WithCancel(context.Background())
-	gone := make(chan error, 1)
-	go func() { gone <- r.Append(ctx, batchOf(someEvent("gone", "u"))) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	canceled := make(chan error, 1)
+	go func() { canceled <- r.Append(ctx, batchOf(someEvent("gone", "u"))) }()
 	for r.Stats().Waiting < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	leave()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	cancel()
+	if err := <-canceled; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that the caller has gone", err)
 	}
 	ledger.gate <- struct{}{}
@@ -352,7 +352,7 @@ func TestRecorder_CallerGone(t *testing.T) {
 
 // Close records what waits.
 func TestRecorder_CloseDrains(t *testing.T) {
-	ledger := newHeldLedger()
+	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
 	r := NewRecorder(RecorderConfig{Ledger: ledger})
 	results := make(chan error, 2)
@@ -373,8 +373,8 @@ func TestRecorder_CloseDrains(t *testing.T) {
 }
 
 // Known people are looked up once; after Transact, again.
-func TestRecorder_Remembers(t *testing.T) {
-	ledger := newHeldLedger()
+func TestRecorder_CachesPeople(t *testing.T) {
+	ledger := newBlockingLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
 	send := func(id string) {
 		t.Helper()
@@ -388,7 +388,7 @@ func TestRecorder_Remembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	send("u")
-	if diff := cmp.Diff([]string{"u", "u"}, ledger.asked); diff != "" {
+	if diff := cmp.Diff([]string{"u", "u"}, ledger.requested); diff != "" {
 		t.Errorf("looked up (-want +got):\n%s", diff)
 	}
 }

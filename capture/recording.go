@@ -23,9 +23,9 @@ func DecodeRecording(body string) (token string, items int, err error) {
 		return "", 0, err
 	}
 	if d.items == 0 {
-		return "", 0, noEvent()
+		return "", 0, noEventError()
 	}
-	if token := present(d.outer.givenToken(), d.first.givenToken(), d.inner.token); token != "" {
+	if token := firstPresent(d.outer.tokenValue(), d.first.tokenValue(), d.inner.token); token != "" {
 		d.sub.addToken(tokenText(token))
 	}
 	if token, err = d.sub.Token(); err != nil {
@@ -52,11 +52,11 @@ type recordingFields struct{ token, distinctID, sessionID, data string }
 func (d *recordingDecoder) read() error {
 	switch d.Peek() {
 	case '[':
-		return d.whole(d.List(d.item))
+		return d.checkEnd(d.List(d.readItem))
 	case '{':
 		return d.readOne()
 	}
-	return d.otherBody()
+	return d.rejectBody()
 }
 
 // readOne reads one item, or a batch.
@@ -66,29 +66,29 @@ func (d *recordingDecoder) readOne() error {
 	ok := d.Object(func(key string) bool {
 		if key == "batch" && d.Peek() == '[' {
 			batch, d.items, d.noData = true, 0, 0
-			return d.List(d.item)
+			return d.List(d.readItem)
 		}
-		return d.field(&d.outer, &inner, key)
+		return d.readField(&d.outer, &inner, key)
 	})
 	if !batch && ok {
 		d.first, d.outer = d.outer, fields{}
 		d.add(&inner)
 	}
-	return d.whole(ok)
+	return d.checkEnd(ok)
 }
 
-// item reads one element of the list.
-func (d *recordingDecoder) item() bool {
+// readItem reads one element of the list.
+func (d *recordingDecoder) readItem() bool {
 	if d.Peek() != '{' {
 		if _, ok := d.Raw(); !ok {
 			return false
 		}
-		d.refusal = notAnObject(d.items)
+		d.refusal = notObjectError(d.items)
 		return false
 	}
 	var f fields
 	var inner recordingFields
-	if !d.Object(func(key string) bool { return d.field(&f, &inner, key) }) {
+	if !d.Object(func(key string) bool { return d.readField(&f, &inner, key) }) {
 		return false
 	}
 	if d.items == 0 {
@@ -107,10 +107,10 @@ func (d *recordingDecoder) add(inner *recordingFields) {
 	}
 }
 
-func (d *recordingDecoder) field(f *fields, inner *recordingFields, key string) (ok bool) {
+func (d *recordingDecoder) readField(f *fields, inner *recordingFields, key string) (ok bool) {
 	if key != "properties" || d.Peek() != '{' {
 		v, ok := d.Raw()
-		f.take(key, v)
+		f.assign(key, v)
 		return ok
 	}
 	*inner = recordingFields{}
@@ -132,23 +132,23 @@ func (d *recordingDecoder) field(f *fields, inner *recordingFields, key string) 
 
 // check finds what is wrong with the items beside the token.
 func (d *recordingDecoder) check() error {
-	refuse := func(attr, detail string) error {
+	invalid := func(attr, detail string) error {
 		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: detail, Attr: attr}
 	}
 	session, isText := text(d.inner.sessionID)
 	switch {
-	case idText(present(d.first.distinctID, d.first.dollarDistinctID, d.inner.distinctID)) == "":
-		return refuse("distinct_id", "event submitted without a distinct_id")
-	case absent(d.inner.sessionID):
-		return refuse("$session_id", "replay event submitted without session id")
-	case !isText || session == "" || len(session) > maxSessionID || strings.ContainsFunc(session, notSession):
-		return refuse("$session_id", fmt.Sprintf("replay event submitted with invalid session id: wanted are at most %d letters, digits and hyphens", maxSessionID))
+	case idText(firstPresent(d.first.distinctID, d.first.dollarDistinctID, d.inner.distinctID)) == "":
+		return invalid("distinct_id", "event submitted without a distinct_id")
+	case isAbsent(d.inner.sessionID):
+		return invalid("$session_id", "replay event submitted without session id")
+	case !isText || session == "" || len(session) > maxSessionID || strings.ContainsFunc(session, isInvalidSessionRune):
+		return invalid("$session_id", fmt.Sprintf("replay event submitted with invalid session id: wanted are at most %d letters, digits and hyphens", maxSessionID))
 	case d.noData > 0:
-		return refuse("$snapshot_data", fmt.Sprintf("replay event submitted without snapshot data (item %d)", d.noData-1))
+		return invalid("$snapshot_data", fmt.Sprintf("replay event submitted without snapshot data (item %d)", d.noData-1))
 	}
 	return nil
 }
 
-func notSession(r rune) bool {
+func isInvalidSessionRune(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }

@@ -61,7 +61,7 @@ func TestCapture_7_Bodies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			token, items, err := DecodeRecording(c.body)
-			if diff := cmp.Diff(c.refusal, refused(t, err)); diff != "" {
+			if diff := cmp.Diff(c.refusal, refusalOf(t, err)); diff != "" {
 				t.Fatalf("refusal (-want +got)\n%s", diff)
 			}
 			if err == nil && (token != "phc_x" || items != c.items) {

@@ -31,9 +31,9 @@ func resourceOf(it *Item) Resource {
 	return r
 }
 
-// overQuota says why an event is dropped when its resource is over its limit or
+// overQuotaReason says why an event is dropped when its resource is over its limit or
 // paused.
-func overQuota(r Resource) DropReason {
+func overQuotaReason(r Resource) DropReason {
 	switch r {
 	case ResourceExceptions:
 		return exceptionsOverQuota
@@ -42,7 +42,7 @@ func overQuota(r Resource) DropReason {
 	case ResourceLLMEvents:
 		return llmEventsOverQuota
 	case ResourceRecordings:
-		return recordingNotKept
+		return recordingNotStored
 	}
 	return EventsOverQuota
 }

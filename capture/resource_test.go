@@ -18,15 +18,15 @@ func TestCapture_13_4_Resources(t *testing.T) {
 		{"$pageview", `{}`, ResourceEvents, EventsOverQuota},
 	} {
 		got := resourceOf(&Item{Name: c.name, Properties: appendMembers(nil, c.properties)})
-		if got != c.want || overQuota(got) != c.over {
-			t.Errorf("%s %s: %s, %s", c.name, c.properties, got, overQuota(got))
+		if got != c.want || overQuotaReason(got) != c.over {
+			t.Errorf("%s %s: %s, %s", c.name, c.properties, got, overQuotaReason(got))
 		}
 	}
 	tour := Item{Name: "survey sent", Overrides: []Member{{"$product_tour_id", `"t"`}}}
 	if got := resourceOf(&tour); got != ResourceEvents {
 		t.Errorf("a tour by protocol v1: %s", got)
 	}
-	if got := overQuota(ResourceRecordings); got != recordingNotKept {
+	if got := overQuotaReason(ResourceRecordings); got != recordingNotStored {
 		t.Errorf("recordings: %s", got)
 	}
 }

@@ -16,8 +16,8 @@ type scanner struct {
 	// limit is the position after which members keeps no more; 0: none. Where there is
 	// one, members keeps at most maxMembers of an object.
 	limit int
-	// short: members has left some out.
-	short bool
+	// truncated: members has left some out.
+	truncated bool
 }
 
 func newScanner(src string) scanner {

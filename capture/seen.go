@@ -31,23 +31,23 @@ type seenNames struct {
 	seed maphash.Seed
 	// hashes are in sets of seenWays: a name may stand in any place of its set.
 	hashes [seenSets * seenWays]atomic.Uint64
-	// fresh counts new names by project and kind. Several may share a counter: then
+	// newCounts counts new names by project and kind. Several may share a counter: then
 	// spans end earlier.
-	fresh [256]atomic.Uint64
+	newCounts [256]atomic.Uint64
 }
 
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 
-// newNames is the counter of a project's new names of a kind.
-func (s *seenNames) newNames(project int64, kind SeenKind) *atomic.Uint64 {
-	return &s.fresh[(uint64(project)*0x9e3779b97f4a7c15>>32+uint64(kind))%uint64(len(s.fresh))]
+// newCounter is the counter of a project's new names of a kind.
+func (s *seenNames) newCounter(project int64, kind SeenKind) *atomic.Uint64 {
+	return &s.newCounts[(uint64(project)*0x9e3779b97f4a7c15>>32+uint64(kind))%uint64(len(s.newCounts))]
 }
 
 // moment is the span of a time, and how many times new names have ended one early.
 type moment struct{ span, turn uint64 }
 
-func (s *seenNames) moment(at time.Time, project int64, kind SeenKind) moment {
-	return moment{uint64(at.Unix() / int64(seenSpan/time.Second)), s.newNames(project, kind).Load() / seenTurn}
+func (s *seenNames) moment(now time.Time, project int64, kind SeenKind) moment {
+	return moment{uint64(now.Unix() / int64(seenSpan/time.Second)), s.newCounter(project, kind).Load() / seenTurn}
 }
 
 // hash is never 0, which marks free places.
@@ -67,13 +67,13 @@ func (s *seenNames) set(hash uint64) []atomic.Uint64 {
 	return s.hashes[first : first+seenWays]
 }
 
-// note reports whether a name that comes now has to be written. typ is one of
+// isNew reports whether a name that comes now has to be written. typ is one of
 // Seen.Type.
-func (s *seenNames) note(at time.Time, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
+func (s *seenNames) isNew(now time.Time, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
 	if name == "" || len(name) > maxSeenName {
 		return false
 	}
-	return !s.has(s.hash(s.moment(at, project, kind), project, kind, group, name, typ))
+	return !s.has(s.hash(s.moment(now, project, kind), project, kind, group, name, typ))
 }
 
 func (s *seenNames) has(hash uint64) bool {
@@ -87,15 +87,15 @@ func (s *seenNames) has(hash uint64) bool {
 }
 
 // mark remembers a name, once it is durable.
-func (s *seenNames) mark(n Seen) {
-	of := func(m moment) uint64 { return s.hash(m, n.ProjectID, n.Kind, n.Group, n.Name, n.Type) }
+func (s *seenNames) mark(n SeenName) {
+	hashAt := func(m moment) uint64 { return s.hash(m, n.ProjectID, n.Kind, n.Group, n.Name, n.Type) }
 	now := s.moment(n.At, n.ProjectID, n.Kind)
-	hash := of(now)
+	hash := hashAt(now)
 	if s.has(hash) {
 		return
 	}
-	if !s.has(of(moment{now.span, now.turn - 1})) && !s.has(of(moment{now.span - 1, now.turn})) {
-		s.newNames(n.ProjectID, n.Kind).Add(1)
+	if !s.has(hashAt(moment{now.span, now.turn - 1})) && !s.has(hashAt(moment{now.span - 1, now.turn})) {
+		s.newCounter(n.ProjectID, n.Kind).Add(1)
 	}
 	set := s.set(hash)
 	for i := range set {
@@ -117,7 +117,7 @@ const (
 // typeOf is the type of a property's value, empty for null, lists and objects.
 func typeOf(value string) string {
 	switch c := value[0]; {
-	case c == '"' && likeDateTime(value[1:]):
+	case c == '"' && hasDateTimePrefix(value[1:]):
 		return typeDateTime
 	case c == '"':
 		return typeString
@@ -129,9 +129,9 @@ func typeOf(value string) string {
 	return ""
 }
 
-// likeDateTime reports whether s begins as 2026-01-02T03:04 does, with a blank
+// hasDateTimePrefix reports whether s begins as 2026-01-02T03:04 does, with a blank
 // or T in the middle.
-func likeDateTime(s string) bool {
+func hasDateTimePrefix(s string) bool {
 	const form = "0000-00-00T00:00"
 	if len(s) < len(form) {
 		return false
@@ -161,35 +161,35 @@ type seenKey struct {
 	name, typ string
 }
 
-// see notes a name with the batch, once.
-func (p *preparer) see(out *Batch, kind SeenKind, name, typ string) {
-	if !p.seen.note(p.now, p.project.ID, kind, 0, name, typ) {
+// addSeen notes a name with the batch, once.
+func (p *preparer) addSeen(out *Batch, kind SeenKind, name, typ string) {
+	if !p.seen.isNew(p.now, p.project.ID, kind, 0, name, typ) {
 		return
 	}
 	key := seenKey{kind, name, typ}
-	if p.noted[key] {
+	if p.reported[key] {
 		return
 	}
-	note(&p.noted, key, true)
-	out.Seen = append(out.Seen, Seen{ProjectID: p.project.ID, Kind: kind, Name: name, Type: typ, At: p.now})
+	mapPut(&p.reported, key, true)
+	out.Seen = append(out.Seen, SeenName{ProjectID: p.project.ID, Kind: kind, Name: name, Type: typ, At: p.now})
 }
 
-// unseen are properties that describe people and groups, not the event.
-var unseen = [...]slot{slotSet, slotSetOnce, slotUnset, slotGroups, slotGroupSet}
+// unlistedSlots are properties that describe people and groups, not the event.
+var unlistedSlots = [...]slot{slotSet, slotSetOnce, slotUnset, slotGroups, slotGroupSet}
 
-// seeEvent notes the names of an event that is kept. It comes last: it drops
+// addSeenNames notes the names of an event that is kept. It comes last: it drops
 // properties that the event has stored by then.
-func (p *preparer) seeEvent(e *Event, out *Batch) {
+func (p *preparer) addSeenNames(e *Event, out *Batch) {
 	if p.seen == nil {
 		return
 	}
-	p.see(out, SeenEvent, e.Name, "")
-	for _, s := range unseen {
-		p.props.drop(s)
+	p.addSeen(out, SeenEvent, e.Name, "")
+	for _, s := range unlistedSlots {
+		p.props.remove(s)
 	}
 	for _, m := range p.props.members {
 		if m.Value != "" {
-			p.see(out, SeenEventProperty, m.Key, typeOf(m.Value))
+			p.addSeen(out, SeenEventProperty, m.Key, typeOf(m.Value))
 		}
 	}
 	if e.Kind == untouchingEvent {
@@ -197,7 +197,7 @@ func (p *preparer) seeEvent(e *Event, out *Batch) {
 	}
 	for _, o := range [...]Object{e.SetOnce, e.Set} {
 		for _, m := range o {
-			p.see(out, SeenPersonProperty, m.Key, typeOf(m.Value))
+			p.addSeen(out, SeenPersonProperty, m.Key, typeOf(m.Value))
 		}
 	}
 }

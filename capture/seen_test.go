@@ -12,15 +12,15 @@ import (
 
 func TestSeenNames_MarkedOnly(t *testing.T) {
 	s := newSeenNames()
-	n := Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "a", Type: typeString}
+	n := SeenName{ProjectID: 1, Kind: SeenEventProperty, Name: "a", Type: typeString}
 	for range 2 {
-		if !s.note(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
+		if !s.isNew(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 			t.Fatal("known before it was marked")
 		}
 	}
 	s.mark(n)
 	s.mark(n)
-	if s.note(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
+	if s.isNew(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 		t.Error("not known after it was marked")
 	}
 	for _, other := range []struct {
@@ -34,14 +34,14 @@ func TestSeenNames_MarkedOnly(t *testing.T) {
 		{1, SeenEventProperty, 1, "a", typeString}, {1, SeenEventProperty, 0, "b", typeString},
 		{1, SeenEventProperty, 0, "a", typeNumeric}, {1, SeenEventProperty, 0, "a", ""},
 	} {
-		if !s.note(time.Time{}, other.project, other.kind, other.group, other.name, other.typ) {
+		if !s.isNew(time.Time{}, other.project, other.kind, other.group, other.name, other.typ) {
 			t.Errorf("%+v is known", other)
 		}
 	}
-	if !s.note(time.Time{}.Add(seenSpan), 1, SeenEventProperty, 0, "a", typeString) {
+	if !s.isNew(time.Time{}.Add(seenSpan), 1, SeenEventProperty, 0, "a", typeString) {
 		t.Error("known without end: nobody could tell when it came last")
 	}
-	if s.note(time.Time{}, 1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.note(time.Time{}, 1, SeenEvent, 0, "", "") {
+	if s.isNew(time.Time{}, 1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.isNew(time.Time{}, 1, SeenEvent, 0, "", "") {
 		t.Error("an empty or a long name is to be written")
 	}
 }
@@ -51,12 +51,12 @@ func TestSeenNames_Room(t *testing.T) {
 	s := newSeenNames()
 	add := func(from, to int) {
 		for i := from; i < to; i++ {
-			s.mark(Seen{ProjectID: 1, Name: fmt.Sprint(i)})
+			s.mark(SeenName{ProjectID: 1, Name: fmt.Sprint(i)})
 		}
 	}
 	add(0, 1000)
 	for i := range 1000 {
-		if s.note(time.Time{}, 1, SeenEvent, 0, fmt.Sprint(i), "") {
+		if s.isNew(time.Time{}, 1, SeenEvent, 0, fmt.Sprint(i), "") {
 			t.Fatalf("name %d is forgotten", i)
 		}
 	}
@@ -65,7 +65,7 @@ func TestSeenNames_Room(t *testing.T) {
 		w.Go(func() { add(0, 200_000) })
 	}
 	w.Wait()
-	if s.mark(Seen{ProjectID: 1, Name: "last"}); s.note(time.Time{}, 1, SeenEvent, 0, "last", "") {
+	if s.mark(SeenName{ProjectID: 1, Name: "last"}); s.isNew(time.Time{}, 1, SeenEvent, 0, "last", "") {
 		t.Error("the last name is forgotten")
 	}
 }
@@ -75,17 +75,17 @@ func TestSeenNames_Room(t *testing.T) {
 func TestSeenNames_InventedNames(t *testing.T) {
 	s := newSeenNames()
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	come := func(name string) (written bool) {
-		if written = s.note(at, 1, SeenEvent, 0, name, ""); written {
-			s.mark(Seen{ProjectID: 1, Kind: SeenEvent, Name: name, At: at})
+	send := func(name string) (written bool) {
+		if written = s.isNew(at, 1, SeenEvent, 0, name, ""); written {
+			s.mark(SeenName{ProjectID: 1, Kind: SeenEvent, Name: name, At: at})
 		}
 		return written
 	}
 	since, most := 0, 0
 	for i := range 30_000 {
-		come(fmt.Sprint("invented ", i))
+		send(fmt.Sprint("invented ", i))
 		since++
-		if come("real") {
+		if send("real") {
 			most, since = max(most, since), 0
 		}
 	}
@@ -96,13 +96,13 @@ func TestSeenNames_InventedNames(t *testing.T) {
 	names := 4000 // more than a turn
 	for range 2 {
 		for i := range names {
-			come(fmt.Sprint("usual ", i))
+			send(fmt.Sprint("usual ", i))
 		}
 	}
 	written := 0
 	for range 5 {
 		for i := range names {
-			if come(fmt.Sprint("usual ", i)) {
+			if send(fmt.Sprint("usual ", i)) {
 				written++
 			}
 		}
@@ -128,7 +128,7 @@ func TestSeenTypes(t *testing.T) {
 // A batch notes each name once, and nothing of what has been written.
 func TestPrepare_Seen(t *testing.T) {
 	p := testPreparer()
-	p.seen.mark(Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric, At: preparedAt})
+	p.seen.mark(SeenName{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric, At: prepareTime})
 	it := &Item{Name: "e", DistinctID: "u", Properties: appendMembers(nil,
 		`{"known":1,"a":"x","$set":{"s":true},"$groups":{"g":1},"$browser":"C"}`)}
 	var out Batch
@@ -137,7 +137,7 @@ func TestPrepare_Seen(t *testing.T) {
 	}
 	var got []string
 	for _, s := range out.Seen {
-		if s.ProjectID != 1 || !s.At.Equal(preparedAt) {
+		if s.ProjectID != 1 || !s.At.Equal(prepareTime) {
 			t.Errorf("%+v", s)
 		}
 		got = append(got, fmt.Sprint(s.Kind, " ", s.Name, " ", s.Type))

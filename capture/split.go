@@ -16,31 +16,31 @@ var splitNamespace = UUID{0x5c, 0x2b, 0x0e, 0x51, 0x7d, 0x93, 0x4a, 0x68, 0x9e, 
 // is the person's. False: there is no such person among those of ids, or main is
 // not one of its ids, and nothing has changed.
 func SplitPerson(tx Tx, projectID int64, person UUID, ids []string, main string) (bool, error) {
-	known, err := tx.People(projectID, ids)
+	identities, err := tx.People(projectID, ids)
 	if err != nil {
 		return false, err
 	}
 	var old *Person
-	var own []string // what belongs to the person now
-	for i, k := range known {
+	var ownIDs []string // what belongs to the person now
+	for i, k := range identities {
 		if k.Person != nil && k.Person.UUID == person {
-			old, own = k.Person, append(own, ids[i])
+			old, ownIDs = k.Person, append(ownIDs, ids[i])
 		}
 	}
 	switch {
-	case old == nil || main != "" && !slices.Contains(own, main):
+	case old == nil || main != "" && !slices.Contains(ownIDs, main):
 		return false, nil
 	case main == "":
-		main = own[0]
+		main = ownIDs[0]
 	}
-	kept := *old
-	kept.Version++
-	c := &Changes{Persons: []ProjectPerson{{projectID, &kept, false}}}
-	for _, id := range own {
+	remaining := *old
+	remaining.Version++
+	c := &Changes{Persons: []ProjectPerson{{projectID, &remaining, false}}}
+	for _, id := range ownIDs {
 		if id == main {
 			continue
 		}
-		split := &Person{UUID: splitID(projectID, old, id), CreatedAt: old.CreatedAt, Version: kept.Version, Properties: Object{}}
+		split := &Person{UUID: splitID(projectID, old, id), CreatedAt: old.CreatedAt, Version: remaining.Version, Properties: Object{}}
 		c.Persons = append(c.Persons, ProjectPerson{projectID, split, true})
 		c.IDs = append(c.IDs, ProjectID{projectID, id, split.UUID})
 	}
@@ -63,10 +63,10 @@ func unsetGroupProperty(tx Tx, projectID int64, id GroupID, name string) (bool, 
 	if err != nil || stored[0] == nil {
 		return false, err
 	}
-	if _, there := stored[0].Properties.Get(name); !there {
+	if _, found := stored[0].Properties.Get(name); !found {
 		return false, nil
 	}
 	g := *stored[0]
-	g.Properties = without(slices.Clone(g.Properties), []string{name})
+	g.Properties = removeKeys(slices.Clone(g.Properties), []string{name})
 	return true, tx.Save(&Changes{Groups: []ProjectGroup{{projectID, g}}})
 }

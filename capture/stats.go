@@ -8,8 +8,8 @@ import (
 // reasons are all there are, for counting.
 var reasons = []DropReason{
 	MissingEventName, eventNameTooLong, missingDistinctID, distinctIDTooLarge, invalidUUID, invalidTimestamp,
-	malformedProperties, invalidOptions, eventTooLarge, performanceEvent, cookielessOff, snapshotElsewhere, clientWarned,
-	heatmapNotKept, recordingNotKept, personProfileNeeded, invalidAnonDistinctID, invalidAlias, groupKeyTooLong,
+	malformedProperties, invalidOptions, eventTooLarge, performanceEvent, cookielessOff, snapshotWrongEndpoint, clientIngestionWarning,
+	heatmapNotStored, recordingNotStored, personProfileNeeded, invalidAnonDistinctID, invalidAlias, groupKeyTooLong,
 	EventsOverQuota, exceptionsOverQuota, surveysOverQuota, llmEventsOverQuota, Duplicate,
 }
 
@@ -25,7 +25,7 @@ func (c *intakeCounters) init() {
 	}
 }
 
-func (c *intakeCounters) dropped(r DropReason, n int) {
+func (c *intakeCounters) countDrops(r DropReason, n int) {
 	if counter := c.drops[r]; counter != nil {
 		counter.Add(uint64(n))
 	}
@@ -37,8 +37,8 @@ func (c *intakeCounters) count(receipt *Receipt) {
 		return
 	}
 	for _, r := range receipt.Results {
-		if r != None {
-			c.dropped(r, 1)
+		if r != NotDropped {
+			c.countDrops(r, 1)
 		}
 	}
 }
@@ -55,7 +55,7 @@ type IntakeStats struct {
 
 // Stats returns totals.
 func (i *Intake) Stats() IntakeStats {
-	if !i.made() {
+	if !i.isReady() {
 		return IntakeStats{}
 	}
 	s := IntakeStats{Accepted: i.stats.accepted.Load(), Dropped: make(map[DropReason]uint64, len(reasons))}
@@ -66,7 +66,7 @@ func (i *Intake) Stats() IntakeStats {
 }
 
 type recorderCounters struct {
-	commits, failures, events, duplicates, persons, merges, mergesRefused, refused, late atomic.Uint64
+	commits, failures, events, duplicates, persons, merges, mergesRejected, rejected, timedOut atomic.Uint64
 
 	commitTime atomic.Int64 // nanoseconds
 }
@@ -79,30 +79,30 @@ type RecorderStats struct {
 	CommitTime time.Duration
 	// Events were recorded; Duplicates were there already.
 	Events, Duplicates uint64
-	// Persons were made, Merges joined two of them. MergesRefused were asked for and
+	// Persons were made, Merges joined two of them. MergesRejected were asked for and
 	// not done; ingestion warnings name them.
-	Persons, Merges, MergesRefused uint64
-	// Refused batches found too many waiting, Late ones took too long.
-	Refused, Late uint64
+	Persons, Merges, MergesRejected uint64
+	// Rejected batches found too many waiting, Late ones took too long.
+	Rejected, TimedOut uint64
 	// Waiting batches are in the queue now.
 	Waiting int
-	// Remembered is how many bytes of people are remembered now.
-	Remembered int
+	// CacheBytes is how many bytes of people are remembered now.
+	CacheBytes int
 }
 
 // Stats returns totals.
 func (r *Recorder) Stats() RecorderStats {
-	if !r.made() {
+	if !r.isReady() {
 		return RecorderStats{}
 	}
 	s := RecorderStats{
 		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(), CommitTime: time.Duration(r.stats.commitTime.Load()),
 		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),
-		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(), MergesRefused: r.stats.mergesRefused.Load(),
-		Refused: r.stats.refused.Load(), Late: r.stats.late.Load(), Waiting: len(r.queue),
+		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(), MergesRejected: r.stats.mergesRejected.Load(),
+		Rejected: r.stats.rejected.Load(), TimedOut: r.stats.timedOut.Load(), Waiting: len(r.queue),
 	}
-	if r.memory != nil {
-		s.Remembered = int(r.memory.bytes.Load())
+	if r.cache != nil {
+		s.CacheBytes = int(r.cache.bytes.Load())
 	}
 	return s
 }

@@ -12,13 +12,13 @@ type Stream interface {
 	Appender
 	// ID names the stream. One that was made anew has another.
 	ID() string
-	// Share runs read for every partition that is this process's to read, until ctx
+	// RunPartitions runs read for every partition that is this process's to read, until ctx
 	// ends, and returns when all have returned. The context of read ends when another
 	// process is to go on with the partition; for a moment both may read it.
-	Share(ctx context.Context, read func(ctx context.Context, partition int)) error
+	RunPartitions(ctx context.Context, read func(ctx context.Context, partition int)) error
 	// Open begins to read behind a place. Where the stream does not hold what the
 	// place names, all that the partition holds comes.
-	Open(ctx context.Context, after Place) (StreamReader, error)
+	Open(ctx context.Context, after StreamPosition) (StreamReader, error)
 }
 
 // StreamReader reads a partition, from one goroutine.
@@ -27,15 +27,15 @@ type StreamReader interface {
 	// message, and as many more as there are, up to a bound. After an error the
 	// reader is of no use any more.
 	Next(ctx context.Context) ([]Message, error)
-	// Bury keeps a message durably as a dead letter, once however often it is asked.
-	Bury(ctx context.Context, m *Message, reason string) error
-	// Done says that everything up to a place is recorded: the stream may forget it.
-	Done(ctx context.Context, at Place) error
+	// StoreDeadLetter keeps a message durably as a dead letter, once however often it is asked.
+	StoreDeadLetter(ctx context.Context, m *Message, reason string) error
+	// Acknowledge says that everything up to a place is recorded: the stream may forget it.
+	Acknowledge(ctx context.Context, at StreamPosition) error
 	Close()
 }
 
-// Place is a message in a stream. The zero Seq is the beginning.
-type Place struct {
+// StreamPosition is a message in a stream. The zero Seq is the beginning.
+type StreamPosition struct {
 	Stream    string
 	Partition int
 	Seq       uint64
@@ -45,17 +45,17 @@ type Place struct {
 }
 
 // Move leads from one place of a partition to a later one.
-type Move struct{ From, To Place }
+type Move struct{ From, To StreamPosition }
 
-// Places tells how far a stream is done with: what the last Move of a partition
+// PositionReader tells how far a stream is done with: what the last Move of a partition
 // led to, the beginning when there was none.
-type Places interface {
-	StreamPlace(ctx context.Context, stream string, partition int) (Place, error)
+type PositionReader interface {
+	StreamPosition(ctx context.Context, stream string, partition int) (StreamPosition, error)
 }
 
 // Message is what a stream holds at a place.
 type Message struct {
-	Place
+	StreamPosition
 	// At is when the stream took it in.
 	At      time.Time
 	Batches []*Batch
@@ -69,7 +69,7 @@ type Message struct {
 type StreamStats struct {
 	// Appended messages are durable in the stream; Refused batches are not, and
 	// their senders know.
-	Appended, Refused uint64
+	Appended, Rejected uint64
 	// Partitions are read by this process now. Of them, Waiting messages are not yet
 	// recorded, and Oldest is the age of the first of these.
 	Partitions int

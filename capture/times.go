@@ -69,11 +69,11 @@ func QuerySentAt(ms string) time.Time {
 
 // parseTime reads a time in any of the forms of §5. The result is in UTC.
 func parseTime(text string) (time.Time, bool) {
-	if w, ok := parseWritten(text); ok {
+	if w, ok := parseISOTime(text); ok {
 		return w.time, true
 	}
 	text = strings.TrimSpace(text)
-	if w, ok := parseWritten(text); ok {
+	if w, ok := parseISOTime(text); ok {
 		return w.time, true
 	}
 	if t, ok := parseNumber(text); ok {
@@ -84,12 +84,12 @@ func parseTime(text string) (time.Time, bool) {
 
 // parseRFC3339 reads nothing but RFC 3339, as protocol v1 wants it (§6.3).
 func parseRFC3339(text string) (time.Time, bool) {
-	w, ok := parseWritten(text)
+	w, ok := parseISOTime(text)
 	return w.time, ok && w.separator == '-' && w.zone == fullZone
 }
 
-// written is a time that is written year first.
-type written struct {
+// parsedTime is a time that is written year first.
+type parsedTime struct {
 	time      time.Time
 	separator byte // between year, month and day
 	zone      zoneForm
@@ -104,9 +104,9 @@ const (
 	fullZone
 )
 
-// parseWritten reads RFC 3339 and what resembles it: slashes between year, month
+// parseISOTime reads RFC 3339 and what resembles it: slashes between year, month
 // and day, a space for T, no time, no zone (UTC), a short zone.
-func parseWritten(s string) (w written, ok bool) {
+func parseISOTime(s string) (w parsedTime, ok bool) {
 	if len(s) < 10 || s[4] != '-' && s[4] != '/' || s[7] != s[4] {
 		return w, false
 	}

@@ -18,25 +18,25 @@ const (
 // with phc_. The error is a *Refusal.
 func CheckToken(token string) (string, error) {
 	if token == notText {
-		return "", badToken("not_a_string")
+		return "", tokenError("not_a_string")
 	}
 	token = strings.TrimSpace(token)
 	switch {
 	case token == "":
-		return "", badToken("empty")
+		return "", tokenError("empty")
 	case len(token) > maxToken:
-		return "", badToken("too_long")
+		return "", tokenError("too_long")
 	case strings.IndexFunc(token, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0:
-		return "", badToken("not_ascii")
+		return "", tokenError("not_ascii")
 	case strings.HasPrefix(token, "phx_"):
-		return "", badToken("personal_api_key")
+		return "", tokenError("personal_api_key")
 	case strings.IndexByte(token, 0) >= 0:
-		return "", badToken("null_byte")
+		return "", tokenError("null_byte")
 	}
 	return token, nil
 }
 
-func badToken(reason string) error {
+func tokenError(reason string) error {
 	return &Refusal{Kind: Unauthorized, Code: "invalid_api_key", Detail: "API key is not valid: " + reason}
 }
 

@@ -19,7 +19,7 @@ func PersonID(projectID int64, distinctID string) UUID {
 }
 
 // nameID is the UUID of version 5 of a project's number and a name.
-func nameID(namespace UUID, projectID int64, of string) UUID {
+func nameID(namespace UUID, projectID int64, suffix string) UUID {
 	name := append(strconv.AppendInt(make([]byte, 0, 128), projectID, 10), ':')
-	return wire.UUID5(namespace, append(name, of...))
+	return wire.UUID5(namespace, append(name, suffix...))
 }

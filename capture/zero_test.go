@@ -22,17 +22,17 @@ import (
 func TestZero(t *testing.T) {
 	surface{functions: map[string]any{
 		"AppendBatch": capture.AppendBatch, "CheckToken": capture.CheckToken, "Decode": capture.Decode, "DecodeRecording": capture.DecodeRecording,
-		"DecodeV1": capture.DecodeV1, "Early": capture.Early, "Exposures": capture.Exposures, "Fresh": capture.Fresh, "ImpersonalV1": capture.ImpersonalV1,
+		"DecodeV1": capture.DecodeV1, "PeekToken": capture.PeekToken, "Exposures": capture.Exposures, "StaleCutoff": capture.StaleCutoff, "IsImpersonalV1": capture.IsImpersonalV1,
 		"NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
 		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
-	}, left: "SplitPerson", // it gets a transaction from who has begun it
+	}, skipped: "SplitPerson", // it gets a transaction from who has begun it
 		handles: []any{
 			(*capture.Intake)(nil), (*capture.Recorder)(nil), (*capture.Processor)(nil), (*capture.People)(nil), (*capture.AppenderFunc)(nil),
 		}, data: []any{
-			(*capture.DropReason)(nil), (*capture.Dropped)(nil), (*capture.NameQuery)(nil), (*capture.Object)(nil), (*capture.PersonMode)(nil),
-			(*capture.PropertyQuery)(nil), (*capture.Refusal)(nil), (*capture.Seen)(nil), (*capture.StoredPerson)(nil), (*capture.Submission)(nil),
+			(*capture.DropReason)(nil), (*capture.DropError)(nil), (*capture.NameQuery)(nil), (*capture.Object)(nil), (*capture.PersonMode)(nil),
+			(*capture.PropertyQuery)(nil), (*capture.Refusal)(nil), (*capture.SeenName)(nil), (*capture.StoredPerson)(nil), (*capture.Submission)(nil),
 			(*capture.V1Error)(nil), (*capture.V1Headers)(nil),
 		}}.check(t)
 }
@@ -42,21 +42,21 @@ type surface struct {
 	functions map[string]any // by name
 	handles   []any          // nil pointers to types that a program makes once and holds
 	data      []any          // nil pointers to the other types: nobody calls methods of a nil one
-	left      string         // names that are not called, between spaces
+	skipped   string         // names that are not called, between spaces
 }
 
 // check calls the functions of the package in this folder with zero values, and so each
 // method of zero values of its types, and of nil handles. None may panic.
 func (s surface) check(t *testing.T) {
 	t.Helper()
-	given := slices.AppendSeq(strings.Fields(s.left), maps.Keys(s.functions))
+	covered := slices.AppendSeq(strings.Fields(s.skipped), maps.Keys(s.functions))
 	for name, f := range s.functions {
 		call(t, name, reflect.ValueOf(f))
 	}
-	for i, none := range slices.Concat(s.handles, s.data) {
-		null := reflect.ValueOf(none)
+	for i, value := range slices.Concat(s.handles, s.data) {
+		null := reflect.ValueOf(value)
 		zero := reflect.New(null.Type().Elem())
-		given = append(given, null.Type().Elem().Name())
+		covered = append(covered, null.Type().Elem().Name())
 		for m := range zero.NumMethod() {
 			name := null.Type().Elem().Name() + "." + null.Type().Method(m).Name
 			call(t, "zero "+name, zero.Method(m))
@@ -65,8 +65,8 @@ func (s surface) check(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range exported(t) {
-		if !slices.Contains(given, name) {
+	for _, name := range exportedNames(t) {
+		if !slices.Contains(covered, name) {
 			t.Errorf("%s is not given", name)
 		}
 	}
@@ -94,8 +94,8 @@ func call(t *testing.T, name string, f reflect.Value) {
 	_ = fmt.Sprint(f.Call(args))
 }
 
-// exported are the functions of the package in this folder, and its types with methods.
-func exported(t *testing.T) (names []string) {
+// exportedNames are the functions of the package in this folder, and its types with methods.
+func exportedNames(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS("."), "*.go")
 	if err != nil {
@@ -116,11 +116,11 @@ func exported(t *testing.T) (names []string) {
 			}
 			name := f.Name
 			if f.Recv != nil {
-				of := f.Recv.List[0].Type
-				if pointer, ok := of.(*ast.StarExpr); ok {
-					of = pointer.X
+				recv := f.Recv.List[0].Type
+				if pointer, ok := recv.(*ast.StarExpr); ok {
+					recv = pointer.X
 				}
-				name, _ = of.(*ast.Ident)
+				name, _ = recv.(*ast.Ident)
 			}
 			if name != nil && name.IsExported() && !slices.Contains(names, name.Name) {
 				names = append(names, name.Name)

@@ -77,15 +77,15 @@ func TestBootstrap_KeepsServersFlags(t *testing.T) {
 				t.Fatalf("%s: the server itself reads %q", name, got)
 			}
 			s.Detail("secret-config")
-			whom := *sub
+			subject := *sub
 			text, err := json.Marshal(s.Bootstrap())
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Replace(string(text), `"distinctID":"`+whom.DistinctID+`"`, "", 1) + string(s.OFREP())
+			all := strings.Replace(string(text), `"distinctID":"`+subject.DistinctID+`"`, "", 1) + string(s.OFREP())
 			for _, secret := range []string{"secret", "424242"} {
 				if strings.Contains(all, secret) {
-					t.Errorf("%s, %+v: %s is in %s", name, whom, secret, all)
+					t.Errorf("%s, %+v: %s is in %s", name, subject, secret, all)
 				}
 			}
 			if !strings.Contains(all, "behind-it") || !strings.Contains(all, "color") {

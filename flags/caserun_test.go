@@ -58,11 +58,11 @@ func (r *testRequest) at() time.Time {
 
 // explain checks that the traced evaluation, and the one from its facts alone,
 // answer the same.
-func (c *testCase) explain(t *testing.T, set *flags.Set, sub *flags.Subject, at time.Time, list []flags.Decision) {
+func (c *testCase) explain(t *testing.T, set *flags.Set, sub *flags.Subject, now time.Time, list []flags.Decision) {
 	t.Helper()
 	for i := range list {
 		want := &list[i]
-		trace := set.Explain(want.Key, sub, at, c.Selection)
+		trace := set.Explain(want.Key, sub, now, c.Selection)
 		if got := trace.Decision; !trace.Found || got.Enabled != want.Enabled || got.Variant != want.Variant ||
 			got.Code != want.Reason.Code.String() || got.Condition != want.Reason.Condition ||
 			got.Description != want.Reason.Description() || !cmp.Equal(got.Undecided, want.Undecided) {
@@ -90,7 +90,7 @@ func traceHashed(trace *flags.Trace) bool {
 }
 
 // single checks that one flag alone is answered as it is among all.
-func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, at time.Time, list []flags.Decision) {
+func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, now time.Time, list []flags.Decision) {
 	t.Helper()
 	if c.Selection.Keys != nil || c.Selection.Runtime != "" || c.Selection.Contexts != nil || c.Selection.SurveysOnly {
 		return
@@ -100,7 +100,7 @@ func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, at t
 			return // a filtered-out flag is filtered out for a selection only
 		}
 		var out flags.Decisions
-		got, ok := set.EvaluateFlag(list[i].Key, sub, at, &out)
+		got, ok := set.EvaluateFlag(list[i].Key, sub, now, &out)
 		if diff := cmp.Diff(list[i], got, cmp.AllowUnexported(flags.Reason{})); !ok || diff != "" {
 			t.Errorf("%s alone (-all +alone):\n%s", list[i].Key, diff)
 		}
@@ -109,7 +109,7 @@ func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, at t
 
 // roundTrip checks that definitions served to another evaluator decide the
 // same, where everything of them is served (§1.8).
-func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subject, at time.Time) {
+func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subject, now time.Time) {
 	t.Helper()
 	for i := range d.Flags {
 		if d.Flags[i].Deleted || d.Flags[i].HasEncryptedPayloads || strings.HasPrefix(d.Flags[i].Key, "survey-") {
@@ -135,7 +135,7 @@ func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subje
 		t.Fatal(err)
 	}
 	var out flags.Decisions
-	flags.Compile(served).Select(sub, at, &c.Selection, &out)
+	flags.Compile(served).Select(sub, now, &c.Selection, &out)
 	if !t.Failed() {
 		c.Want.compare(t, out.List, out.Errors)
 		if t.Failed() {

@@ -225,13 +225,13 @@ func (w *wantFlag) compare(d *flags.Decision) string {
 	if w.Condition != nil {
 		condition = *w.Condition
 	}
-	description, known := descriptions[w.Code]
+	description, hasDescription := descriptions[w.Code]
 	description = strings.Replace(description, "N", fmt.Sprint(condition+1), 1)
 	if w.Code != "condition_match" {
 		description = descriptions[w.Code]
 	}
 	if w.Description != nil {
-		description, known = *w.Description, true
+		description, hasDescription = *w.Description, true
 	}
 	switch {
 	case d.Enabled != w.Enabled:
@@ -242,7 +242,7 @@ func (w *wantFlag) compare(d *flags.Decision) string {
 		return fmt.Sprintf("want reason %s %d", w.Code, condition)
 	case d.Failed() != w.Failed:
 		return fmt.Sprintf("failed = %v", d.Failed())
-	case known && d.Reason.Description() != description || d.Reason.Description() == "":
+	case hasDescription && d.Reason.Description() != description || d.Reason.Description() == "":
 		return fmt.Sprintf("want description %q", description)
 	case w.ID != nil && d.ID != *w.ID:
 		return fmt.Sprintf("id = %d, want %d", d.ID, *w.ID)

@@ -6,34 +6,34 @@ import (
 	"strconv"
 )
 
-// Changed are the keys, in order, of the flags that may be answered otherwise than by the
+// ChangedKeys are the keys, in order, of the flags that may be answered otherwise than by the
 // definitions before: flags that are others, new or gone; those that ask a cohort, when any
 // has changed; those that depend on such a flag; all, when something about all has. For
 // whom an answer is another, if for anybody, it does not say. Either may be nil: no flags.
-func (d *Definitions) Changed(before *Definitions) []string {
-	was, is := before.contents(), d.contents()
+func (d *Definitions) ChangedKeys(before *Definitions) []string {
+	beforeSums, afterSums := before.contents(), d.contents()
 	changed := map[string]bool{}
-	for key, sum := range is.flags {
-		if old, known := was.flags[key]; !known || old != sum || was.common != is.common {
+	for key, sum := range afterSums.flags {
+		if old, found := beforeSums.flags[key]; !found || old != sum || beforeSums.common != afterSums.common {
 			changed[key] = true
 		}
 	}
-	for key := range was.flags {
-		if _, still := is.flags[key]; !still {
+	for key := range beforeSums.flags {
+		if _, still := afterSums.flags[key]; !still {
 			changed[key] = true
 		}
 	}
-	if was.cohorts != is.cohorts {
-		for key := range is.askCohorts {
+	if beforeSums.cohorts != afterSums.cohorts {
+		for key := range afterSums.usesCohorts {
 			changed[key] = true
 		}
 	}
-	maps.Copy(is.keys, was.keys) // of flags that are gone
+	maps.Copy(afterSums.keys, beforeSums.keys) // of flags that are gone
 	work := slices.Collect(maps.Keys(changed))
 	dependents := map[string][]string{}
-	for _, dep := range is.dependencies {
+	for _, dep := range afterSums.dependencies {
 		on := dep.on
-		if key, byID := is.keys[on]; byID {
+		if key, byID := afterSums.keys[on]; byID {
 			on = key
 		}
 		dependents[on] = append(dependents[on], dep.key)
@@ -56,7 +56,7 @@ func (d *Definitions) Changed(before *Definitions) []string {
 type contents struct {
 	flags           map[string]uint64 // by key
 	cohorts, common uint64
-	askCohorts      map[string]bool
+	usesCohorts     map[string]bool
 	keys            map[string]string // by id
 	dependencies    []dependencyName
 }
@@ -65,7 +65,7 @@ type contents struct {
 type dependencyName struct{ key, on string }
 
 func (d *Definitions) contents() *contents {
-	c := &contents{flags: map[string]uint64{}, askCohorts: map[string]bool{}, keys: map[string]string{}}
+	c := &contents{flags: map[string]uint64{}, usesCohorts: map[string]bool{}, keys: map[string]string{}}
 	if d == nil {
 		d = &Definitions{}
 	}
@@ -82,7 +82,7 @@ func (d *Definitions) contents() *contents {
 			for _, p := range condition.Properties {
 				switch p.Type {
 				case CohortProperty:
-					c.askCohorts[f.Key] = true
+					c.usesCohorts[f.Key] = true
 				case FlagProperty:
 					c.dependencies = append(c.dependencies, dependencyName{f.Key, p.Key})
 				}

@@ -42,12 +42,12 @@ func TestDefinitions_Changed(t *testing.T) {
 		var got []string
 		switch tt.after {
 		case "":
-			got = before.Changed(nil)
+			got = before.ChangedKeys(nil)
 		case "none":
-			got = (*flags.Definitions)(nil).Changed(&before)
+			got = (*flags.Definitions)(nil).ChangedKeys(&before)
 		default:
 			after = parse(t, tt.after)
-			got = after.Changed(&before)
+			got = after.ChangedKeys(&before)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)

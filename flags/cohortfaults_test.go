@@ -12,7 +12,7 @@ import (
 // A criterion that nobody can match is a fault of its cohort, with its place, whether or not
 // a flag asks for the cohort; and what depends on the cohort fails, so that a flag for
 // everybody who is not in it is not on for all (§5.3).
-func TestCohort_WithWhatNobodyCanMatch(t *testing.T) {
+func TestCohort_NeverMatching(t *testing.T) {
 	forms := []struct{ name, cohort, place string }{
 		{"a bare tree", `{"type":"AND","values":[%s]}`, "values[0]"},
 		{"a record", `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[%s]}]}}}`, "filters.properties.values[0].values[0]"},
@@ -55,7 +55,7 @@ func TestCohort_WithWhatNobodyCanMatch(t *testing.T) {
 			doc := fmt.Sprintf(`{"flags":[`+ask+`,`+ask+`,`+ask+`],"cohorts":{"7":%s,"8":%s}}`,
 				1, "in", "in", 7, 2, "not_in", "not_in", 7, 3, "behind", "in", 8, cohort, outer)
 			set := flags.Compile(parse(t, doc))
-			alone := flags.Compile(parse(t, fmt.Sprintf(`{"flags":[],"cohorts":{"7":%s}}`, cohort)))
+			compiled := flags.Compile(parse(t, fmt.Sprintf(`{"flags":[],"cohorts":{"7":%s}}`, cohort)))
 			if want == "" {
 				if faults := set.Faults(); len(faults) > 0 {
 					t.Errorf("%s: %s: %v", form.name, leaf, faults[0])
@@ -63,7 +63,7 @@ func TestCohort_WithWhatNobodyCanMatch(t *testing.T) {
 				continue
 			}
 			where := "cohorts.7." + form.place + "." + want
-			if faults := alone.Faults(); len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), where) || faults[0].Code != flags.CohortFiltersParsingError {
+			if faults := compiled.Faults(); len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), where) || faults[0].Code != flags.CohortFiltersParsingError {
 				t.Errorf("%s: %s: faults %v, want %s", form.name, leaf, faults, where)
 			}
 			var out flags.Decisions
@@ -82,7 +82,7 @@ func TestCohort_WithWhatNobodyCanMatch(t *testing.T) {
 }
 
 // Cohorts that a program builds are held to the same.
-func TestCohort_BuiltWithWhatNobodyCanMatch(t *testing.T) {
+func TestCohort_BuiltNeverMatching(t *testing.T) {
 	for _, p := range []flags.Property{
 		{Key: "plan", Type: flags.PersonProperty, Operator: flags.GreaterThan, Value: "abc"},
 		{Key: "plan", Type: flags.PersonProperty, Operator: flags.NotRegex, Value: "("},

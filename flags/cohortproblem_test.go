@@ -38,14 +38,14 @@ func TestFlags_5_3_CohortAtFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := flags.Compile(parse(t, fmt.Sprintf(`{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}]}]}}],
 				"cohorts":{%s}}`, tt.ask, strings.Join(tt.cohorts, ","))))
-			var said []string
+			var problems []string
 			for _, fault := range set.Faults() {
 				if fault.Flag == "f" {
-					said = append(said, fault.Problem)
+					problems = append(problems, fault.Problem)
 				}
 			}
-			if len(said) != 1 || said[0] != tt.want {
-				t.Errorf("the flag's faults are %q, want %q", said, tt.want)
+			if len(problems) != 1 || problems[0] != tt.want {
+				t.Errorf("the flag's faults are %q, want %q", problems, tt.want)
 			}
 			if trace := set.Explain("f", &flags.Subject{DistinctID: "u"}, testAt, flags.Selection{}).String(); !strings.Contains(trace, tt.want) {
 				t.Errorf("the explanation\n%s\nwants %q", trace, tt.want)

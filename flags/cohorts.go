@@ -5,7 +5,7 @@ import "slices"
 // cohorts checks the cohort filters that end a condition, up to the first that does
 // not hold. One that cannot be used fails the flag, whatever the others say (§5.3).
 func (e *evaluation) cohorts(filters []filter) verdict {
-	result := e.usable(filters)
+	result := e.checkCohorts(filters)
 	if e.failure != NoReason {
 		return no
 	}
@@ -21,14 +21,14 @@ func (e *evaluation) cohorts(filters []filter) verdict {
 			e.trace.skip(filters[i+1:])
 			return no
 		}
-		result = min2(result, v)
+		result = minVerdict(result, v)
 	}
 	return result
 }
 
-// usable looks for cohorts that fail the flag. It is unknown of one that may exist
+// checkCohorts looks for cohorts that fail the flag. It is unknown of one that may exist
 // where a partial subject's server is.
-func (e *evaluation) usable(filters []filter) verdict {
+func (e *evaluation) checkCohorts(filters []filter) verdict {
 	result := yes
 	for i := range filters {
 		f := &filters[i]
@@ -92,10 +92,10 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 	switch {
 	case co.carried:
 		_, in := co.members[e.distinct]
-		return is(in)
+		return verdictOf(in)
 	case stored != nil && slices.Contains(stored.Cohorts, co.id):
 		return yes
-	case e.subject.absent() == factUnknown && (stored == nil || stored.Cohorts == nil || stored.Failure != NoReason):
+	case e.subject.absentState() == factUnknown && (stored == nil || stored.Cohorts == nil || stored.Failure != NoReason):
 		return e.unknownFact(co.undecided)
 	}
 	return no
@@ -104,7 +104,7 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 // node evaluates a cohort's tree: all of an AND, any of an OR (§5.2).
 func (e *evaluation) node(n *compiledNode) verdict {
 	if n.unsupported {
-		v := is(n.leaf.leaf) // no match, and that turned round when negated
+		v := verdictOf(n.leaf.leaf) // no match, and that turned round when negated
 		e.trace.filter(n.leaf, nil, v)
 		return v
 	}
@@ -113,7 +113,7 @@ func (e *evaluation) node(n *compiledNode) verdict {
 	}
 	e.trace.beginNode(n)
 	before := e.missing
-	stop := is(n.any)
+	stop := verdictOf(n.any)
 	result := stop.not()
 	for i := range n.children {
 		v := e.node(&n.children[i])

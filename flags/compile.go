@@ -14,24 +14,24 @@ func Compile(d Definitions) *Set { return compile(d, nil) }
 
 // compile uses what old has of the same flags, if it is not nil.
 func compile(d Definitions, old *Set) *Set {
-	kept := d.sums()
-	if set := compileWith(&d, kept, old, true); set != nil {
+	fp := d.fingerprint()
+	if set := compileWith(&d, fp, old, true); set != nil {
 		return set
 	}
-	return compileWith(&d, kept, old, false)
+	return compileWith(&d, fp, old, false)
 }
 
 // compileWith uses the cohorts of old as well, with cohorts. It is nil when one of them
 // turns out to be no longer asked for.
-func compileWith(d *Definitions, kept kept, old *Set, cohorts bool) *Set {
+func compileWith(d *Definitions, fp fingerprint, old *Set, cohorts bool) *Set {
 	c := &compiler{
 		d:             d,
-		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, kept: kept},
+		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, fingerprint: fp},
 		preparation:   *newPreparation(nil, d.PropertyMatchingVersion),
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},
 		texts:         map[string]string{},
-		matchers:      map[uint64]prepared{},
+		matchers:      map[uint64]preparedMatcher{},
 		variant:       map[string]int32{},
 		staticCohorts: d.staticCohorts(),
 		reuse:         reuse{reused: make([]bool, len(d.Flags))},
@@ -45,7 +45,7 @@ func compileWith(d *Definitions, kept kept, old *Set, cohorts bool) *Set {
 	c.reuseFrom(old, cohorts)
 	c.names()
 	c.flags()
-	if c.cohortsKept && slices.ContainsFunc(c.set.cohorts, func(co compiledCohort) bool { return co.uses == 0 }) {
+	if c.cohortsReused && slices.ContainsFunc(c.set.cohorts, func(co compiledCohort) bool { return co.uses == 0 }) {
 		return nil
 	}
 	c.order()
@@ -58,8 +58,8 @@ type compiler struct {
 	set *Set
 	preparation
 	slotIndex     map[slotKey]int32
-	texts         map[string]string   // see keep
-	matchers      map[uint64]prepared // see match
+	texts         map[string]string          // see keep
+	matchers      map[uint64]preparedMatcher // see match
 	cohortIndex   map[int64]int32
 	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
 	reuse
@@ -74,15 +74,15 @@ type slotKey struct {
 	group, key string
 }
 
-// keep returns a text for the set: equal ones are one, and none is a piece of the
+// intern returns a text for the set: equal ones are one, and none is a piece of the
 // document that the definitions were read from, which would stay in memory with it.
-func (c *compiler) keep(text string) string {
-	kept, ok := c.texts[text]
+func (c *compiler) intern(text string) string {
+	interned, ok := c.texts[text]
 	if !ok {
-		kept = strings.Clone(text)
-		c.texts[kept] = kept
+		interned = strings.Clone(text)
+		c.texts[interned] = interned
 	}
-	return kept
+	return interned
 }
 
 // report adds a fault about the flag that is being compiled.
@@ -98,12 +98,12 @@ func (c *compiler) report(code ReasonCode, path, problem string) {
 // a fault and is not evaluated.
 func (c *compiler) names() {
 	n := len(c.d.Flags)
-	if c.same = c.sameNames(); c.same {
+	if c.same = c.hasSameNames(); c.same {
 		c.set.flags, c.set.byKey, c.set.byID = slices.Clone(c.old.flags), c.old.byKey, c.old.byID
 	} else {
 		c.set.flags = make([]compiledFlag, n)
 		c.set.byKey = make(map[string]int32, n)
-		if !c.d.ascending() {
+		if !c.d.isAscending() {
 			c.set.byID = make(map[int64]int32, n)
 		}
 	}
@@ -114,7 +114,7 @@ func (c *compiler) names() {
 	for i := range c.d.Flags {
 		c.flag = i
 		f, out := &c.d.Flags[i], &c.set.flags[i]
-		if c.take(f, out) {
+		if c.reuseFlag(f, out) {
 			c.reused[i] = true
 		} else if c.old == nil {
 			c.begin(f, out, prefixes[:len(f.Key)+1])
@@ -126,19 +126,19 @@ func (c *compiler) names() {
 			c.claim(f, out)
 		}
 	}
-	for i, taken := range c.taken {
-		if !taken {
-			c.ask(&c.old.flags[i], -1)
+	for i, used := range c.oldUsed {
+		if !used {
+			c.countUses(&c.old.flags[i], -1)
 		}
 	}
 	if c.old != nil && !c.same {
-		c.follow()
+		c.relink()
 	}
 }
 
-// ascending reports whether the flags stand in the order of their ids, each of which is
+// isAscending reports whether the flags stand in the order of their ids, each of which is
 // there once.
-func (d *Definitions) ascending() bool {
+func (d *Definitions) isAscending() bool {
 	for i := range d.Flags[min(1, len(d.Flags)):] {
 		if d.Flags[i].ID >= d.Flags[i+1].ID {
 			return false
@@ -170,13 +170,13 @@ func (c *compiler) claim(f *Flag, out *compiledFlag) {
 		c.claimID(f)
 	} else {
 		if c.reused[c.flag] {
-			c.drop(f, out)
+			c.discardReused(f, out)
 		}
 		out.bits &^= bitActive
-		c.set.kept.sums[c.flag] = 0
+		c.set.fingerprint.sums[c.flag] = 0
 	}
 	if len(c.set.faults) > faults {
-		c.set.kept.sums[c.flag] = 0
+		c.set.fingerprint.sums[c.flag] = 0
 	}
 }
 
@@ -204,11 +204,11 @@ func (c *compiler) claimKey(f *Flag) bool {
 		}
 		return false
 	}
-	other, taken := c.set.byKey[f.Key]
-	if taken && f.Deleted {
+	other, found := c.set.byKey[f.Key]
+	if found && f.Deleted {
 		return false
 	}
-	if taken && !c.d.Flags[other].Deleted {
+	if found && !c.d.Flags[other].Deleted {
 		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is taken by flags["+strconv.Itoa(int(other))+"], which is used")
 		return false
 	}
@@ -221,8 +221,8 @@ func (c *compiler) claimID(f *Flag) {
 	if c.set.byID == nil {
 		return
 	}
-	other, taken := c.set.byID[f.ID]
-	if !taken || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
+	other, found := c.set.byID[f.ID]
+	if !found || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
 		c.set.byID[f.ID] = int32(c.flag)
 	} else if f.fault == nil && !f.Deleted {
 		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id mean the first")
@@ -251,14 +251,14 @@ func (c *compiler) flags() {
 		}
 		faults := len(c.set.faults)
 		c.set.faults = append(c.set.faults, f.warnings...)
-		if out.is(bitDisabled) {
+		if out.has(bitDisabled) {
 			c.audience(f, out)
 		}
-		if out.is(bitActive) && out.failure == NoReason {
+		if out.has(bitActive) && out.failure == NoReason {
 			c.settings(f, out)
 			c.conditions(f, out, &room)
 		}
-		c.settle(out, faults)
+		c.finishFlag(out, faults)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *compiler) cohort(id int64) int32 {
 		if in.Tree != nil && !in.Unsupported {
 			tree := c.node(in.Tree, &out)
 			out.tree = &tree
-			c.askNode(out.tree, 1)
+			c.countNodeUses(out.tree, 1)
 		}
 	}
 	if c.set.cohorts[i].failure == CohortCycle && out.failure == NoReason {
@@ -83,8 +83,8 @@ func (c *compiler) cohort(id int64) int32 {
 }
 
 // blame makes a cohort fail as one that it contains does.
-func (co *compiledCohort) blame(inner *compiledCohort, at int32) {
-	co.failure, co.absent, co.inner, co.culprit = inner.failure, inner.absent, at+1, at+1
+func (co *compiledCohort) blame(inner *compiledCohort, index int32) {
+	co.failure, co.absent, co.inner, co.culprit = inner.failure, inner.absent, index+1, index+1
 	if inner.culprit != 0 {
 		co.culprit = inner.culprit
 	}
@@ -93,8 +93,8 @@ func (co *compiledCohort) blame(inner *compiledCohort, at int32) {
 	}
 }
 
-// maxShownCohorts bounds how many cohorts a problem names on the way to the one at fault.
-const maxShownCohorts = 5
+// maxNamedCohorts bounds how many cohorts a problem names on the way to the one at fault.
+const maxNamedCohorts = 5
 
 // cohortProblem says which cohort is at fault where the cohort at i cannot be used, what is
 // wrong with it, and by which cohorts it is reached.
@@ -109,8 +109,8 @@ func (s *Set) cohortProblem(i int32) string {
 		return text
 	}
 	text += " (reached by "
-	for shown := 0; i != at; i = s.cohorts[i].inner - 1 {
-		if shown++; shown > maxShownCohorts {
+	for count := 0; i != at; i = s.cohorts[i].inner - 1 {
+		if count++; count > maxNamedCohorts {
 			text += "… → "
 			break
 		}

@@ -7,7 +7,7 @@ import (
 
 // This file compiles the requirements of conditions.
 
-func (c *compiler) place(condition, property int) string {
+func (c *compiler) conditionPath(condition, property int) string {
 	s := ".filters.groups[" + strconv.Itoa(condition) + "]"
 	if property >= 0 {
 		s += ".properties[" + strconv.Itoa(property) + "]"
@@ -29,7 +29,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 	name := p.Operator.orDefault(kind)
 	op := operators[name]
 	failure := func(member, problem string) bool {
-		c.report(FlagDataParsingError, c.place(j, k)+member, problem)
+		c.report(FlagDataParsingError, c.conditionPath(j, k)+member, problem)
 		c.set.flags[c.flag].failure = FlagDataParsingError
 		return false
 	}
@@ -41,25 +41,25 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 	case PersonProperty, PersonMetadata, GroupProperty:
 		problem := c.property(p, kind, cond.group, op, false, out)
 		if problem != "" {
-			c.report(NoReason, c.place(j, k)+".value", string(name)+" never matches here: "+problem)
+			c.report(NoReason, c.conditionPath(j, k)+".value", string(name)+" never matches here: "+problem)
 		}
 	case CohortProperty:
 		c.set.flags[c.flag].bits |= bitCohorts
 		id, ok := p.cohortID()
 		if !ok {
-			c.report(CohortFiltersParsingError, c.place(j, k)+".value", "must be the id of a cohort as a whole number")
+			c.report(CohortFiltersParsingError, c.conditionPath(j, k)+".value", "must be the id of a cohort as a whole number")
 			*out = filter{kind: filterCohort, target: c.badCohort(), operator: op}
 			return true
 		}
 		c.cohortFilter(id, op, out)
 		if out.kind == filterNever {
-			c.report(NoReason, c.place(j, k)+".operator", string(name)+" never matches a cohort, use in or not_in")
+			c.report(NoReason, c.conditionPath(j, k)+".operator", string(name)+" never matches a cohort, use in or not_in")
 		} else if code := c.set.cohorts[out.target].failure; code != NoReason {
-			c.report(code, c.place(j, k)+".value", c.set.cohortProblem(out.target))
+			c.report(code, c.conditionPath(j, k)+".value", c.set.cohortProblem(out.target))
 		}
 	case FlagProperty:
 		if problem := c.flagFilter(p, op, out); problem != "" {
-			c.report(NoReason, c.place(j, k), problem)
+			c.report(NoReason, c.conditionPath(j, k), problem)
 		}
 	default:
 		return failure(".type", "unknown type of property "+quote(string(p.Type)))
@@ -77,14 +77,14 @@ var cohortProblems = map[ReasonCode]string{
 // mean what they do outside of flags. The result tells why it can never match, empty when
 // it can.
 func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, lists bool, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
-	if _, problem := p.unfit(op); problem != "" {
+	*out = filter{kind: filterNever, operator: op, name: c.intern(p.Key)}
+	if _, problem := p.unfitReason(op); problem != "" {
 		return problem
 	}
 	matcher, problem := c.match(op, p.Value, lists)
 	missing := op.missing
 	if matcher == nil {
-		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue
+		matcher, missing = constMatcher(invalid), op.missing && !op.missingNeedsValue
 		if !missing { // neither what is there nor what is missing can match
 			return problem
 		}
@@ -105,8 +105,8 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	return problem
 }
 
-// prepared is what the value of a filter was made into.
-type prepared struct {
+// preparedMatcher is what the value of a filter was made into.
+type preparedMatcher struct {
 	matcher matcher
 	problem string
 }
@@ -124,14 +124,14 @@ func (c *compiler) match(op *operator, value any, lists bool) (matcher, string) 
 	operand.text(string(op.name))
 	operand.bools(lists)
 	operand.value(value, 0)
-	known, ok := c.matchers[operand.sum]
+	entry, ok := c.matchers[operand.sum]
 	if !ok || operand.opaque {
-		known.matcher, known.problem = c.prepare(op, value, lists)
+		entry.matcher, entry.problem = c.prepare(op, value, lists)
 		if len(c.matchers) < maxPrepared && !operand.opaque {
-			c.matchers[operand.sum] = known
+			c.matchers[operand.sum] = entry
 		}
 	}
-	return known.matcher, known.problem
+	return entry.matcher, entry.problem
 }
 
 // slot finds or makes the slot of a fact.
@@ -140,7 +140,7 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	if i, ok := c.slotIndex[k]; ok {
 		return i
 	}
-	key, group = c.keep(key), c.keep(group)
+	key, group = c.intern(key), c.intern(group)
 	k.key, k.group = key, group
 	s := slot{kind: kind, key: key, groupType: group}
 	switch kind {
@@ -160,15 +160,15 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 
 // flagFilter compiles a dependency on another flag (§6, decision 3).
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
+	*out = filter{kind: filterNever, operator: op, name: c.intern(p.Key)}
 	target, found := c.set.findFlag(p)
 	if _, err := strconv.ParseInt(p.Key, 10, 64); err == nil && found && c.set.flags[target].key() == p.Key {
-		c.set.kept.sums[c.flag] = 0 // a flag may come whose id this is
+		c.set.fingerprint.sums[c.flag] = 0 // a flag may come whose id this is
 	}
 	own := &c.set.flags[c.flag]
 	own.deps = append(own.deps, target) // -1 for one that is not there
 	if !found {
-		if !c.d.mayExist(p.Key) {
+		if !c.d.canExist(p.Key) {
 			own.bits |= bitSurelyMissing
 		} else if own.absent == nil {
 			own.absent = &Undecided{Fact: "flag", Name: out.name}
@@ -183,7 +183,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	case bool:
 		out.wantOn, out.wantOff = v, !v
 	case string:
-		out.name = c.keep(v)
+		out.name = c.intern(v)
 	default:
 		return "a flag evaluates to true, false or the name of a variant"
 	}
@@ -199,7 +199,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 func (s *Set) findFlag(p *Property) (int32, bool) {
 	if p.Chain == nil {
 		if id, err := strconv.ParseInt(p.Key, 10, 64); err == nil {
-			if i, ok := s.ofID(id); ok {
+			if i, ok := s.findID(id); ok {
 				return i, true
 			}
 		}
@@ -211,8 +211,8 @@ func (s *Set) findFlag(p *Property) (int32, bool) {
 	return i, true
 }
 
-// ofID finds the flag that has an id, and a key that is no other's.
-func (s *Set) ofID(id int64) (int32, bool) {
+// findID finds the flag that has an id, and a key that is no other's.
+func (s *Set) findID(id int64) (int32, bool) {
 	if s.byID != nil {
 		i, ok := s.byID[id]
 		return i, ok

@@ -30,7 +30,7 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 	c.audience(f, out)
 	if f.Group != nil {
-		out.group = c.keep(c.d.GroupTypes[*f.Group])
+		out.group = c.intern(c.d.GroupTypes[*f.Group])
 	}
 	if f.Enrollment {
 		out.enrollment = c.slot(slotPerson, "", enrollmentPrefix+f.Key)
@@ -57,7 +57,7 @@ func (c *compiler) audience(f *Flag, out *compiledFlag) {
 		out.bits |= bitContextsAll
 	}
 	for _, context := range f.Contexts {
-		out.contexts = append(out.contexts, c.keep(context))
+		out.contexts = append(out.contexts, c.intern(context))
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	sum, first := 0.0, -1
 	for i, v := range f.Variants {
 		sum += share(v.Rollout)
-		out.variants[i] = compiledVariant{key: c.keep(v.Key), below: sum, payload: f.Payloads[v.Key]}
+		out.variants[i] = compiledVariant{key: c.intern(v.Key), below: sum, payload: f.Payloads[v.Key]}
 		if first < 0 && sum > 0 {
 			first = i
 		}
@@ -94,7 +94,7 @@ func (c *compiler) checkVariants(f *Flag) {
 	total := 0.0
 	for i, v := range f.Variants {
 		total += v.Rollout
-		if _, taken := c.variant[v.Key]; taken {
+		if _, used := c.variant[v.Key]; used {
 			c.report(NoReason, place+"["+strconv.Itoa(i)+"].key", "the flag has two variants "+quote(v.Key))
 			continue
 		}
@@ -111,22 +111,22 @@ func (c *compiler) condition(f *Flag, j int) compiledCondition {
 	if in.Rollout != nil {
 		cond.share, cond.all = share(*in.Rollout), *in.Rollout == 100
 		if *in.Rollout < 0 || *in.Rollout > 100 {
-			c.report(NoReason, c.place(j, -1)+".rollout_percentage", "a rollout is between 0 and 100 per cent, not "+decimal(*in.Rollout))
+			c.report(NoReason, c.conditionPath(j, -1)+".rollout_percentage", "a rollout is between 0 and 100 per cent, not "+decimal(*in.Rollout))
 		}
 	}
 	if i, declared := c.variant[in.Variant]; declared && in.Variant != "" {
 		cond.variant = i
 	} else if in.Variant != "" {
-		c.report(NoReason, c.place(j, -1)+".variant", "the flag has no variant "+quote(in.Variant)+", the override is ignored")
+		c.report(NoReason, c.conditionPath(j, -1)+".variant", "the flag has no variant "+quote(in.Variant)+", the override is ignored")
 	}
 	group := f.Group
 	if in.Aggregation.Set {
 		group = in.Aggregation.Group
 	}
 	if group != nil {
-		cond.grouped, cond.group = true, c.keep(c.d.GroupTypes[*group])
+		cond.grouped, cond.group = true, c.intern(c.d.GroupTypes[*group])
 		if cond.group == "" {
-			c.report(NoReason, c.place(j, -1), "there is no group type with the index "+strconv.Itoa(*group)+": the condition is always skipped")
+			c.report(NoReason, c.conditionPath(j, -1), "there is no group type with the index "+strconv.Itoa(*group)+": the condition is always skipped")
 		}
 	}
 	return cond

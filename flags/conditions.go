@@ -9,7 +9,7 @@ import "github.com/bunting-flags/bunting/flags/wire"
 func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 	var s search
 	s.e, s.f = e, f
-	s.person.id, s.person.known = e.distinct, true // nearly always
+	s.person.id, s.person.readable = e.distinct, true // nearly always
 	if f.bits&(bitDevice|bitContinuity) != 0 || e.subject.Stored != nil {
 		s.person = e.personIdentifier(f)
 	}
@@ -19,42 +19,42 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 		e.missing, e.mayFail, e.behavioural = nil, false, false
 		e.trace.beginCondition(i, cond)
 		if !s.resolve(cond) {
-			s.withoutGroup(i)
+			s.considerNoGroup(i)
 			continue
 		}
 		met := e.requirements(cond)
 		e.trace.met(met)
 		if e.failure != NoReason {
-			s.failed(d)
+			s.fail(d)
 			return
 		}
-		s.uncertain(met)
+		s.addUncertain(met)
 		if met == no {
-			s.unmet(i)
+			s.considerUnmet(i)
 			continue
 		}
-		if s.bucketOfNobody(cond) {
-			if s.withoutIdentity(met, d) {
+		if s.isBucketCookieless(cond) {
+			if s.considerNoIdentity(met, d) {
 				return
 			}
 			continue
 		}
-		if s.deviceless && (!cond.all || f.variantHashed(cond)) {
-			s.withoutDevice(i)
+		if s.deviceless && (!cond.all || f.hasHashedVariant(cond)) {
+			s.considerNoDevice(i)
 			continue
 		}
 		in := s.inRollout(cond)
 		if in == no {
-			if s.outside(i, met) {
+			if s.considerOutside(i, met) {
 				break
 			}
 			continue
 		}
-		if s.inside(i, cond, met, in, d) {
+		if s.considerMatch(i, cond, met, in, d) {
 			return
 		}
 	}
-	s.unmatched(d)
+	s.finishUnmatched(d)
 }
 
 // search is where the search stands: whom the flag is about, and what the conditions
@@ -64,37 +64,37 @@ type search struct {
 	outcome
 }
 
-// withoutGroup is a condition about a group that the request does not name.
-func (s *search) withoutGroup(i int) {
+// considerNoGroup is a condition about a group that the request does not name.
+func (s *search) considerNoGroup(i int) {
 	s.skipped = true
 	s.e.trace.noGroup()
 	s.consider(NoGroupType, i, noteNone)
 }
 
-// failed is a condition that cannot be evaluated, unless an uncertain one before it
+// fail is a condition that cannot be evaluated, unless an uncertain one before it
 // has decided.
-func (s *search) failed(d *Decision) {
+func (s *search) fail(d *Decision) {
 	if s.candidate {
-		s.hanging(d)
+		s.finishUndecided(d)
 		return
 	}
 	d.Reason.Code = s.e.failure
 }
 
-// uncertain notes what the requirements leave open. A failure is like no answer that
+// addUncertain notes what the requirements leave open. A failure is like no answer that
 // a later condition gives.
-func (s *search) uncertain(met verdict) {
+func (s *search) addUncertain(met verdict) {
 	if s.e.mayFail {
-		s.maybe(false, noVariant, s.e.missing)
+		s.addCandidate(false, noVariant, s.e.missing)
 		s.clash = true
 	}
 	if met == unknown {
-		s.opens(s.e.missing)
+		s.addOpen(s.e.missing)
 	}
 }
 
-// unmet is a condition whose requirements do not hold.
-func (s *search) unmet(i int) {
+// considerUnmet is a condition whose requirements do not hold.
+func (s *search) considerUnmet(i int) {
 	note := noteNone
 	if s.e.behavioural {
 		note = noteBehavioural
@@ -102,74 +102,74 @@ func (s *search) unmet(i int) {
 	s.consider(NoConditionMatch, i, note)
 }
 
-// withoutDevice is a condition that matches but for a bucket, which nobody has who
+// considerNoDevice is a condition that matches but for a bucket, which nobody has who
 // names no device (§2.5).
-func (s *search) withoutDevice(i int) {
+func (s *search) considerNoDevice(i int) {
 	s.e.trace.noBucket(OutOfRolloutBound, "bucketed by device, and the request names no device")
 	s.consider(OutOfRolloutBound, i, noteNone)
 }
 
-// bucketOfNobody reports whether a condition asks for the bucket of a visitor without
+// isBucketCookieless reports whether a condition asks for the bucket of a visitor without
 // cookies, who has no id: the one that is sent is that of all of them.
-func (s *search) bucketOfNobody(cond *compiledCondition) bool {
+func (s *search) isBucketCookieless(cond *compiledCondition) bool {
 	if s.id != wire.CookielessID || cond.grouped {
 		return false
 	}
 	inRollout := cond.all || cond.share >= 1
-	return !inRollout && cond.share > 0 || inRollout && s.f.variantHashed(cond)
+	return !inRollout && cond.share > 0 || inRollout && s.f.hasHashedVariant(cond)
 }
 
-// withoutIdentity is a condition that such a visitor matches but for the bucket: the flag
+// considerNoIdentity is a condition that such a visitor matches but for the bucket: the flag
 // fails there. It reports whether the condition is reached for certain.
-func (s *search) withoutIdentity(met verdict, d *Decision) bool {
+func (s *search) considerNoIdentity(met verdict, d *Decision) bool {
 	s.e.trace.noBucket(CookielessIdentity, "bucketed by an id, and a visitor without cookies has none")
 	if met != yes {
-		s.maybe(false, noVariant, s.e.missing)
+		s.addCandidate(false, noVariant, s.e.missing)
 		s.clash = true
 		return false
 	}
 	s.e.failure = CookielessIdentity
-	s.failed(d)
+	s.fail(d)
 	return true
 }
 
-// outside is a condition with a rollout that the subject is not in. It reports whether
+// considerOutside is a condition with a rollout that the subject is not in. It reports whether
 // it is the last one that is tried (early exit).
-func (s *search) outside(i int, met verdict) bool {
+func (s *search) considerOutside(i int, met verdict) bool {
 	s.consider(OutOfRolloutBound, i, noteNone)
-	if !s.f.is(bitEarlyExit) || met == yes {
-		return s.f.is(bitEarlyExit)
+	if !s.f.has(bitEarlyExit) || met == yes {
+		return s.f.has(bitEarlyExit)
 	}
-	s.maybe(false, noVariant, s.e.missing)
+	s.addCandidate(false, noVariant, s.e.missing)
 	return false
 }
 
-// inside is a condition that matches, or does so for all that is known. It reports
+// considerMatch is a condition that matches, or does so for all that is known. It reports
 // whether the flag is decided.
-func (s *search) inside(i int, cond *compiledCondition, met, in verdict, d *Decision) bool {
-	variant, known := s.f.chosen(cond), true
+func (s *search) considerMatch(i int, cond *compiledCondition, met, in verdict, d *Decision) bool {
+	variant, hasBucket := s.f.matchVariant(cond), true
 	if variant == hashedVariant {
-		variant, known = s.hashVariant()
+		variant, hasBucket = s.hashVariant()
 	}
 	matched := met == yes && in == yes
-	if !matched || !known {
-		s.opens(s.e.missing)
-		s.maybe(true, variant, s.e.missing)
-		s.clash = s.clash || !known
+	if !matched || !hasBucket {
+		s.addOpen(s.e.missing)
+		s.addCandidate(true, variant, s.e.missing)
+		s.clash = s.clash || !hasBucket
 	}
-	if in == unknown && s.f.is(bitEarlyExit) {
-		s.maybe(false, noVariant, s.e.missing)
+	if in == unknown && s.f.has(bitEarlyExit) {
+		s.addCandidate(false, noVariant, s.e.missing)
 	}
 	if !matched {
 		return false
 	}
-	if !s.settled(true, variant) {
-		s.hanging(d)
+	if !s.isSettled(true, variant) {
+		s.finishUndecided(d)
 		return true
 	}
-	d.Reason = Reason{Code: ConditionMatch, Condition: i, note: s.f.matched(cond, i)}
+	d.Reason = Reason{Code: ConditionMatch, Condition: i, note: s.f.matchNote(cond, i)}
 	s.f.enable(d, variant)
-	s.reasonOpen(d)
+	s.openReason(d)
 	return true
 }
 
@@ -182,40 +182,40 @@ func (f *compiledFlag) enable(d *Decision, variant int32) {
 	}
 }
 
-// unmatched decides a flag that no condition has decided.
-func (s *search) unmatched(d *Decision) {
-	if !s.settled(false, noVariant) {
-		s.hanging(d)
+// finishUnmatched decides a flag that no condition has decided.
+func (s *search) finishUnmatched(d *Decision) {
+	if !s.isSettled(false, noVariant) {
+		s.finishUndecided(d)
 		return
 	}
 	if s.skipped && s.reason.Code == NoConditionMatch && s.reason.note == noteNone {
 		s.reason.note = noteGroupsNotEvaluated
 	}
 	d.Reason = s.reason
-	s.reasonOpen(d)
+	s.openReason(d)
 }
 
-// hanging is an answer that hangs on the first unknown fact.
-func (s *search) hanging(d *Decision) {
+// finishUndecided is an answer that hangs on the first unknown fact.
+func (s *search) finishUndecided(d *Decision) {
 	s.e.missing = s.missing
-	s.e.undecided(d)
+	s.e.setUndecided(d)
 }
 
-// reasonOpen takes back a reason that hangs on an unknown fact. Where a store has
+// openReason takes back a reason that hangs on an unknown fact. Where a store has
 // failed, the one that was found stays.
-func (s *search) reasonOpen(d *Decision) {
+func (s *search) openReason(d *Decision) {
 	if s.open != nil && s.e.subject.Partial {
 		d.Reason, d.ReasonOpen = Reason{Condition: NoCondition}, s.open
 	}
 }
 
-// matched says how a condition came to its answer: by a bucket, the same for
+// matchNote says how a condition came to its answer: by a bucket, the same for
 // everybody, or (no note) by its requirements.
-func (f *compiledFlag) matched(cond *compiledCondition, i int) reasonNote {
+func (f *compiledFlag) matchNote(cond *compiledCondition, i int) reasonNote {
 	switch {
-	case !cond.all || f.variantHashed(cond):
+	case !cond.all || f.hasHashedVariant(cond):
 		return noteSplit
-	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil && !f.is(bitPinned):
+	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil && !f.has(bitPinned):
 		return noteStatic
 	}
 	return noteNone
@@ -235,8 +235,8 @@ type outcome struct {
 	open      *Undecided // what the reason hangs on, whatever the answer
 }
 
-// opens notes an unknown fact that decides which condition it was.
-func (o *outcome) opens(missing *Undecided) {
+// addOpen notes an unknown fact that decides which condition it was.
+func (o *outcome) addOpen(missing *Undecided) {
 	if o.open == nil {
 		o.open = missing
 	}
@@ -248,8 +248,8 @@ func (o *outcome) consider(code ReasonCode, condition int, note reasonNote) {
 	}
 }
 
-// maybe notes an answer that holds only if unknown facts are as they must be.
-func (o *outcome) maybe(on bool, variant int32, missing *Undecided) {
+// addCandidate notes an answer that holds only if unknown facts are as they must be.
+func (o *outcome) addCandidate(on bool, variant int32, missing *Undecided) {
 	if !o.candidate {
 		o.candidate, o.on, o.choice, o.missing = true, on, variant, missing
 	} else if o.on != on || o.choice != variant {
@@ -257,7 +257,7 @@ func (o *outcome) maybe(on bool, variant int32, missing *Undecided) {
 	}
 }
 
-// settled reports whether an answer holds whatever the unknown facts are.
-func (o *outcome) settled(on bool, variant int32) bool {
+// isSettled reports whether an answer holds whatever the unknown facts are.
+func (o *outcome) isSettled(on bool, variant int32) bool {
 	return !o.candidate || !o.clash && o.on == on && o.choice == variant
 }

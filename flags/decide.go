@@ -7,14 +7,14 @@ import "github.com/bunting-flags/bunting/flags/wire"
 // flag decides one flag.
 func (e *evaluation) flag(i int32, d *Decision) {
 	f := &e.set.flags[i]
-	d.Key, d.ID, d.Version, d.HasExperiment, d.Kind = f.key(), f.id, f.version, f.is(bitExperiment), f.kind
+	d.Key, d.ID, d.Version, d.HasExperiment, d.Kind = f.key(), f.id, f.version, f.has(bitExperiment), f.kind
 	e.missing, e.failure = nil, NoReason
 	e.trace.beginFlag(f)
 	e.decide(f, d)
 	if d.Failed() {
 		e.failed = true
 	}
-	if f.is(bitDependedOn) {
+	if f.has(bitDependedOn) {
 		e.remember(f, &e.states[i], d)
 	}
 	e.trace.endFlag(d)
@@ -26,7 +26,7 @@ func (e *evaluation) remember(f *compiledFlag, s *flagState, d *Decision) {
 	switch {
 	case d.Undecided != nil:
 		s.value, s.missing = valueUnknown, d.Undecided
-	case d.Failed() && !f.is(bitUnknown):
+	case d.Failed() && !f.has(bitUnknown):
 		s.value = valueNone
 	case d.Enabled:
 		s.value = valueOn
@@ -38,33 +38,33 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 	switch {
 	case f.failure != NoReason:
 		d.Reason.Code = f.failure
-	case f.is(bitMissingDependency):
-		if e.subject.Partial && !f.is(bitSurelyMissing) {
+	case f.has(bitMissingDependency):
+		if e.subject.Partial && !f.has(bitSurelyMissing) {
 			e.missing = f.absent
-			e.undecided(d)
+			e.setUndecided(d)
 			return
 		}
 		d.Reason.Code = MissingDependency
-	case f.is(bitPinned) && e.pinned(f, d):
-	case f.is(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
+	case f.has(bitPinned) && e.decidePin(f, d):
+	case f.has(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
 		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
-	case f.is(bitPlain) && e.plain && e.trace == nil:
+	case f.has(bitPlain) && e.plain && e.trace == nil:
 		if a, ok := f.decidePlain(e.subject, &e.sha1, e); ok {
 			a.write(f, e.subject, &e.sha1, d)
 			return
 		}
 		e.conditions(f, d)
-	case e.enrolled(f, d):
-	case e.nobodyHeldOut(f):
+	case e.decideEnrollment(f, d):
+	case e.isHoldoutCookieless(f):
 		d.Reason.Code = CookielessIdentity
-	case e.heldOut(f, d):
+	case e.decideHoldout(f, d):
 	default:
 		e.conditions(f, d)
 	}
 }
 
-// enrolled is early access (§3.4): the property decides when it is there.
-func (e *evaluation) enrolled(f *compiledFlag, d *Decision) bool {
+// decideEnrollment is early access (§3.4): the property decides when it is there.
+func (e *evaluation) decideEnrollment(f *compiledFlag, d *Decision) bool {
 	if f.enrollment < 0 {
 		return false
 	}
@@ -75,7 +75,7 @@ func (e *evaluation) enrolled(f *compiledFlag, d *Decision) bool {
 		return false
 	case factUnknown:
 		e.unknownFact(e.unknownOf(f.enrollment, fact))
-		e.undecided(d)
+		e.setUndecided(d)
 		return true
 	}
 	d.Enabled = fact.value == true || fact.value == "true"
@@ -84,19 +84,19 @@ func (e *evaluation) enrolled(f *compiledFlag, d *Decision) bool {
 	return true
 }
 
-// nobodyHeldOut reports whether the holdout asks for the bucket of a visitor without an id.
-func (e *evaluation) nobodyHeldOut(f *compiledFlag) bool {
+// isHoldoutCookieless reports whether the holdout asks for the bucket of a visitor without an id.
+func (e *evaluation) isHoldoutCookieless(f *compiledFlag) bool {
 	h := f.holdout
-	return h != nil && !h.everyone && h.share > 0 && !f.is(bitGrouped) && e.holdoutIdentifier(f) == wire.CookielessID
+	return h != nil && !h.everyone && h.share > 0 && !f.has(bitGrouped) && e.holdoutIdentifier(f) == wire.CookielessID
 }
 
-// heldOut is the holdout (§3.5).
-func (e *evaluation) heldOut(f *compiledFlag, d *Decision) bool {
+// decideHoldout is the holdout (§3.5).
+func (e *evaluation) decideHoldout(f *compiledFlag, d *Decision) bool {
 	h := f.holdout
 	if h == nil || !h.everyone && h.share <= 0 {
 		return false
 	}
-	in := h.everyone || e.holdoutPlace(f) <= h.share
+	in := h.everyone || e.bucketForHoldout(f) <= h.share
 	e.trace.holdout(h)
 	if !in {
 		return false
@@ -106,8 +106,8 @@ func (e *evaluation) heldOut(f *compiledFlag, d *Decision) bool {
 	return true
 }
 
-// holdoutPlace is the bucket of the flag's subject for holdouts, which all share.
-func (e *evaluation) holdoutPlace(f *compiledFlag) float64 {
+// bucketForHoldout is the bucket of the flag's subject for holdouts, which all share.
+func (e *evaluation) bucketForHoldout(f *compiledFlag) float64 {
 	id := e.holdoutIdentifier(f)
 	if !e.holdoutKnown || e.holdoutID != id {
 		e.holdoutID, e.holdoutBucket, e.holdoutKnown = id, e.sha1.sum(holdoutPrefix, id, ""), true
@@ -115,10 +115,10 @@ func (e *evaluation) holdoutPlace(f *compiledFlag) float64 {
 	return e.holdoutBucket
 }
 
-// undecided answers a flag that hangs on an unknown fact: as not decided for a
+// setUndecided answers a flag that hangs on an unknown fact: as not decided for a
 // partial subject or a value without a form in JSON, as failed when a store could
 // not be read.
-func (e *evaluation) undecided(d *Decision) {
+func (e *evaluation) setUndecided(d *Decision) {
 	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Kind: d.Kind, Reason: Reason{Condition: NoCondition}}
 	if stored := e.subject.Stored; !e.subject.Partial && stored != nil && stored.Failure != NoReason && (e.missing == nil || e.missing.Problem == "") {
 		d.Reason.Code = stored.Failure

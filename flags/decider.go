@@ -105,7 +105,7 @@ type Answer struct {
 // ErrUnavailable; everything else that goes wrong fails single flags.
 func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	ctx = wire.Context(ctx)
-	r, out = asked(r, out)
+	r, out = orEmptyRequest(r, out)
 	now := d.Now()
 	l, err := d.prepare(ctx, r, out, now)
 	if err != nil || r.DisableFlags || out.QuotaLimited {
@@ -122,8 +122,8 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	return nil
 }
 
-// asked stands in for what a caller left out: a request for nothing, memory of its own.
-func asked(r *Request, out *Answer) (*Request, *Answer) {
+// orEmptyRequest stands in for what a caller left out: a request for nothing, memory of its own.
+func orEmptyRequest(r *Request, out *Answer) (*Request, *Answer) {
 	if r == nil {
 		r = new(Request)
 	}
@@ -135,12 +135,12 @@ func asked(r *Request, out *Answer) (*Request, *Answer) {
 
 // get finds a project and its flags. They may be the last ones while others read the
 // new ones.
-func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*live, error) {
+func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*liveProject, error) {
 	return d.find(ctx, apiKey, now, false)
 }
 
 // find is get that waits, with newest, for changes that were announced before.
-func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*live, error) {
+func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*liveProject, error) {
 	if d == nil || d.registry == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
 	}
@@ -151,7 +151,7 @@ func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 	ctx = wire.Context(ctx)
-	r, out = asked(r, out)
+	r, out = orEmptyRequest(r, out)
 	now := d.Now()
 	l, err := d.get(ctx, r.APIKey, now)
 	if err != nil {
@@ -170,14 +170,14 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 // ErrUnavailable.
 func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
 	ctx = wire.Context(ctx)
-	r, _ = asked(r, nil)
+	r, _ = orEmptyRequest(r, nil)
 	now := d.Now()
 	l, err := d.get(ctx, r.APIKey, now)
 	if err != nil {
 		return nil, err
 	}
 	if r.Set != nil {
-		l = &live{project: l.project, set: r.Set}
+		l = &liveProject{project: l.project, set: r.Set}
 	}
 	sub := r.Subject
 	var stored Stored
@@ -201,7 +201,7 @@ func (d *Decider) Renew(projectID int64) {
 
 // prepare finds the project and checks everything that comes before an
 // evaluation, in the order of §9.10.
-func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*live, error) {
+func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*liveProject, error) {
 	out.Decisions.List, out.Decisions.Errors = out.Decisions.List[:0], false
 	out.QuotaLimited, out.At, out.Set = false, now, nil
 	l, err := d.get(ctx, r.APIKey, now)
@@ -218,10 +218,10 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	limited := l.project.paused("feature_flags")
 	if limit := l.project.FlagLimit; limit != nil && !limited {
 		cost := int64(0) // free where no billable flag is asked for (§10.1)
-		if l.set.billed(&r.Selection) {
+		if l.set.hasBillable(&r.Selection) {
 			cost = 1
 		}
-		limited = !d.quota.take(ctx, l.project.OrganizationID, *limit, now, cost)
+		limited = !d.quota.consume(ctx, l.project.OrganizationID, *limit, now, cost)
 	}
 	if limited {
 		out.QuotaLimited = true
@@ -232,7 +232,7 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 
 // facts asks the ports for what the flags need and the request does not say. An
 // error is also noted in stored, where it fails the flags that it concerns.
-func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, stored *Stored) error {
+func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Subject, stored *Stored) error {
 	needs := l.set.Needs()
 	if needs.Located && !r.GeoIPDisable && d.config.Locator != nil && r.IP.IsValid() {
 		sub.Located, sub.LocatedByPeer = d.config.Locator.Locate(r.IP), !r.IPFromHeader
@@ -240,7 +240,7 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 	var failed error
 	if d.config.People != nil {
 		groups := neededGroups(needs, sub)
-		if len(groups) > 0 || !needs.PersonCovered(sub.Person) {
+		if len(groups) > 0 || !needs.IsPersonCovered(sub.Person) {
 			found, err := d.config.People.Stored(ctx, Query{l.project.ID, sub.storedID(), groups, needs})
 			if found != nil {
 				*stored = *found
@@ -345,7 +345,7 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 	if d == nil || p == nil || p.paused("feature_flags") {
 		return false
 	}
-	return p.FlagLimit == nil || d.quota.take(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
+	return p.FlagLimit == nil || d.quota.consume(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
 }
 
 // ReservePayloads claims what n downloads will count in one go, so that

@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// shop is a Source of one project that can change and fail, with a clock.
-type shop struct {
+// fakeSource is a Source of one project that can change and fail, with a clock.
+type fakeSource struct {
 	mu          sync.Mutex
 	now         time.Time
 	project     flags.Project
@@ -27,16 +27,16 @@ type shop struct {
 	downloads   int
 }
 
-func newShop(t testing.TB, definitions string) *shop {
+func newFakeSource(t testing.TB, definitions string) *fakeSource {
 	t.Helper()
-	return &shop{
+	return &fakeSource{
 		now:         time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC),
 		project:     flags.Project{ID: 1, APIKey: "phc_shop", OrganizationID: "o1"},
 		definitions: parse(t, definitions),
 	}
 }
 
-func (s *shop) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+func (s *fakeSource) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookups++
@@ -49,26 +49,26 @@ func (s *shop) ProjectByKey(_ context.Context, apiKey string) (flags.Project, er
 	return s.project, nil
 }
 
-func (s *shop) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (s *fakeSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.downloads++
 	return s.definitions, errors.Join(s.failure, s.defsFailure)
 }
 
-func (s *shop) Now() time.Time {
+func (s *fakeSource) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
-func (s *shop) advance(d time.Duration) {
+func (s *fakeSource) advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
 }
 
-func (s *shop) decider(t testing.TB, change func(*flags.DeciderConfig)) *flags.Decider {
+func (s *fakeSource) decider(t testing.TB, change func(*flags.DeciderConfig)) *flags.Decider {
 	t.Helper()
 	c := flags.DeciderConfig{Source: s, Now: s.Now}
 	if change != nil {
@@ -81,9 +81,9 @@ func (s *shop) decider(t testing.TB, change func(*flags.DeciderConfig)) *flags.D
 	return d
 }
 
-// asked is an answer in few words: "on", "off", a variant, or the reason code
+// decideAll is an answer in few words: "on", "off", a variant, or the reason code
 // of a failed flag, by flag key.
-func asked(t testing.TB, d *flags.Decider, r flags.Request) (map[string]string, *flags.Answer) {
+func decideAll(t testing.TB, d *flags.Decider, r flags.Request) (map[string]string, *flags.Answer) {
 	t.Helper()
 	if r.APIKey == "" {
 		r.APIKey = "phc_shop"
@@ -111,9 +111,9 @@ func asked(t testing.TB, d *flags.Decider, r flags.Request) (map[string]string, 
 	return out, &answer
 }
 
-func checkAsked(t *testing.T, d *flags.Decider, r flags.Request, want map[string]string) *flags.Answer {
+func checkDecisions(t *testing.T, d *flags.Decider, r flags.Request, want map[string]string) *flags.Answer {
 	t.Helper()
-	got, answer := asked(t, d, r)
+	got, answer := decideAll(t, d, r)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decisions (-want +got)\n%s", diff)
 	}
@@ -130,14 +130,14 @@ var (
 	onTwo = map[string]string{"two": "on"}
 )
 
-// crowd is People that is asked and may fail.
-type crowd struct {
+// fakePeople is People that is asked and may fail.
+type fakePeople struct {
 	stored  *flags.Stored
 	err     error
 	queries []flags.Query
 }
 
-func (c *crowd) Stored(_ context.Context, q flags.Query) (*flags.Stored, error) {
+func (c *fakePeople) Stored(_ context.Context, q flags.Query) (*flags.Stored, error) {
 	c.queries = append(c.queries, q)
 	return c.stored, c.err
 }
@@ -159,14 +159,14 @@ func TestDecider_9_11_PeopleFail(t *testing.T) {
 		"timeout": {fmt.Errorf("query: %w", context.DeadlineExceeded), "timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, people := newShop(t, storedFlags), &crowd{err: c.err}
+			s, people := newFakeSource(t, storedFlags), &fakePeople{err: c.err}
 			d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = people })
-			answer := checkAsked(t, d, flags.Request{Subject: flags.Subject{Groups: map[string]string{"company": "acme"}}},
+			answer := checkDecisions(t, d, flags.Request{Subject: flags.Subject{Groups: map[string]string{"company": "acme"}}},
 				map[string]string{"anyone": "on", "pro": c.code, "gold": c.code})
 			if !answer.Decisions.Errors || d.Stats().StoreErrors != 1 {
 				t.Errorf("errors %v, %+v", answer.Decisions.Errors, d.Stats())
 			}
-			answer = checkAsked(t, d, flags.Request{Subject: flags.Subject{Person: flags.Properties{"plan": "pro"}}},
+			answer = checkDecisions(t, d, flags.Request{Subject: flags.Subject{Person: flags.Properties{"plan": "pro"}}},
 				map[string]string{"anyone": "on", "pro": "on", "gold": "off"})
 			if answer.Decisions.Errors || len(people.queries) != 1 {
 				t.Errorf("errors %v, %d queries", answer.Decisions.Errors, len(people.queries))
@@ -177,13 +177,13 @@ func TestDecider_9_11_PeopleFail(t *testing.T) {
 
 // A store is asked only for what can matter: the groups of the request, and the
 // person whose properties the request does not give (§8.1).
-func TestDecider_8_1_WhatIsLookedUp(t *testing.T) {
-	s, people := newShop(t, storedFlags), &crowd{stored: &flags.Stored{
+func TestDecider_8_1_Lookups(t *testing.T) {
+	s, people := newFakeSource(t, storedFlags), &fakePeople{stored: &flags.Stored{
 		Person: flags.Properties{"plan": "pro"}, Groups: map[string]flags.Properties{"company": {"tier": "gold"}},
 	}}
 	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = people })
 	long := strings.Repeat("é", 201)
-	checkAsked(t, d, flags.Request{Subject: flags.Subject{DistinctID: long, Groups: map[string]string{"company": "acme", "team": "x"}}},
+	checkDecisions(t, d, flags.Request{Subject: flags.Subject{DistinctID: long, Groups: map[string]string{"company": "acme", "team": "x"}}},
 		map[string]string{"anyone": "on", "pro": "on", "gold": "on"})
 	if len(people.queries) != 1 {
 		t.Fatal(people.queries)
@@ -194,11 +194,11 @@ func TestDecider_8_1_WhatIsLookedUp(t *testing.T) {
 	}
 }
 
-// places is a Locator that counts.
-type places struct{ asked int }
+// countingLocator is a Locator that counts.
+type countingLocator struct{ calls int }
 
-func (p *places) Locate(netip.Addr) flags.Properties {
-	p.asked++
+func (p *countingLocator) Locate(netip.Addr) flags.Properties {
+	p.calls++
 	return flags.Properties{"$geoip_country_code": "DE"}
 }
 
@@ -219,18 +219,18 @@ func TestDecider_8_3_Located(t *testing.T) {
 		"no address":    {there, flags.Request{}, 0, map[string]string{"de": "off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			located := &places{}
-			d := newShop(t, c.definitions).decider(t, func(dc *flags.DeciderConfig) { dc.Locator = located })
-			if checkAsked(t, d, c.request, c.want); located.asked != c.asked {
-				t.Errorf("located %d times", located.asked)
+			located := &countingLocator{}
+			d := newFakeSource(t, c.definitions).decider(t, func(dc *flags.DeciderConfig) { dc.Locator = located })
+			if checkDecisions(t, d, c.request, c.want); located.calls != c.asked {
+				t.Errorf("located %d times", located.calls)
 			}
 		})
 	}
 }
 
-// kept has one flag with a rollout of 50 %. By the vectors of §2.6 distinct_id_1
+// continuityFlag has one flag with a rollout of 50 %. By the vectors of §2.6 distinct_id_1
 // is in (0.33970…) and distinct_id_0 is not (0.78369…).
-func kept(continuity bool) string {
+func continuityFlag(continuity bool) string {
 	return fmt.Sprintf(`{"flags": [{"id": 1, "key": "simple-flag", "active": true, "ensure_experience_continuity": %v,
 		"filters": {"groups": [{"rollout_percentage": 50}]}}]}`, continuity)
 }
@@ -280,9 +280,9 @@ func TestDecider_12_5_Continuity(t *testing.T) {
 			for _, ids := range c.persons {
 				people.AddPerson(1, time.Time{}, nil, nil, ids...)
 			}
-			d := newShop(t, kept(c.continuity)).decider(t, func(dc *flags.DeciderConfig) { dc.People, dc.Continuity = people, people })
+			d := newFakeSource(t, continuityFlag(c.continuity)).decider(t, func(dc *flags.DeciderConfig) { dc.People, dc.Continuity = people, people })
 			for i, a := range c.asks {
-				if got, _ := asked(t, d, step(a.id, a.anonymous)); !cmp.Equal(got, a.want) {
+				if got, _ := decideAll(t, d, step(a.id, a.anonymous)); !cmp.Equal(got, a.want) {
 					t.Errorf("question %d: %v, want %v", i+1, got, a.want)
 				}
 			}
@@ -290,16 +290,16 @@ func TestDecider_12_5_Continuity(t *testing.T) {
 	}
 }
 
-// keeper is a Continuity that has one row, or fails, and counts.
-type keeper struct {
+// fakeContinuity is a Continuity that has one row, or fails, and counts.
+type fakeContinuity struct {
 	rows  map[string]string
 	err   error
-	asked int
+	calls int
 	keys  []string
 }
 
-func (k *keeper) Overrides(_ context.Context, _ int64, _, _ string, flagKeys []string) (map[string]string, error) {
-	k.asked++
+func (k *fakeContinuity) Overrides(_ context.Context, _ int64, _, _ string, flagKeys []string) (map[string]string, error) {
+	k.calls++
 	k.keys = flagKeys
 	return k.rows, k.err
 }
@@ -311,37 +311,37 @@ func TestDecider_8_6_ContinuityFails(t *testing.T) {
 		{"id": 1, "key": "kept", "active": true, "ensure_experience_continuity": true, "filters": {"groups": [{"rollout_percentage": 50}]}},
 		{"id": 2, "key": "kept-off", "active": false, "ensure_experience_continuity": true, "filters": {"groups": [{"rollout_percentage": 50}]}},
 		{"id": 3, "key": "free", "active": true, "filters": {"groups": [{}]}}]}`
-	store := &keeper{err: errors.New("database is down")}
+	store := &fakeContinuity{err: errors.New("database is down")}
 	with := func(dc *flags.DeciderConfig) { dc.Continuity = store }
-	d := newShop(t, definitions).decider(t, with)
-	answer := checkAsked(t, d, step(user, anonymous), map[string]string{"kept": "hash_key_override_error", "free": "on"})
+	d := newFakeSource(t, definitions).decider(t, with)
+	answer := checkDecisions(t, d, step(user, anonymous), map[string]string{"kept": "hash_key_override_error", "free": "on"})
 	if !answer.Decisions.Errors || d.Stats().StoreErrors != 1 || !cmp.Equal(store.keys, []string{"kept"}) {
 		t.Errorf("errors %v, %+v, asked for %q", answer.Decisions.Errors, d.Stats(), store.keys)
 	}
 	all := strings.ReplaceAll(definitions, `"rollout_percentage": 50`, `"rollout_percentage": 100`)
-	store.asked = 0
-	d = newShop(t, all).decider(t, with)
-	if checkAsked(t, d, step(user, anonymous), map[string]string{"kept": "on", "free": "on"}); store.asked != 0 {
+	store.calls = 0
+	d = newFakeSource(t, all).decider(t, with)
+	if checkDecisions(t, d, step(user, anonymous), map[string]string{"kept": "on", "free": "on"}); store.calls != 0 {
 		t.Error("asked although everybody is in")
 	}
 	store.err, store.rows = nil, map[string]string{"simple-flag": anonymous} // row 111: a row counts where one exists
-	d = newShop(t, kept(true)).decider(t, with)
-	checkAsked(t, d, step(user, "other"), map[string]string{"simple-flag": "off"})
+	d = newFakeSource(t, continuityFlag(true)).decider(t, with)
+	checkDecisions(t, d, step(user, "other"), map[string]string{"simple-flag": "off"})
 }
 
 // Explain tells why without counting; RemoteConfig finds a value by key or id.
 func TestDecider_ExplainAndRemoteConfig(t *testing.T) {
-	s := newShop(t, `{"flags": [{"id": 31, "key": "settings", "active": true, "is_remote_configuration": true,
+	s := newFakeSource(t, `{"flags": [{"id": 31, "key": "settings", "active": true, "is_remote_configuration": true,
 		"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}], "payloads": {"true": "{}"}}}]}`)
 	s.limit(1)
-	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = &crowd{err: errors.New("database is down")} })
+	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = &fakePeople{err: errors.New("database is down")} })
 	for range 3 {
 		trace, err := d.Explain(context.Background(), &flags.Request{APIKey: "phc_shop", Subject: flags.Subject{DistinctID: "u"}}, "settings")
 		if err != nil || trace == nil {
 			t.Fatal(trace, err)
 		}
 	}
-	if got := answered(t, s.decider(t, nil), 1); got != 1 {
+	if got := countAnswered(t, s.decider(t, nil), 1); got != 1 {
 		t.Error("explaining was counted")
 	}
 	for name, want := range map[string]bool{"settings": true, "31": true, "32": false, "nowhere": false} {
@@ -365,7 +365,7 @@ func TestDecider_New(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checkAsked(t, d, flags.Request{}, onOne); time.Since(d.Now()) > time.Minute {
+	if checkDecisions(t, d, flags.Request{}, onOne); time.Since(d.Now()) > time.Minute {
 		t.Error("not the time of day")
 	}
 	if err := decideErr(d, "phc_other"); !errors.Is(err, flags.ErrUnknownKey) {

@@ -13,15 +13,15 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ledger is a Usage that can be shared and can fail.
-type ledger struct {
+// fakeUsage is a Usage that can be shared and can fail.
+type fakeUsage struct {
 	mu     sync.Mutex
-	spent  map[string]int64
+	counts map[string]int64
 	claims int
 	err    error
 }
 
-func (l *ledger) Spend(_ context.Context, organization string, at time.Time, n int64) (int64, error) {
+func (l *fakeUsage) Spend(_ context.Context, organization string, t time.Time, n int64) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n > 0 { // what is given back is no claim
@@ -30,21 +30,21 @@ func (l *ledger) Spend(_ context.Context, organization string, at time.Time, n i
 	if l.err != nil {
 		return 0, l.err
 	}
-	if l.spent == nil {
-		l.spent = map[string]int64{}
+	if l.counts == nil {
+		l.counts = map[string]int64{}
 	}
-	key := organization + at.UTC().Format(" 2006-01")
-	l.spent[key] += n
-	return l.spent[key], nil
+	key := organization + t.UTC().Format(" 2006-01")
+	l.counts[key] += n
+	return l.counts[key], nil
 }
 
-func (s *shop) limit(n int64) { s.project.FlagLimit = &n }
+func (s *fakeSource) limit(n int64) { s.project.FlagLimit = &n }
 
-// answered counts how many of n requests are answered.
-func answered(t testing.TB, d *flags.Decider, n int) (count int) {
+// countAnswered counts how many of n requests are answered.
+func countAnswered(t testing.TB, d *flags.Decider, n int) (count int) {
 	t.Helper()
 	for range n {
-		got, answer := asked(t, d, flags.Request{})
+		got, answer := decideAll(t, d, flags.Request{})
 		if answer.QuotaLimited == (len(got) > 0) || answer.Decisions.Errors {
 			t.Fatalf("limited is %v with %v", answer.QuotaLimited, got)
 		}
@@ -66,11 +66,11 @@ func TestDecider_Decision11_LimitIsExact(t *testing.T) {
 		{0, 0, 5, 1}, {1, 0, 5, 1}, {3, 0, 10, 1}, {250, 0, 300, 3}, {10, 1, 20, 11}, {10, 3, 20, 4}, {10, 10, 20, 2}, {10, 1000, 20, 1},
 	} {
 		t.Run(fmt.Sprintf("limit %d, lot %d", c.limit, c.lot), func(t *testing.T) {
-			s, usage := newShop(t, oneFlag), &ledger{}
+			s, usage := newFakeSource(t, oneFlag), &fakeUsage{}
 			s.limit(c.limit)
 			d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage, dc.Lot = usage, c.lot })
 			for month := range 3 {
-				if got := answered(t, d, c.requests); int64(got) != c.limit {
+				if got := countAnswered(t, d, c.requests); int64(got) != c.limit {
 					t.Errorf("month %d: %d answered", month, got)
 				}
 				if usage.claims != c.claims*(month+1) {
@@ -88,12 +88,12 @@ func TestDecider_Decision11_LimitIsExact(t *testing.T) {
 // Requests at once cannot overrun the limit.
 func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	s.limit(777)
 	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Lot = 10 })
 	counts := make(chan int)
 	for range 8 {
-		go func() { counts <- answered(t, d, 200) }()
+		go func() { counts <- countAnswered(t, d, 200) }()
 	}
 	total := 0
 	for range 8 {
@@ -107,17 +107,17 @@ func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 // Several servers with one count overrun the limit by at most one lot each, and
 // never by what was not claimed.
 func TestDecider_Decision11_SeveralServers(t *testing.T) {
-	usage := &ledger{}
+	usage := &fakeUsage{}
 	total := 0
 	var servers []*flags.Decider
 	for range 3 {
-		s := newShop(t, oneFlag)
+		s := newFakeSource(t, oneFlag)
 		s.limit(100)
 		servers = append(servers, s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage, dc.Lot = usage, 7 }))
 	}
 	for range 60 {
 		for _, d := range servers {
-			total += answered(t, d, 1)
+			total += countAnswered(t, d, 1)
 		}
 	}
 	if total < 100-3*7 || total > 100+3*7 {
@@ -128,21 +128,21 @@ func TestDecider_Decision11_SeveralServers(t *testing.T) {
 // Without a count requests are answered: flags must not fail because a counter
 // does.
 func TestDecider_Decision11_UsageFails(t *testing.T) {
-	s, usage := newShop(t, oneFlag), &ledger{err: errors.New("database is down")}
+	s, usage := newFakeSource(t, oneFlag), &fakeUsage{err: errors.New("database is down")}
 	s.limit(2)
 	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage = usage })
-	if got := answered(t, d, 5); got != 5 {
+	if got := countAnswered(t, d, 5); got != 5 {
 		t.Errorf("%d answered", got)
 	}
 	usage.err = nil
-	if got := answered(t, d, 5); got != 2 {
+	if got := countAnswered(t, d, 5); got != 2 {
 		t.Errorf("%d answered", got)
 	}
 }
 
 // What is free costs nothing (§10.1, row 125).
 func TestDecider_10_1_FreeRequests(t *testing.T) {
-	s := newShop(t, `{"flags": [
+	s := newFakeSource(t, `{"flags": [
 		{"id": 1, "key": "survey-targeting-a", "active": true, "filters": {"groups": [{}]}},
 		{"id": 2, "key": "product-tour-targeting-b", "active": true, "filters": {"groups": [{}]}},
 		{"id": 3, "key": "paid", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{}]}}]}`)
@@ -150,17 +150,17 @@ func TestDecider_10_1_FreeRequests(t *testing.T) {
 	d := s.decider(t, nil)
 	free := map[string]string{"survey-targeting-a": "on", "product-tour-targeting-b": "on"}
 	for range 20 {
-		checkAsked(t, d, flags.Request{}, free)
-		checkAsked(t, d, flags.Request{DisableFlags: true, NoDistinctID: true}, map[string]string{})
-		checkAsked(t, d, flags.Request{Selection: flags.Selection{Keys: []string{}, Runtime: "server"}}, map[string]string{})
+		checkDecisions(t, d, flags.Request{}, free)
+		checkDecisions(t, d, flags.Request{DisableFlags: true, NoDistinctID: true}, map[string]string{})
+		checkDecisions(t, d, flags.Request{Selection: flags.Selection{Keys: []string{}, Runtime: "server"}}, map[string]string{})
 	}
 	paid := flags.Request{Selection: flags.Selection{Runtime: "server"}}
 	for range 2 {
-		if got, _ := asked(t, d, paid); got["paid"] != "on" {
+		if got, _ := decideAll(t, d, paid); got["paid"] != "on" {
 			t.Errorf("%v", got)
 		}
 	}
-	if _, answer := asked(t, d, paid); !answer.QuotaLimited {
+	if _, answer := decideAll(t, d, paid); !answer.QuotaLimited {
 		t.Error("the third paid request is answered")
 	}
 	if err := d.Decide(context.Background(), &flags.Request{APIKey: "phc_shop", NoDistinctID: true}, new(flags.Answer)); !errors.Is(err, flags.ErrNoDistinctID) {
@@ -170,7 +170,7 @@ func TestDecider_10_1_FreeRequests(t *testing.T) {
 
 // A download counts ten; one that does not fit is refused and takes nothing.
 func TestDecider_10_1_Downloads(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	s.limit(25)
 	d := s.decider(t, nil)
 	p, _, err := d.Project(context.Background(), "phc_shop")
@@ -182,7 +182,7 @@ func TestDecider_10_1_Downloads(t *testing.T) {
 			t.Errorf("download %d: %v", i+1, got)
 		}
 	}
-	if got := answered(t, d, 10); got != 5 {
+	if got := countAnswered(t, d, 10); got != 5 {
 		t.Errorf("%d requests fit beside two downloads", got)
 	}
 	p.FlagLimit = nil

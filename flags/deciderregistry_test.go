@@ -18,23 +18,23 @@ import (
 // nor is anything read again within that second.
 func TestDecider_RevisionGrows(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	s.project.Revision = 1
 	d := s.decider(t, nil)
 	for range 10 {
-		checkAsked(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, flags.Request{}, onOne)
 	}
 	if s.lookups != 1 || s.downloads != 1 {
 		t.Errorf("%d look-ups, %d downloads", s.lookups, s.downloads)
 	}
 	s.definitions = parse(t, otherFlag)
 	s.advance(2 * time.Second)
-	checkAsked(t, d, flags.Request{}, onOne) // the revision is the same
+	checkDecisions(t, d, flags.Request{}, onOne) // the revision is the same
 	s.project.Revision++
 	s.advance(999 * time.Millisecond)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	s.advance(time.Millisecond)
-	if answer := checkAsked(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 2 {
+	if answer := checkDecisions(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 2 {
 		t.Errorf("revision %d", answer.Set.Revision())
 	}
 	if s.downloads != 2 || d.Stats().Compilations != 2 {
@@ -43,12 +43,12 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	// What else is known of a project is renewed without compiling.
 	s.project.QuotaLimited = []string{"feature_flags"}
 	s.advance(time.Second)
-	if _, answer := asked(t, d, flags.Request{}); !answer.QuotaLimited {
+	if _, answer := decideAll(t, d, flags.Request{}); !answer.QuotaLimited {
 		t.Error("not paused")
 	}
 	s.project.Browser = `{"autocapture_opt_out":true}`
 	s.advance(time.Second)
-	if _, answer := asked(t, d, flags.Request{}); answer.Project.Browser != s.project.Browser {
+	if _, answer := decideAll(t, d, flags.Request{}); answer.Project.Browser != s.project.Browser {
 		t.Errorf("browsers are told %q", answer.Project.Browser)
 	}
 	if s.downloads != 2 {
@@ -59,25 +59,25 @@ func TestDecider_RevisionGrows(t *testing.T) {
 // Revision zero is unknown: what the source has is compared with what it had, be it
 // new definitions or the old ones changed in place, and compiled when it is another.
 func TestDecider_RevisionZero(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	for range 3 { // the same, read anew
 		s.definitions = parse(t, oneFlag)
 		s.advance(time.Second)
-		checkAsked(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, flags.Request{}, onOne)
 	}
 	if st := d.Stats(); st.Compilations != 1 || s.downloads != 4 {
 		t.Errorf("%d downloads, %+v", s.downloads, st)
 	}
 	s.definitions = parse(t, otherFlag)
 	s.advance(999 * time.Millisecond)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	s.advance(time.Millisecond)
-	checkAsked(t, d, flags.Request{}, onTwo)
+	checkDecisions(t, d, flags.Request{}, onTwo)
 	s.definitions.Flags[0].Active = false // in what was handed out
 	s.advance(time.Second)
-	if _, answer := asked(t, d, flags.Request{}); answer.Decisions.Find("two") != nil {
+	if _, answer := decideAll(t, d, flags.Request{}); answer.Decisions.Find("two") != nil {
 		t.Error("switched off, and still answered")
 	}
 	ten := 10.0
@@ -85,10 +85,10 @@ func TestDecider_RevisionZero(t *testing.T) {
 	s.definitions.Flags[0].Conditions[0].Rollout = &ten
 	s.advance(time.Second)
 	before := d.Stats().Compilations
-	_, _ = asked(t, d, flags.Request{})
+	_, _ = decideAll(t, d, flags.Request{})
 	ten = 20 // behind a pointer
 	s.advance(time.Second)
-	_, _ = asked(t, d, flags.Request{})
+	_, _ = decideAll(t, d, flags.Request{})
 	if got := d.Stats().Compilations; got != before+2 {
 		t.Errorf("%d compilations, before %d", got, before)
 	}
@@ -101,7 +101,7 @@ func decideErr(d *flags.Decider, key string) error {
 // A key that nobody has is remembered for a second, and may be made later; one
 // that is too long for a key is not even looked up.
 func TestDecider_UnknownKey(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	s.project.APIKey = "phc_later"
 	d := s.decider(t, nil)
 	for range 5 {
@@ -114,7 +114,7 @@ func TestDecider_UnknownKey(t *testing.T) {
 	}
 	s.project.APIKey = "phc_shop"
 	s.advance(time.Second)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	s.project.APIKey = "phc_gone" // the project ends
 	s.advance(time.Second)
 	if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnknownKey) {
@@ -141,7 +141,7 @@ func TestDecider_UnknownKey(t *testing.T) {
 // A source that fails keeps the last good flags (decision 29); without any it is
 // ErrUnavailable, with the cause.
 func TestDecider_SourceFails(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
 	cause := errors.New("database is down")
 	s.failure = cause
@@ -149,19 +149,19 @@ func TestDecider_SourceFails(t *testing.T) {
 		t.Error(err)
 	}
 	s.failure = nil
-	checkAsked(t, d, flags.Request{}, onOne) // at once: a failure is not remembered
+	checkDecisions(t, d, flags.Request{}, onOne) // at once: a failure is not remembered
 	s.failure = cause
 	s.project.Revision, s.definitions = 1, parse(t, otherFlag)
 	for range 3 {
 		s.advance(time.Second)
-		checkAsked(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, flags.Request{}, onOne)
 	}
 	s.failure, s.defsFailure = nil, cause // the project can be read, its flags cannot
 	s.advance(time.Second)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	s.defsFailure = nil
 	s.advance(time.Second)
-	checkAsked(t, d, flags.Request{}, onTwo)
+	checkDecisions(t, d, flags.Request{}, onTwo)
 	if got := d.Stats().SourceErrors; got != 5 {
 		t.Errorf("%d source errors", got)
 	}
@@ -170,7 +170,7 @@ func TestDecider_SourceFails(t *testing.T) {
 // Goroutines that meet at a key that nobody has asked for yet read it once.
 func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
 	var wg sync.WaitGroup
 	for range 50 {
@@ -189,7 +189,7 @@ func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 // The registry forgets keys beyond its bound, 16 times 1,024, the least recently
 // used first.
 func TestDecider_RegistryIsBounded(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
 	ask := func(from, to int) (lookups int) {
 		before := s.lookups
@@ -200,14 +200,14 @@ func TestDecider_RegistryIsBounded(t *testing.T) {
 		}
 		return s.lookups - before
 	}
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	const bound = 16 * 1024
 	ask(0, bound/2)
 	if got := ask(0, bound/2); got != 0 {
 		t.Errorf("%d of half as many keys as fit were forgotten", got)
 	}
 	ask(0, 4*bound)
-	checkAsked(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, flags.Request{}, onOne)
 	if s.downloads != 1 {
 		t.Errorf("%d downloads: unknown keys drive projects out", s.downloads)
 	}
@@ -216,10 +216,10 @@ func TestDecider_RegistryIsBounded(t *testing.T) {
 	}
 }
 
-// street is a Source of as many projects as anybody asks for, all without flags.
-type street struct{ lookups int }
+// anyKeySource is a Source of as many projects as anybody asks for, all without flags.
+type anyKeySource struct{ lookups int }
 
-func (s *street) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+func (s *anyKeySource) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	s.lookups++
 	if !strings.HasPrefix(apiKey, "phc_") {
 		return flags.Project{}, flags.ErrUnknownKey
@@ -227,13 +227,13 @@ func (s *street) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 	return flags.Project{ID: 1, APIKey: apiKey}, nil
 }
 
-func (s *street) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (s *anyKeySource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	return flags.Definitions{}, nil
 }
 
 // When the registry is full, made-up keys still drive no project out of it.
 func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
-	s, now := &street{}, time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
+	s, now := &anyKeySource{}, time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: s, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)

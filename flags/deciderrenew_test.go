@@ -56,64 +56,64 @@ func (s *turningSource) Definitions(context.Context, flags.Project) (flags.Defin
 	return flags.Definitions{}, nil
 }
 
-// heldSource answers with what it has found once it is let go. To keys that are not of
+// blockingSource answers with what it has found once it is let go. To keys that are not of
 // the shop it answers too, with empty projects.
-type heldSource struct {
-	*shop
-	hold      atomic.Pointer[chan struct{}] // nil: nothing is held
+type blockingSource struct {
+	*fakeSource
+	gate      atomic.Pointer[chan struct{}] // nil: nothing is held
 	downloads bool                          // they are held, not look-ups
 }
 
-func (s *heldSource) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
+func (s *blockingSource) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
 	if strings.HasPrefix(apiKey, "phc_other") {
 		return flags.Project{ID: 2, APIKey: apiKey, Revision: 1}, nil
 	}
-	p, err := s.shop.ProjectByKey(ctx, apiKey)
+	p, err := s.fakeSource.ProjectByKey(ctx, apiKey)
 	if s.downloads {
 		return p, err
 	}
 	return p, errors.Join(err, s.wait(ctx))
 }
 
-func (s *heldSource) wait(ctx context.Context) error {
-	if hold := s.hold.Load(); hold != nil {
+func (s *blockingSource) wait(ctx context.Context) error {
+	if gate := s.gate.Load(); gate != nil {
 		select {
-		case <-*hold:
+		case <-*gate:
 		case <-ctx.Done():
 		}
 	}
 	return ctx.Err()
 }
 
-func (s *heldSource) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+func (s *blockingSource) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
 	if p.ID == 2 {
 		return flags.Definitions{}, nil
 	}
-	d, err := s.shop.Definitions(ctx, p)
+	d, err := s.fakeSource.Definitions(ctx, p)
 	if s.downloads {
 		return d, errors.Join(err, s.wait(ctx))
 	}
 	return d, err
 }
 
-// holding holds those who come before noMore is called, until letGo is.
-func (s *heldSource) holding() (noMore, letGo func()) {
-	hold := make(chan struct{})
-	s.hold.Store(&hold)
-	return func() { s.hold.Store(nil) }, func() { close(hold) }
+// block holds those who come before noMore is called, until letGo is.
+func (s *blockingSource) block() (stopBlocking, release func()) {
+	gate := make(chan struct{})
+	s.gate.Store(&gate)
+	return func() { s.gate.Store(nil) }, func() { close(gate) }
 }
 
 // edit makes other flags of the shop.
-func (s *heldSource) edit(t testing.TB) {
+func (s *blockingSource) edit(t testing.TB) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.project.Revision++
 	s.definitions = parse(t, otherFlag)
 }
 
-// told reads the payload as a stream does that was told of a change: it must be the
+// checkNewPayload reads the payload as a stream does that was told of a change: it must be the
 // new one. Others hold the source until letGo.
-func told(t *testing.T, payload func(context.Context, string) ([]byte, string, error), letGo func()) {
+func checkNewPayload(t *testing.T, payload func(context.Context, string) ([]byte, string, error), release func()) {
 	t.Helper()
 	got := make(chan string, 1)
 	go func() {
@@ -121,7 +121,7 @@ func told(t *testing.T, payload func(context.Context, string) ([]byte, string, e
 		got <- fmt.Sprint(string(text), err)
 	}()
 	synctest.Wait()
-	letGo()
+	release()
 	if text := <-got; !strings.Contains(text, `"key":"two"`) {
 		t.Errorf("after the change: %s", text)
 	}
@@ -138,21 +138,21 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &heldSource{shop: newShop(t, oneFlag), downloads: c.cold}
+				s := &blockingSource{fakeSource: newFakeSource(t, oneFlag), downloads: c.cold}
 				s.project.Revision = 1
 				d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
 				if !c.cold {
-					checkAsked(t, d, flags.Request{}, onOne)
+					checkDecisions(t, d, flags.Request{}, onOne)
 					s.advance(time.Second)
 				}
 				if !c.before {
 					s.edit(t)
 					d.Renew(1)
 				}
-				noMore, letGo := s.holding()
+				stopBlocking, release := s.block()
 				go func() { _, _, _ = d.Project(context.Background(), "phc_shop") }()
 				synctest.Wait()
-				noMore()
+				stopBlocking()
 				for i := range 64 * 1024 {
 					if c.driven && decideErr(d, fmt.Sprintf("phc_other_%d", i)) != nil {
 						t.Fatal("another project")
@@ -163,56 +163,56 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 					d.Renew(1)
 				}
 				if !c.cold {
-					checkAsked(t, d, flags.Request{}, onOne)
+					checkDecisions(t, d, flags.Request{}, onOne)
 				}
 				if c.driven {
-					letGo()
+					release()
 					synctest.Wait()
-					letGo = func() {}
+					release = func() {}
 				}
-				told(t, d.Payload, letGo)
-				checkAsked(t, d, flags.Request{}, onTwo)
+				checkNewPayload(t, d.Payload, release)
+				checkDecisions(t, d, flags.Request{}, onTwo)
 			})
 		})
 	}
 }
 
 // One who goes away while reading costs others neither the change nor an error.
-func TestDecider_RenewAndACallerWhoGoes(t *testing.T) {
+func TestDecider_RenewWithCanceledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &heldSource{shop: newShop(t, oneFlag)}
+		s := &blockingSource{fakeSource: newFakeSource(t, oneFlag)}
 		s.project.Revision = 1
 		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
-		checkAsked(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, flags.Request{}, onOne)
 		s.edit(t)
 		d.Renew(1)
-		noMore, _ := s.holding()
-		ctx, leave := context.WithCancel(context.Background())
+		stopBlocking, _ := s.block()
+		ctx, cancel := context.WithCancel(context.Background())
 		go func() { _, _, _ = d.Project(ctx, "phc_shop") }()
 		synctest.Wait()
-		noMore()
-		told(t, d.Payload, leave)
-		checkAsked(t, d, flags.Request{}, onTwo)
+		stopBlocking()
+		checkNewPayload(t, d.Payload, cancel)
+		checkDecisions(t, d, flags.Request{}, onTwo)
 	})
 }
 
-// heldLists are lists whose readers are held.
-type heldLists struct {
-	lists
+// blockingMembers are lists whose readers are held.
+type blockingMembers struct {
+	fakeMembers
 	hold chan struct{}
 }
 
-func (l *heldLists) StaticMembers(ctx context.Context, project int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+func (l *blockingMembers) StaticMembers(ctx context.Context, project int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	<-l.hold
-	return l.lists.StaticMembers(ctx, project, cohorts, limit)
+	return l.fakeMembers.StaticMembers(ctx, project, cohorts, limit)
 }
 
 // So it is where others read the members of static cohorts for the old definitions.
 func TestDecider_Decision5_RenewIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &heldSource{shop: newShop(t, staticFlags)}
+		s := &blockingSource{fakeSource: newFakeSource(t, staticFlags)}
 		s.project.Revision = 1
-		l := &heldLists{hold: make(chan struct{}, 1)}
+		l := &blockingMembers{hold: make(chan struct{}, 1)}
 		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source, c.Members = s, l })
 		l.hold <- struct{}{}
 		membersPayload(t, d)
@@ -221,6 +221,6 @@ func TestDecider_Decision5_RenewIsNotLost(t *testing.T) {
 		synctest.Wait()
 		s.edit(t)
 		d.Renew(1)
-		told(t, d.MembersPayload, func() { close(l.hold) })
+		checkNewPayload(t, d.MembersPayload, func() { close(l.hold) })
 	})
 }

@@ -64,12 +64,12 @@ type Undecided struct {
 }
 
 // Error makes an Undecided usable as an error.
-func (u *Undecided) Error() string { return "not decided: " + u.unknown() }
+func (u *Undecided) Error() string { return "not decided: " + u.describe() }
 
 // Is makes errors.Is find ErrNoJSONForm.
 func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.Problem != "" }
 
-func (u *Undecided) unknown() string {
+func (u *Undecided) describe() string {
 	if u.Problem != "" {
 		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + wire.Shorten(u.Problem, 200)
 	}
@@ -219,8 +219,8 @@ const (
 // survey flags are not billed and can be asked for apart (§9.2, §10.1).
 const surveyPrefix = "survey-targeting-"
 
-// billable reports whether a flag is counted: those that surveys and product tours
+// isBillable reports whether a flag is counted: those that surveys and product tours
 // create are free (§10.1).
-func billable(key string) bool {
+func isBillable(key string) bool {
 	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
 }

@@ -227,9 +227,9 @@ type FlagName struct {
 	Key string `json:"key"`
 }
 
-// mayExist reports whether the flag that a dependency names may exist though these
+// canExist reports whether the flag that a dependency names may exist though these
 // definitions do not have it.
-func (d *Definitions) mayExist(name string) bool {
+func (d *Definitions) canExist(name string) bool {
 	return d.Withheld == nil || slices.ContainsFunc(d.Withheld, func(f FlagName) bool {
 		return f.Key == name || strconv.FormatInt(f.ID, 10) == name
 	})

@@ -36,8 +36,8 @@ func isDocument(root node) bool {
 	return flags.count()+cohorts.count() > 0
 }
 
-// numbered opens a document with ids in it, and in the places of names.
-func numbered(data []byte) (node, error) {
+// openNumbered opens a document with ids in it, and in the places of names.
+func openNumbered(data []byte) (node, error) {
 	v, err := DecodeJSON(data)
 	if err != nil {
 		return node{}, err

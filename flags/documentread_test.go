@@ -34,9 +34,9 @@ func TestDecision_27_Read(t *testing.T) {
 		var out flags.Decisions
 		set.Evaluate(&flags.Subject{DistinctID: "u", Person: flags.Properties{"city": city}}, testAt, &out)
 		var on []string
-		for _, of := range out.List {
-			if of.Enabled {
-				on = append(on, of.Key)
+		for _, decision := range out.List {
+			if decision.Enabled {
+				on = append(on, decision.Key)
 			}
 		}
 		if slices.Sort(on); !slices.Equal(on, want) {

@@ -9,9 +9,9 @@ import (
 // say goes before the record that it was read from, and what no field stands for
 // stays as it was read.
 
-// memberOf is a member of a record and the field that it stands for; nil is a
+// memberField is a member of a record and the field that it stands for; nil is a
 // member that is left out.
-type memberOf struct {
+type memberField struct {
 	name  string
 	value func(*Flag) any
 	// older says the same in an older way, and would contradict.
@@ -35,13 +35,13 @@ func wordIf(on bool, word string) any {
 // THE TABLES of members that have a field of their own. Continuity and experiments
 // are always written from theirs.
 var (
-	namingMembers = []memberOf{ // of records that cannot be read, too
+	namingMembers = []memberField{ // of records that cannot be read, too
 		{name: "id", value: func(f *Flag) any { return f.ID }},
 		{name: "key", value: func(f *Flag) any { return f.Key }},
 		{name: "version", value: func(f *Flag) any { return f.Version }},
 		{name: "active", value: func(f *Flag) any { return f.Active }},
 	}
-	recordMembers = []memberOf{
+	recordMembers = []memberField{
 		{name: "name", value: func(f *Flag) any { return f.Name }},
 		{name: "deleted", value: func(f *Flag) any { return f.Deleted }},
 		{name: "bucketing_identifier", value: func(f *Flag) any { return wordIf(f.DeviceBucketing, "device_id") }},
@@ -63,7 +63,7 @@ var (
 		}},
 		{name: "has_encrypted_payloads", value: func(f *Flag) any { return f.HasEncryptedPayloads }},
 	}
-	filterMembers = []memberOf{
+	filterMembers = []memberField{
 		{name: "aggregation_group_type_index", value: func(f *Flag) any {
 			if f.Group == nil {
 				return nil
@@ -83,11 +83,11 @@ var (
 )
 
 // apply writes the members whose fields are not what they were.
-func apply(table []memberOf, out map[string]any, was, is *Flag) {
+func apply(table []memberField, out map[string]any, before, after *Flag) {
 	for i := range table {
 		m := &table[i]
-		value := m.value(is)
-		if reflect.DeepEqual(m.value(was), value) {
+		value := m.value(after)
+		if reflect.DeepEqual(m.value(before), value) {
 			continue
 		}
 		delete(out, m.older)
@@ -103,21 +103,21 @@ func (f *Flag) merged() map[string]any {
 	n, _ := open([]byte(f.source)) // it was read before
 	out, _ := n.t.Tree(n.i).(map[string]any)
 	filters, _ := out["filters"].(map[string]any)
-	var was Flag
-	new(slabs).parseFlag(n, &was)
-	if apply(namingMembers, out, &was, f); was.fault != nil {
+	var before Flag
+	new(slabs).parseFlag(n, &before)
+	if apply(namingMembers, out, &before, f); before.fault != nil {
 		return out
 	}
-	apply(recordMembers, out, &was, f)
-	apply(filterMembers, filters, &was, f)
-	if !reflect.DeepEqual(was.Conditions, f.Conditions) {
-		filters["groups"] = mergeList(was.Conditions, f.Conditions, filters["groups"], mergeCondition)
+	apply(recordMembers, out, &before, f)
+	apply(filterMembers, filters, &before, f)
+	if !reflect.DeepEqual(before.Conditions, f.Conditions) {
+		filters["groups"] = mergeList(before.Conditions, f.Conditions, filters["groups"], mergeCondition)
 	}
-	if !reflect.DeepEqual(was.Variants, f.Variants) {
+	if !reflect.DeepEqual(before.Variants, f.Variants) {
 		multi, _ := filters["multivariate"].(map[string]any)
 		multi = cloneMap(multi)
-		multi["variants"] = mergeList(was.Variants, f.Variants, multi["variants"], func(_, is *Variant, old map[string]any) any {
-			return over(old, map[string]any{"key": is.Key, "rollout_percentage": is.Rollout})
+		multi["variants"] = mergeList(before.Variants, f.Variants, multi["variants"], func(_, after *Variant, old map[string]any) any {
+			return overlay(old, map[string]any{"key": after.Key, "rollout_percentage": after.Rollout})
 		})
 		filters["multivariate"] = multi
 	}
@@ -126,41 +126,41 @@ func (f *Flag) merged() map[string]any {
 
 // mergeList writes a list that was changed: elements that were there keep what they
 // were read from, others are made from it where the list is as long as before.
-func mergeList[T any](was, is []T, source any, merge func(was, is *T, old map[string]any) any) []any {
+func mergeList[T any](before, after []T, source any, merge func(before, after *T, old map[string]any) any) []any {
 	read, _ := source.([]any)
-	out := make([]any, len(is))
-	for i := range is {
+	out := make([]any, len(after))
+	for i := range after {
 		at := -1
-		for j := range was {
-			if reflect.DeepEqual(was[j], is[i]) && (at < 0 || j == i) {
+		for j := range before {
+			if reflect.DeepEqual(before[j], after[i]) && (at < 0 || j == i) {
 				at = j
 			}
 		}
 		switch {
 		case at >= 0 && at < len(read):
 			out[i] = read[at]
-		case len(was) == len(is) && i < len(read):
+		case len(before) == len(after) && i < len(read):
 			old, _ := read[i].(map[string]any)
-			out[i] = merge(&was[i], &is[i], old)
+			out[i] = merge(&before[i], &after[i], old)
 		default:
-			out[i] = merge(new(T), &is[i], nil)
+			out[i] = merge(new(T), &after[i], nil)
 		}
 	}
 	return out
 }
 
-func mergeCondition(was, is *Condition, old map[string]any) any {
-	out := over(old, is.record())
-	if !is.Aggregation.Set {
+func mergeCondition(before, after *Condition, old map[string]any) any {
+	out := overlay(old, after.record())
+	if !after.Aggregation.Set {
 		delete(out, "aggregation_group_type_index")
 	}
-	out["properties"] = mergeList(was.Properties, is.Properties, old["properties"], func(_, is *Property, _ map[string]any) any {
-		return is.record()
+	out["properties"] = mergeList(before.Properties, after.Properties, old["properties"], func(_, after *Property, _ map[string]any) any {
+		return after.record()
 	})
 	return out
 }
 
-func over(old, changes map[string]any) map[string]any {
+func overlay(old, changes map[string]any) map[string]any {
 	out := cloneMap(old)
 	maps.Copy(out, changes)
 	return out

@@ -80,7 +80,7 @@ func TestPayload_1_8_EditedFlag(t *testing.T) {
 				t.Errorf("the payload is of another flag (-fields +payload):\n%s\n%s", diff, body)
 			}
 			sameAnswers(t, &d, &read)
-			checkKept(t, name, body)
+			checkPreserved(t, name, body)
 		})
 	}
 }
@@ -102,8 +102,8 @@ func sameAnswers(t *testing.T, a, b *flags.Definitions) {
 	}
 }
 
-// checkKept looks for what no field stands for.
-func checkKept(t *testing.T, name string, body []byte) {
+// checkPreserved looks for what no field stands for.
+func checkPreserved(t *testing.T, name string, body []byte) {
 	t.Helper()
 	var p struct {
 		Flags []struct {

@@ -36,9 +36,9 @@ func (d *Decisions) Find(key string) *Decision {
 // It changes neither set nor subject and may run on any number of goroutines,
 // each with its own out. Once out has grown it allocates nothing, but for dates in unusual formats
 // and for property values of Go types that a JSON decoder does not make.
-func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
-	s, sub, out = given(s, sub, out)
-	e := out.begin(s, sub, at)
+func (s *Set) Evaluate(sub *Subject, now time.Time, out *Decisions) {
+	s, sub, out = orEmptyInput(s, sub, out)
+	e := out.begin(s, sub, now)
 	for _, i := range s.order {
 		out.List = append(out.List, Decision{})
 		e.flag(i, &out.List[len(out.List)-1])
@@ -48,26 +48,26 @@ func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
 
 // Select decides the flags that sel asks for, and those they depend on (§3.1).
 // Otherwise it is like [Set.Evaluate].
-func (s *Set) Select(sub *Subject, at time.Time, sel *Selection, out *Decisions) {
-	s.selectTraced(sub, at, sel, out, nil)
+func (s *Set) Select(sub *Subject, now time.Time, sel *Selection, out *Decisions) {
+	s.selectTraced(sub, now, sel, out, nil)
 }
 
-func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Decisions, t *tracer) {
-	s, sub, out = given(s, sub, out)
+func (s *Set) selectTraced(sub *Subject, now time.Time, sel *Selection, out *Decisions, t *tracer) {
+	s, sub, out = orEmptyInput(s, sub, out)
 	if sel == nil {
 		sel = &Selection{}
 	}
-	e := out.begin(s, sub, at)
+	e := out.begin(s, sub, now)
 	if e.trace = t; t != nil {
 		t.evaluation = e
 	}
 	if sel.Keys != nil {
-		e.want(sel)
+		e.markRequested(sel)
 	}
 	sel = s.narrow(sel)
 	for _, i := range s.order {
 		f := &s.flags[i]
-		if sel.Keys != nil && e.states[i].wanted != e.epoch || !f.selected(sel) {
+		if sel.Keys != nil && e.states[i].requested != e.epoch || !f.isSelected(sel) {
 			continue
 		}
 		out.List = append(out.List, Decision{})
@@ -79,34 +79,34 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 // EvaluateFlag decides one flag and what it depends on, whatever runtime and
 // contexts they are for, into out; the flag is the last of out.List. It is false
 // for an unknown or inactive flag and for one on or behind a dependency cycle.
-func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
-	s, sub, out = given(s, sub, out)
+func (s *Set) EvaluateFlag(key string, sub *Subject, now time.Time, out *Decisions) (Decision, bool) {
+	s, sub, out = orEmptyInput(s, sub, out)
 	i, ok := s.byKey[key]
 	out.List, out.Errors = out.List[:0], s.cyclic
-	if !ok || !s.answered(i) {
+	if !ok || !s.isAnswered(i) {
 		return Decision{}, false
 	}
-	if out.direct(s, i, sub) {
+	if out.decideDirect(s, i, sub) {
 		return out.List[0], true
 	}
-	out.begin(s, sub, at)
+	out.begin(s, sub, now)
 	out.decide(i)
 	out.end()
 	return out.List[len(out.List)-1], true
 }
 
-// given stands in for what a caller left out: no flags, nobody, memory of its own.
-func given(s *Set, sub *Subject, out *Decisions) (*Set, *Subject, *Decisions) {
+// orEmptyInput stands in for what a caller left out: no flags, nobody, memory of its own.
+func orEmptyInput(s *Set, sub *Subject, out *Decisions) (*Set, *Subject, *Decisions) {
 	if sub == nil {
-		sub = &nobody
+		sub = &noSubject
 	}
 	if out == nil {
 		out = new(Decisions)
 	}
-	return s.given(), sub, out
+	return s.orEmpty(), sub, out
 }
 
-func (s *Set) given() *Set {
+func (s *Set) orEmpty() *Set {
 	if s == nil {
 		return &noFlags
 	}
@@ -114,16 +114,16 @@ func (s *Set) given() *Set {
 }
 
 var (
-	nobody  Subject
-	noFlags Set
+	noSubject Subject
+	noFlags   Set
 )
 
 // decide decides a flag after all that it depends on, each once.
 func (d *Decisions) decide(i int32) {
 	e := &d.work
 	for _, dep := range e.set.flags[i].deps {
-		if s := &e.states[dep]; s.wanted != e.epoch {
-			s.wanted = e.epoch
+		if s := &e.states[dep]; s.requested != e.epoch {
+			s.requested = e.epoch
 			d.decide(dep)
 		}
 	}
@@ -131,10 +131,10 @@ func (d *Decisions) decide(i int32) {
 	e.flag(i, &d.List[len(d.List)-1])
 }
 
-// selected applies the survey, runtime and context filters (§9.2, §9.9). A flag
+// isSelected applies the survey, runtime and context filters (§9.2, §9.9). A flag
 // that fails one is not answered, and is false for those that depend on it.
-func (f *compiledFlag) selected(sel *Selection) bool {
-	if sel.SurveysOnly && !f.is(bitSurvey) {
+func (f *compiledFlag) isSelected(sel *Selection) bool {
+	if sel.SurveysOnly && !f.has(bitSurvey) {
 		return false
 	}
 	switch f.runtime {
@@ -151,11 +151,11 @@ func (f *compiledFlag) selected(sel *Selection) bool {
 		return true
 	}
 	for _, context := range f.contexts {
-		if slices.Contains(sel.Contexts, context) != f.is(bitContextsAll) {
-			return !f.is(bitContextsAll)
+		if slices.Contains(sel.Contexts, context) != f.has(bitContextsAll) {
+			return !f.has(bitContextsAll)
 		}
 	}
-	return f.is(bitContextsAll)
+	return f.has(bitContextsAll)
 }
 
 // narrow takes out of a long list of contexts those that no flag names, since
@@ -209,10 +209,10 @@ type evaluation struct {
 
 // flagState is what other flags see of a flag (§6).
 type flagState struct {
-	epoch, wanted uint32
-	value         flagValue
-	variant       string
-	missing       *Undecided // why the value is unknown
+	epoch, requested uint32
+	value            flagValue
+	variant          string
+	missing          *Undecided // why the value is unknown
 }
 
 type flagValue uint8
@@ -230,11 +230,11 @@ type memberState struct {
 	missing *Undecided // why in is unknown
 }
 
-func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
+func (d *Decisions) begin(s *Set, sub *Subject, now time.Time) *evaluation {
 	d.List, d.Errors = d.List[:0], s.cyclic
 	e := &d.work
 	e.set, e.subject, e.trace = s, sub, nil
-	e.at, e.zone, e.timedOut = at, s.zone, false
+	e.at, e.zone, e.timedOut = now, s.zone, false
 	if e.epoch++; e.epoch == 0 { // after four thousand million evaluations
 		clear(e.facts)
 		clear(e.states)
@@ -245,7 +245,7 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	e.states = grow(e.states, len(s.flags))
 	e.members = grow(e.members, len(s.cohorts))
 	e.distinct, e.device, e.anonymous = truncate(sub.DistinctID), "", ""
-	e.plain = sub.uncut() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
+	e.plain = sub.hasShortID() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
 	if s.devices > 0 {
 		e.device = sub.deviceID()
 	}
@@ -270,23 +270,23 @@ func grow[T any](s []T, n int) []T {
 	return append(s, make([]T, n-len(s))...)
 }
 
-// want marks the flags asked for and all they depend on, also those that a
+// markRequested marks the flags asked for and all they depend on, also those that a
 // flag depends on which is itself filtered out (§3.1).
-func (e *evaluation) want(sel *Selection) {
+func (e *evaluation) markRequested(sel *Selection) {
 	for _, key := range sel.Keys {
 		if i, ok := e.set.byKey[key]; ok {
-			e.wantFlag(i)
+			e.markFlag(i)
 		}
 	}
 }
 
-func (e *evaluation) wantFlag(i int32) {
-	if e.states[i].wanted == e.epoch {
+func (e *evaluation) markFlag(i int32) {
+	if e.states[i].requested == e.epoch {
 		return
 	}
-	e.states[i].wanted = e.epoch
+	e.states[i].requested = e.epoch
 	for _, dep := range e.set.flags[i].deps {
-		e.wantFlag(dep)
+		e.markFlag(dep)
 	}
 }
 
@@ -311,7 +311,7 @@ func (e *evaluation) fact(i int32) *fact {
 			return f
 		}
 	case float64:
-		if finite(v) {
+		if isFinite(v) {
 			return f
 		}
 	case bool:

@@ -90,8 +90,8 @@ func ExampleSet_Needs() {
 	}
 	needs := flags.Compile(d).Needs()
 	fmt.Println(needs.Person)
-	fmt.Println(needs.PersonCovered(flags.Properties{"age": 36}))
-	fmt.Println(needs.PersonCovered(flags.Properties{"age": 36, "plan": nil}))
+	fmt.Println(needs.IsPersonCovered(flags.Properties{"age": 36}))
+	fmt.Println(needs.IsPersonCovered(flags.Properties{"age": 36, "plan": nil}))
 	// Output:
 	// [age plan]
 	// false

@@ -10,13 +10,13 @@ import (
 // matter. It runs the same code as every other evaluation, with a listener;
 // evaluations without one pay nothing for it. Lists and objects among the
 // properties are shared between the subject and the trace.
-func (s *Set) Explain(key string, sub *Subject, at time.Time, sel Selection) *Trace {
-	s, sub, _ = given(s, sub, nil)
+func (s *Set) Explain(key string, sub *Subject, now time.Time, sel Selection) *Trace {
+	s, sub, _ = orEmptyInput(s, sub, nil)
 	sel.Keys, sel.Contexts = []string{key}, slices.Clone(sel.Contexts)
-	t := &Trace{Flag: key, At: at, Selection: sel}
+	t := &Trace{Flag: key, At: now, Selection: sel}
 	var out Decisions
 	tracer := &tracer{set: s, trace: t, slots: map[int32]bool{}}
-	s.selectTraced(sub, at, &sel, &out, tracer)
+	s.selectTraced(sub, now, &sel, &out, tracer)
 	if d := out.Find(key); d != nil {
 		t.Found = true
 		t.Decision = traceDecision(d)
@@ -45,7 +45,7 @@ func (s *Set) Replay(t *Trace) (Decision, bool) {
 
 // absence says why there is no answer for a flag.
 func (s *Set) absence(key string, sel *Selection) string {
-	switch s.Standing(key) {
+	switch s.Status(key) {
 	case Absent:
 		return "there is no flag " + quote(key)
 	case Inactive:
@@ -53,7 +53,7 @@ func (s *Set) absence(key string, sel *Selection) string {
 	case Unanswered:
 		return "the flag is on or behind a cycle of dependencies: it is not answered"
 	}
-	if !s.flags[s.byKey[key]].selected(sel) {
+	if !s.flags[s.byKey[key]].isSelected(sel) {
 		return "the flag is left out by the runtime, context or survey filter of the request"
 	}
 	return "the flag is not answered"

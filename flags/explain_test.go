@@ -14,17 +14,17 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// replays checks that the explanation of a flag gives the answer of an
+// checkReplay checks that the explanation of a flag gives the answer of an
 // evaluation without one, and that its trace gives it again after a journey
 // through JSON.
-func replays(t testing.TB, set *flags.Set, key string, sub *flags.Subject, at time.Time, sel flags.Selection) {
+func checkReplay(t testing.TB, set *flags.Set, key string, sub *flags.Subject, now time.Time, sel flags.Selection) {
 	t.Helper()
 	var out flags.Decisions
 	sel.Keys = []string{key}
-	set.Select(sub, at, &sel, &out)
+	set.Select(sub, now, &sel, &out)
 	plain := out.Find(key)
 
-	trace := set.Explain(key, sub, at, sel)
+	trace := set.Explain(key, sub, now, sel)
 	if trace.Found != (plain != nil) {
 		t.Fatalf("%s: explained %v, answered %v", key, trace.Found, plain)
 	}
@@ -36,7 +36,7 @@ func replays(t testing.TB, set *flags.Set, key string, sub *flags.Subject, at ti
 			t.Errorf("%s: explained otherwise than answered (-answered +explained):\n%s\n%s", key, diff, trace)
 		}
 	}
-	if diff := cmp.Diff(flags.Looked(set, key, sub, at, sel, false), flags.Looked(set, key, sub, at, sel, true)); diff != "" {
+	if diff := cmp.Diff(flags.ReadFacts(set, key, sub, now, sel, false), flags.ReadFacts(set, key, sub, now, sel, true)); diff != "" {
 		t.Errorf("%s: explaining looks elsewhere than deciding (-deciding +explaining):\n%s", key, diff)
 	}
 	data, err := json.Marshal(trace)
@@ -73,9 +73,9 @@ func TestExplain_ReplayGivesTheSameAnswer(t *testing.T) {
 			c := &cases[i]
 			set := c.compile(t, map[string]map[string]any{"f": c.filter(op)})
 			sub := c.subject(t)
-			replays(t, set, "f", sub, c.At, flags.Selection{})
+			checkReplay(t, set, "f", sub, c.At, flags.Selection{})
 			sub.Partial = true
-			replays(t, set, "f", sub, c.At, flags.Selection{})
+			checkReplay(t, set, "f", sub, c.At, flags.Selection{})
 		}
 	})
 	for _, folder := range []string{"decisions", "edgecases"} {
@@ -107,7 +107,7 @@ func replayCase(t *testing.T, c *testCase) {
 		keys = append(keys, d.Flags[i].Key)
 	}
 	for _, key := range keys {
-		replays(t, set, key, &sub, c.at(), c.Selection)
+		checkReplay(t, set, key, &sub, c.at(), c.Selection)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestExplain_Text(t *testing.T) {
 			t.Errorf("the trace holds %q, which nothing asked for: %s", unseen, data)
 		}
 	}
-	replays(t, set, "checkout-layout", tracedSubject(), usualTime, flags.Selection{})
+	checkReplay(t, set, "checkout-layout", tracedSubject(), usualTime, flags.Selection{})
 }
 
 // Cohorts behind the first that a subject is not in are not reached, whether somebody
@@ -215,7 +215,7 @@ func TestExplain_SameOrderAsDeciding(t *testing.T) {
 		}
 	}`)
 	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"plan": "free", "seats": "5"}}
-	replays(t, set, "f", sub, usualTime, flags.Selection{})
+	checkReplay(t, set, "f", sub, usualTime, flags.Selection{})
 	trace := set.Explain("f", sub, usualTime, flags.Selection{})
 	filters := trace.Flags[0].Conditions[0].Filters
 	if len(filters) != 2 || filters[0].Result != "no" || filters[1].Result != "not reached" {
@@ -245,7 +245,7 @@ func TestExplain_Absence(t *testing.T) {
 		if trace.Found || !strings.Contains(trace.Decided, want) || !strings.Contains(trace.String(), want) {
 			t.Errorf("%s: found %v, decided %q; want a line with %q", key, trace.Found, trace.Decided, want)
 		}
-		replays(t, set, key, &flags.Subject{DistinctID: "u"}, usualTime, flags.Selection{Runtime: "server"})
+		checkReplay(t, set, key, &flags.Subject{DistinctID: "u"}, usualTime, flags.Selection{Runtime: "server"})
 	}
 }
 

@@ -16,7 +16,7 @@ func (t *tracer) decided(d *Decision) string {
 	case d.Failed():
 		return "failed: " + d.Reason.Description()
 	case d.ReasonOpen != nil:
-		return "certain, but not for which reason: that could change with the " + d.ReasonOpen.unknown()
+		return "certain, but not for which reason: that could change with the " + d.ReasonOpen.describe()
 	}
 	switch d.Reason.Code {
 	case Pinned:
@@ -162,7 +162,7 @@ func (d *TraceDecision) String() string {
 	case d.Failed:
 		return "failed (" + d.Code + ")"
 	case d.ReasonOpen != nil:
-		return value + " (reason not known: " + d.ReasonOpen.unknown() + ")"
+		return value + " (reason not known: " + d.ReasonOpen.describe() + ")"
 	}
 	return value + " (" + d.Code + ": " + d.Description + ")"
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
-// expression compiles a regular expression (decision 8).
-func expression(p *preparation, v any) (matcher, string) {
+// compileRegex compiles a regular expression (decision 8).
+func compileRegex(p *preparation, v any) (matcher, string) {
 	text, ok := appendText(nil, v)
 	if !ok {
 		return nil, tooDeep
@@ -16,15 +16,15 @@ func expression(p *preparation, v any) (matcher, string) {
 	if err != nil {
 		return nil, "bad regular expression: " + strings.TrimPrefix(err.Error(), "pattern: ")
 	}
-	return matches{pattern, string(text)}, ""
+	return regexMatcher{pattern, string(text)}, ""
 }
 
-type matches struct {
+type regexMatcher struct {
 	*rustregexp.Pattern
 	source string
 }
 
-func (m matches) match(f *fact, r *reader) verdict {
+func (m regexMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
 	if !ok {
 		return no
@@ -39,24 +39,24 @@ func (m matches) match(f *fact, r *reader) verdict {
 	return no
 }
 
-func (m matches) operand(*reader) any { return m.source }
+func (m regexMatcher) operand(*reader) any { return m.source }
 
-// anyMatches is a list of regular expressions, of which one has to be found.
-type anyMatches []matches
+// anyRegexMatcher is a list of regular expressions, of which one has to be found.
+type anyRegexMatcher []regexMatcher
 
-func anyExpression(p *preparation, list []any) (matcher, string) {
-	all := make(anyMatches, len(list))
+func compileAnyRegex(p *preparation, list []any) (matcher, string) {
+	all := make(anyRegexMatcher, len(list))
 	for i, item := range list {
-		m, problem := expression(p, item)
+		m, problem := compileRegex(p, item)
 		if problem != "" {
 			return nil, problem
 		}
-		all[i] = m.(matches)
+		all[i] = m.(regexMatcher)
 	}
 	return all, ""
 }
 
-func (m anyMatches) match(f *fact, r *reader) verdict {
+func (m anyRegexMatcher) match(f *fact, r *reader) verdict {
 	result := no
 	for i := range m {
 		switch v := m[i].match(f, r); v {
@@ -69,7 +69,7 @@ func (m anyMatches) match(f *fact, r *reader) verdict {
 	return result
 }
 
-func (m anyMatches) operand(*reader) any {
+func (m anyRegexMatcher) operand(*reader) any {
 	sources := make([]any, len(m))
 	for i := range m {
 		sources[i] = m[i].source

@@ -76,7 +76,7 @@ func IsFile(data []byte) bool {
 
 func parseFile(root node) (file File, err error) {
 	fault := read(func() {
-		root.mustBeObject().knownHere(fileShape)
+		root.mustBeObject().failUnknownHere(fileShape)
 		projects := root.at(nProjects)
 		if !root.has(nProjects) {
 			projects.fail("is missing: a definitions file has an organization and projects, see the README")
@@ -110,8 +110,8 @@ func parseFile(root node) (file File, err error) {
 }
 
 func parseOrganization(n node) Organization {
-	n.mustBeObject().knownHere(organizationShape)
-	org := Organization{ID: n.at(nID).textOr(), Name: n.at(nName).textOr()}
+	n.mustBeObject().failUnknownHere(organizationShape)
+	org := Organization{ID: n.at(nID).textOrEmpty(), Name: n.at(nName).textOrEmpty()}
 	if quotas := n.at(nQuotas); !quotas.null() {
 		org.Quotas = map[string]int64{}
 		for _, e := range quotas.entries() {
@@ -131,7 +131,7 @@ func parseOrganization(n node) Organization {
 // parsePersonalKeys reads the personal_api_keys of a project, or of the file.
 func parsePersonalKeys(n node) (out []PersonalKey) {
 	for list := n.at(nPersonalKeys).list(); list.next(); {
-		list.mustBeObject().knownHere(keyShape)
+		list.mustBeObject().failUnknownHere(keyShape)
 		out = append(out, PersonalKey{list.at(nKey).text(), list.at(nScopes).texts()})
 	}
 	return out
@@ -144,7 +144,7 @@ func parseProject(n node) FileProject {
 	if p.ID <= 0 {
 		n.at(nID).fail("a project's id is greater than 0, not %d", p.ID)
 	}
-	p.Name = n.at(nName).textOr()
+	p.Name = n.at(nName).textOrEmpty()
 	if p.Name == "" {
 		p.Name = "project " + strconv.FormatInt(p.ID, 10)
 	}
@@ -156,9 +156,9 @@ func parseProject(n node) FileProject {
 	p.SecretKeys = n.at(nSecretKeys).texts()
 	p.QuotaLimited = n.at(nQuotaLimited).texts()
 	p.Definitions = parseDefinitions(n)
-	there := lastOfNames(n)
+	last := lastOfNames(n)
 	for _, e := range n.entries() {
-		if _, known := projectShape.members[e.name]; !known && projectShape.meant(there, e.name) == "" {
+		if _, found := projectShape.members[e.name]; !found && projectShape.nearestMember(last, e.name) == "" {
 			p.Definitions.faults = append(p.Definitions.faults, &DefinitionError{
 				Path: strings.Clone(e.name), Problem: "is not a member of a project and does nothing",
 			})

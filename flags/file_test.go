@@ -56,11 +56,11 @@ func TestDefinitionsFile_Example(t *testing.T) {
 }
 
 // Decision 21: keys beside the organization open it.
-func TestDefinitionsFile_KeysBesideTheOrganization(t *testing.T) {
-	beside := func(keys string) string {
+func TestDefinitionsFile_OrganizationKeys(t *testing.T) {
+	withKeys := func(keys string) string {
 		return strings.Replace(exampleFile, `"projects"`, `"personal_api_keys": `+keys+`, "projects"`, 1)
 	}
-	file, err := flags.ParseFile([]byte(beside(`[{"key": "phx_of_all", "scopes": ["organization:read", "*"]}]`)))
+	file, err := flags.ParseFile([]byte(withKeys(`[{"key": "phx_of_all", "scopes": ["organization:read", "*"]}]`)))
 	if diff := cmp.Diff([]flags.PersonalKey{{Key: "phx_of_all", Scopes: []string{"organization:read", "*"}}}, file.PersonalKeys); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -69,14 +69,14 @@ func TestDefinitionsFile_KeysBesideTheOrganization(t *testing.T) {
 		`[{"key": 1}]`:                       "personal_api_keys[0].key: must be text, not the number 1",
 		`[{"key": "phx_a", "scope": ["*"]}]`: `personal_api_keys[0].scope: is not a member of a personal key, "scopes" is most likely meant`,
 	} {
-		if _, err := flags.ParseFile([]byte(beside(keys))); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := flags.ParseFile([]byte(withKeys(keys))); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", keys, err, want)
 		}
 	}
 }
 
 // What makes a file ambiguous refuses the whole, with the place.
-func TestDefinitionsFile_Refused(t *testing.T) {
+func TestDefinitionsFile_Invalid(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{
 		{"organization", `"organization": {`, `"organization": 5, "x": {`, "organization: must be an object, not the number 5"},
 		{"a negative quota", `1000000`, `-1`, "organization.quotas.feature_flags: a quota is not negative; null means no limit"},
@@ -117,7 +117,7 @@ func TestDefinitionsFile_Refused(t *testing.T) {
 }
 
 // What is bad in one flag, cohort or setting is told and hurts nothing else.
-func TestDefinitionsFile_FaultsStayAlone(t *testing.T) {
+func TestDefinitionsFile_FaultsAreIsolated(t *testing.T) {
 	const extra = `, "flags": [{"id": 1, "key": "good", "active": true, "filters": {"groups": [{}]}}, BAD], "cohorts": {COHORT}MORE}`
 	tests := []struct{ name, bad, cohort, more, path string }{
 		{"no id", `{"key": "bad", "filters": {}}`, "", "", "projects[1].flags[1].id"},
@@ -160,7 +160,7 @@ func TestDefinitionsFile_ByteOrderMark(t *testing.T) {
 
 // A member that a project does not have is reported: it is most likely
 // misspelt. So is what works but cannot have been meant (§1.5).
-func TestFile_WhatIsMostLikelyAMistakeIsReported(t *testing.T) {
+func TestFile_LikelyMistakesAreReported(t *testing.T) {
 	file, err := flags.ParseFile([]byte(`{"projects": [{"id": 1, "api_key": "k", "flgas": [], "flags": [
 		{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"rollout_percentage": 150}], "multivariate": {"variants": [
 			{"key": "x", "rollout_percentage": 50}, {"key": "x", "rollout_percentage": 20}]}}},

@@ -64,7 +64,7 @@ func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	never := func(member name, problem string) error {
 		return &DefinitionError{Path: member.String(), Problem: string(op.name) + " never matches here: " + problem}
 	}
-	if member, problem := p.unfit(op); problem != "" {
+	if member, problem := p.unfitReason(op); problem != "" {
 		return nil, never(member, problem)
 	}
 	prepare := newPreparation(s.Zone, s.PropertyMatchingVersion)
@@ -73,35 +73,35 @@ func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	case problem != "":
 		return nil, never(nValue, problem)
 	case s.Verbatim && (op.name == Exact || op.name == IsNot):
-		m = newSame(normalize(p.Value))
+		m = newVerbatimMatcher(normalize(p.Value))
 	}
 	f := &Filter{op: op, matcher: m, elements: s.Elements, reader: reader{zone: prepare.zone}}
 	f.direct, _ = m.(directMatcher)
-	_, f.dated = m.(*dated)
+	_, f.dated = m.(*dateMatcher)
 	return f, nil
 }
 
 // Holds reports whether the filter holds of a value, any that encoding/json gives; there is
 // false for a property that is missing.
-func (f *Filter) Holds(value any, there bool, at time.Time) bool {
+func (f *Filter) Holds(value any, exists bool, now time.Time) bool {
 	f.reader.timedOut = false
 	switch {
 	case f.op == nil:
 		return false
-	case !there:
+	case !exists:
 		return f.op.missing
 	}
 	value = normalize(value)
 	list, isList := value.([]any)
 	if !isList || !f.elements {
-		return f.holds(fact{state: factPresent, value: value}, at)
+		return f.holds(fact{state: factPresent, value: value}, now)
 	}
 	for _, element := range list[:min(len(list), maxElements)] {
-		if f.holds(fact{state: factPresent, value: element}, at) != f.op.negative() {
-			return !f.op.negative()
+		if f.holds(fact{state: factPresent, value: element}, now) != f.op.isNegative() {
+			return !f.op.isNegative()
 		}
 	}
-	return f.op.negative()
+	return f.op.isNegative()
 }
 
 // HoldsOfPerson is Holds of a property of a person. Where one such as $initial_browser is
@@ -118,7 +118,7 @@ func (f *Filter) HoldsOfPerson(properties Properties, key string, at time.Time) 
 
 // HoldsJSON is Holds of a value that is well-formed JSON without blanks around it; the empty
 // text is a property that is missing.
-func (f *Filter) HoldsJSON(raw string, at time.Time) bool {
+func (f *Filter) HoldsJSON(raw string, now time.Time) bool {
 	f.reader.timedOut = false
 	switch {
 	case f.op == nil:
@@ -130,7 +130,7 @@ func (f *Filter) HoldsJSON(raw string, at time.Time) bool {
 		if f.direct != nil {
 			return f.verdict(f.direct.matchText(text))
 		}
-		return f.holds(fact{state: factPresent, text: text, textual: 1}, at)
+		return f.holds(fact{state: factPresent, text: text, textual: 1}, now)
 	}
 	if f.direct != nil && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
 		if n, err := strconv.ParseFloat(raw, 64); err == nil {
@@ -139,12 +139,12 @@ func (f *Filter) HoldsJSON(raw string, at time.Time) bool {
 			}
 		}
 	}
-	return f.Holds(wire.Value([]byte(raw)), true, at)
+	return f.Holds(wire.Value([]byte(raw)), true, now)
 }
 
-func (f *Filter) holds(of fact, at time.Time) bool {
-	f.reader.at, f.reader.arena, f.fact = at, f.reader.arena[:0], of
-	if text, ok := of.value.(string); ok {
+func (f *Filter) holds(input fact, now time.Time) bool {
+	f.reader.at, f.reader.arena, f.fact = now, f.reader.arena[:0], input
+	if text, ok := input.value.(string); ok {
 		f.fact.text, f.fact.textual = text, 1
 	}
 	return f.verdict(f.matcher.match(&f.fact, &f.reader))
@@ -161,9 +161,9 @@ func (f *Filter) verdict(v verdict) bool {
 // expression ran into its limits: it does not hold then.
 func (f *Filter) TimedOut() bool { return f.reader.timedOut }
 
-// unfit says why an operator can never match this property, whatever is compared, and which
+// unfitReason says why an operator can never match this property, whatever is compared, and which
 // member is at fault; empty where it can.
-func (p *Property) unfit(op *operator) (member name, problem string) {
+func (p *Property) unfitReason(op *operator) (member name, problem string) {
 	switch {
 	case op.only != "":
 		return nOperator, "the operator is for " + string(op.only) + " filters"
@@ -184,26 +184,26 @@ func (p *Property) neverMatches() (member name, problem string) {
 	case p.Type == CohortProperty, p.Type == FlagProperty:
 		return nValue, ""
 	}
-	if member, problem = p.unfit(op); problem == "" && op.strict {
+	if member, problem = p.unfitReason(op); problem == "" && op.strict {
 		_, problem = newPreparation(nil, 1).prepare(op, p.Value, true)
 	}
 	return member, problem
 }
 
-// same compares texts as they are, and numbers by their value where one side is a JSON
+// verbatimMatcher compares texts as they are, and numbers by their value where one side is a JSON
 // number.
-type same struct {
+type verbatimMatcher struct {
 	texts   map[string]bool
 	numbers map[float64]bool // JSON numbers
 	written map[float64]bool // texts that are numbers
 }
 
-func newSame(v any) *same {
+func newVerbatimMatcher(v any) *verbatimMatcher {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}
 	}
-	m := &same{texts: map[string]bool{}, numbers: map[float64]bool{}, written: map[float64]bool{}}
+	m := &verbatimMatcher{texts: map[string]bool{}, numbers: map[float64]bool{}, written: map[float64]bool{}}
 	for _, v := range list {
 		text, ok := appendText(nil, v)
 		if !ok {
@@ -220,7 +220,7 @@ func newSame(v any) *same {
 	return m
 }
 
-func (m *same) match(f *fact, r *reader) verdict {
+func (m *verbatimMatcher) match(f *fact, r *reader) verdict {
 	if _, isText := f.value.(string); !isText && f.value != nil {
 		if n, ok := r.number(f); ok && (m.numbers[n] || m.written[n]) {
 			return yes
@@ -233,19 +233,19 @@ func (m *same) match(f *fact, r *reader) verdict {
 	return m.matchText(text)
 }
 
-func (m *same) matchText(s string) verdict {
+func (m *verbatimMatcher) matchText(s string) verdict {
 	if m.texts[s] || len(m.numbers) == 0 {
-		return is(m.texts[s])
+		return verdictOf(m.texts[s])
 	}
 	n, ok := parseNumber(s)
-	return is(ok && m.numbers[n])
+	return verdictOf(ok && m.numbers[n])
 }
 
-func (m *same) matchNumber(n float64) verdict {
+func (m *verbatimMatcher) matchNumber(n float64) verdict {
 	if m.numbers[n] || m.written[n] {
 		return yes
 	}
 	return unknown
 }
 
-func (m *same) operand(*reader) any { return nil }
+func (m *verbatimMatcher) operand(*reader) any { return nil }

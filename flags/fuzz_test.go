@@ -121,7 +121,7 @@ func FuzzEvaluate(f *testing.F) {
 		f.Add([]byte(subject))
 	}
 	set := flags.Compile(parse(f, richDefinitions))
-	known := knownSubjects(f)
+	subjects := parseSubjects(f)
 	var out, selected, single flags.Decisions
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var in flags.TraceSubject
@@ -139,26 +139,26 @@ func FuzzEvaluate(f *testing.F) {
 			if d.Variant != "" && !d.Enabled || d.Failed() && (d.Enabled || d.Payload != nil) {
 				t.Errorf("%+v cannot be", d)
 			}
-			if alone, ok := set.EvaluateFlag(d.Key, sub, usualTime, &single); !ok || cmp.Diff(asTraced(d), asTraced(&alone)) != "" {
-				t.Errorf("alone %+v, among all %+v", alone, d)
+			if one, ok := set.EvaluateFlag(d.Key, sub, usualTime, &single); !ok || cmp.Diff(asTraced(d), asTraced(&one)) != "" {
+				t.Errorf("alone %+v, among all %+v", one, d)
 			}
-			replays(t, set, d.Key, sub, usualTime, flags.Selection{Runtime: "all"})
+			checkReplay(t, set, d.Key, sub, usualTime, flags.Selection{Runtime: "all"})
 		}
 		if sub.Partial && sub.Stored == nil {
-			neverGuesses(t, set, sub, known)
+			checkPartial(t, set, sub, subjects)
 		}
 		regexp2.StopTimeoutClock()
 	})
 }
 
-// neverGuesses checks that what is decided for a partial subject stays so
+// checkPartial checks that what is decided for a partial subject stays so
 // whatever a store knows besides (decision 2).
-func neverGuesses(t *testing.T, set *flags.Set, partial *flags.Subject, known []flags.TraceSubject) {
+func checkPartial(t *testing.T, set *flags.Set, partial *flags.Subject, stored []flags.TraceSubject) {
 	t.Helper()
 	var decided, full flags.Decisions
 	set.Evaluate(partial, usualTime, &decided)
-	for i := range known {
-		other := &known[i].Subject
+	for i := range stored {
+		other := &stored[i].Subject
 		sub := *partial
 		sub.Partial = false
 		sub.Stored = &flags.Stored{Person: other.Person, Groups: other.GroupProperties, CreatedAt: usualTime.AddDate(0, -i, 0), Overrides: map[string]string{}}
@@ -176,7 +176,7 @@ func neverGuesses(t *testing.T, set *flags.Set, partial *flags.Subject, known []
 	}
 }
 
-func knownSubjects(t testing.TB) []flags.TraceSubject {
+func parseSubjects(t testing.TB) []flags.TraceSubject {
 	t.Helper()
 	out := make([]flags.TraceSubject, len(richSubjects))
 	for i, s := range richSubjects {
@@ -220,7 +220,7 @@ func FuzzDefinitions(f *testing.F) {
 	if err == nil {
 		f.Add(demo)
 	}
-	subjects := knownSubjects(f)
+	subjects := parseSubjects(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_ = flags.IsFile(data)
 		_, _ = flags.ParsePayload(data, "key")
@@ -335,13 +335,13 @@ func servedAlike(d *flags.Definitions, sets ...*flags.Set) map[string]bool {
 	out := map[string]bool{}
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		out[f.Key] = !bad[f.Key] && !leansOn(d, f, bad, nil)
+		out[f.Key] = !bad[f.Key] && !dependsOnBad(d, f, bad, nil)
 	}
 	return out
 }
 
-// leansOn reports whether a flag depends on one that is not served.
-func leansOn(d *flags.Definitions, f *flags.Flag, bad map[string]bool, path []string) bool {
+// dependsOnBad reports whether a flag depends on one that is not served.
+func dependsOnBad(d *flags.Definitions, f *flags.Flag, bad map[string]bool, path []string) bool {
 	if slices.Contains(path, f.Key) {
 		return true
 	}
@@ -354,7 +354,7 @@ func leansOn(d *flags.Definitions, f *flags.Flag, bad map[string]bool, path []st
 			target := slices.IndexFunc(d.Flags, func(o flags.Flag) bool {
 				return o.Key == p.Key || p.Chain == nil && strconv.FormatInt(o.ID, 10) == p.Key
 			})
-			if target < 0 || bad[d.Flags[target].Key] || leansOn(d, &d.Flags[target], bad, path) {
+			if target < 0 || bad[d.Flags[target].Key] || dependsOnBad(d, &d.Flags[target], bad, path) {
 				return true
 			}
 		}

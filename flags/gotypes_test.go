@@ -9,7 +9,7 @@ import (
 
 // A property of any Go type of whole numbers means the JSON number (decision 32), whose
 // text §4.2 gives: none loses a digit.
-func TestDecision_32_WholeNumbers(t *testing.T) {
+func TestDecision_32_Integers(t *testing.T) {
 	type age uint8
 	for _, c := range []struct {
 		value any

@@ -101,7 +101,7 @@ func fromUint(u uint64) any {
 // literal reads a JSON number literal. It fails when the text is not one, or names a number too big
 // for a float.
 func literal(s string) (any, bool) {
-	if !jsonNumber(s) {
+	if !isJSONNumber(s) {
 		return nil, false
 	}
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
@@ -115,8 +115,8 @@ func literal(s string) (any, bool) {
 		return nil, false
 	}
 	var room [32]byte
-	if _, whole := wire.AppendWhole(room[:0], f); whole {
-		return pointed(f), true
+	if _, isInteger := wire.AppendInteger(room[:0], f); isInteger {
+		return decimalFloat(f), true
 	}
 	return f, true
 }

@@ -221,13 +221,13 @@ func TestFlags_9_9_ManyContexts(t *testing.T) {
 // slowFailure is a Source and a Usage that fail, after a while.
 type slowFailure struct {
 	mu    sync.Mutex
-	asked int
+	calls int
 	flags.Source
 }
 
 func (s *slowFailure) fail() error {
 	s.mu.Lock()
-	s.asked++
+	s.calls++
 	s.mu.Unlock()
 	time.Sleep(50 * time.Millisecond)
 	return errors.New("the database is down")
@@ -267,8 +267,8 @@ func TestDecider_FailuresAreShared(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if s.asked > 20 {
-				t.Errorf("asked %d times", s.asked)
+			if s.calls > 20 {
+				t.Errorf("asked %d times", s.calls)
 			}
 		})
 	}

@@ -76,8 +76,8 @@ type hookReader struct {
 	hooks []Hook
 }
 
-// hooked reads between hooks.
-func hooked[T any](ctx context.Context, hooks []Hook, key string, sub *Subject, fallback T, read func(context.Context) (T, Detail)) (T, Detail) {
+// callHooks reads between hooks.
+func callHooks[T any](ctx context.Context, hooks []Hook, key string, sub *Subject, fallback T, read func(context.Context) (T, Detail)) (T, Detail) {
 	if len(hooks) == 0 {
 		return read(ctx)
 	}
@@ -100,9 +100,9 @@ func hooked[T any](ctx context.Context, hooks []Hook, key string, sub *Subject, 
 	return v, d
 }
 
-// around calls one of the inner Reader's methods between the hooks.
-func around[T any](ctx context.Context, h *hookReader, key string, sub *Subject, fallback T, read func(Reader, context.Context, string, *Subject, T) (T, Detail)) (T, Detail) {
-	return hooked(ctx, h.hooks, key, sub, fallback, func(ctx context.Context) (T, Detail) { return read(h.inner, ctx, key, sub, fallback) })
+// readWithHooks calls one of the inner Reader's methods between the hooks.
+func readWithHooks[T any](ctx context.Context, h *hookReader, key string, sub *Subject, fallback T, read func(Reader, context.Context, string, *Subject, T) (T, Detail)) (T, Detail) {
+	return callHooks(ctx, h.hooks, key, sub, fallback, func(ctx context.Context) (T, Detail) { return read(h.inner, ctx, key, sub, fallback) })
 }
 
 func (h *hookReader) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
@@ -111,7 +111,7 @@ func (h *hookReader) Bool(ctx context.Context, key string, sub *Subject, fallbac
 }
 
 func (h *hookReader) BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail) {
-	return around(ctx, h, key, sub, fallback, Reader.BoolDetail)
+	return readWithHooks(ctx, h, key, sub, fallback, Reader.BoolDetail)
 }
 
 func (h *hookReader) String(ctx context.Context, key string, sub *Subject, fallback string) string {
@@ -120,7 +120,7 @@ func (h *hookReader) String(ctx context.Context, key string, sub *Subject, fallb
 }
 
 func (h *hookReader) StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail) {
-	return around(ctx, h, key, sub, fallback, Reader.StringDetail)
+	return readWithHooks(ctx, h, key, sub, fallback, Reader.StringDetail)
 }
 
 func (h *hookReader) Number(ctx context.Context, key string, sub *Subject, fallback float64) float64 {
@@ -129,7 +129,7 @@ func (h *hookReader) Number(ctx context.Context, key string, sub *Subject, fallb
 }
 
 func (h *hookReader) NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail) {
-	return around(ctx, h, key, sub, fallback, Reader.NumberDetail)
+	return readWithHooks(ctx, h, key, sub, fallback, Reader.NumberDetail)
 }
 
 func (h *hookReader) JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage {
@@ -138,7 +138,7 @@ func (h *hookReader) JSON(ctx context.Context, key string, sub *Subject, fallbac
 }
 
 func (h *hookReader) JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail) {
-	return around(ctx, h, key, sub, fallback, Reader.JSONDetail)
+	return readWithHooks(ctx, h, key, sub, fallback, Reader.JSONDetail)
 }
 
 func (h *hookReader) For(ctx context.Context, sub *Subject) *Snapshot {

@@ -12,18 +12,18 @@ type bucketing struct {
 	e *evaluation
 	f *compiledFlag
 
-	person hashed // by conditions about persons
-	hashed        // by the condition that is tried
+	person    hashInput // by conditions about persons
+	hashInput           // by the condition that is tried
 
 	bucketFor     string // whom rolloutBucket is for
 	bucketKnown   bool
 	rolloutBucket float64
 }
 
-// hashed is who falls into a bucket.
-type hashed struct {
+// hashInput is who falls into a bucket.
+type hashInput struct {
 	id         string
-	known      bool // false: the stored identifier could not be read
+	readable   bool // false: the stored identifier could not be read
 	deviceless bool // device bucketing without a device id
 }
 
@@ -33,12 +33,12 @@ func (b *bucketing) resolve(cond *compiledCondition) bool {
 	if cond.grouped {
 		return b.resolveGroup(cond.group)
 	}
-	b.hashed = b.person
+	b.hashInput = b.person
 	return true
 }
 
 func (b *bucketing) resolveGroup(group string) bool {
-	b.hashed = hashed{known: true}
+	b.hashInput = hashInput{readable: true}
 	if group != "" {
 		b.id = b.e.subject.Groups[group]
 	}
@@ -46,10 +46,10 @@ func (b *bucketing) resolveGroup(group string) bool {
 }
 
 // personIdentifier is the identifier of person conditions (§2.3).
-func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
+func (e *evaluation) personIdentifier(f *compiledFlag) hashInput {
 	sub := e.subject
-	h := hashed{id: e.distinct, known: true, deviceless: f.is(bitDevice) && e.device == ""}
-	if f.is(bitDevice) && e.device != "" {
+	h := hashInput{id: e.distinct, readable: true, deviceless: f.has(bitDevice) && e.device == ""}
+	if f.has(bitDevice) && e.device != "" {
 		h.id = e.device
 		return h
 	}
@@ -61,9 +61,9 @@ func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
 	}
 	loaded := sub.Stored != nil && sub.Stored.Overrides != nil
 	switch {
-	case !f.is(bitContinuity):
+	case !f.has(bitContinuity):
 	case !loaded && sub.Partial:
-		h.id, h.known = "", false
+		h.id, h.readable = "", false
 	case e.anonymous != "":
 		h.id = e.anonymous
 	}
@@ -74,14 +74,14 @@ func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
 // enter it, the request's anonymous id does.
 func (e *evaluation) holdoutIdentifier(f *compiledFlag) string {
 	switch {
-	case f.is(bitGrouped):
+	case f.has(bitGrouped):
 		if f.group == "" {
 			return ""
 		}
 		return e.subject.Groups[f.group]
-	case f.is(bitDevice) && e.device != "":
+	case f.has(bitDevice) && e.device != "":
 		return e.device
-	case f.is(bitContinuity) && e.anonymous != "":
+	case f.has(bitContinuity) && e.anonymous != "":
 		return e.anonymous
 	}
 	return e.distinct
@@ -97,7 +97,7 @@ func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	case cond.share < 0:
 		b.e.trace.rollout(b, cond, false, no)
 		return no
-	case !b.known:
+	case !b.readable:
 		return b.e.unknownFact(undecidedContinuity)
 	case b.id == "":
 		b.bucketFor, b.bucketKnown, b.rolloutBucket = "", true, 0
@@ -108,13 +108,13 @@ func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	case !b.bucketKnown || b.bucketFor != b.id:
 		b.bucketFor, b.bucketKnown, b.rolloutBucket = b.id, true, b.hash("")
 	}
-	in := is(b.rolloutBucket <= cond.share)
+	in := verdictOf(b.rolloutBucket <= cond.share)
 	b.e.trace.rollout(b, cond, true, in)
 	return in
 }
 
-// chosen is the variant of a match where no hash decides, else hashedVariant.
-func (f *compiledFlag) chosen(cond *compiledCondition) int32 {
+// matchVariant is the variant of a match where no hash decides, else hashedVariant.
+func (f *compiledFlag) matchVariant(cond *compiledCondition) int32 {
 	if cond.variant != noVariant {
 		return cond.variant
 	}
@@ -122,9 +122,9 @@ func (f *compiledFlag) chosen(cond *compiledCondition) int32 {
 }
 
 // hashVariant chooses the variant of a match; false when it cannot be known.
-func (b *bucketing) hashVariant() (variant int32, known bool) {
+func (b *bucketing) hashVariant() (variant int32, ok bool) {
 	f := b.f
-	if !b.known {
+	if !b.readable {
 		b.e.unknownFact(undecidedContinuity)
 		return noVariant, false
 	}
@@ -139,7 +139,7 @@ func (b *bucketing) hashVariant() (variant int32, known bool) {
 
 func (b *bucketing) hash(salt string) float64 {
 	e := b.e
-	if b.f.is(bitMurmur3) {
+	if b.f.has(bitMurmur3) {
 		e.input = append(append(append(e.input[:0], b.f.prefix...), b.id...), salt...)
 		return hashMurmur3(e.input)
 	}

@@ -14,7 +14,7 @@ import (
 // What a read gave its caller is the caller's: no later read, of another flag or for
 // another subject, on another goroutine, changes it. The race detector sees one that
 // writes what is read here.
-func TestReader_KeepsWhatItGave(t *testing.T) {
+func TestReader_DetailsDoNotChange(t *testing.T) {
 	text := `{"flags": [
 		{"id": 1, "key": "color", "active": true, "version": 7, "filters": {"groups": [{"variant": "blue"}],
 			"multivariate": {"variants": [{"key": "blue", "rollout_percentage": 100}]}, "payloads": {"blue": "[1]"}}},

@@ -18,24 +18,24 @@ type shape struct {
 	members map[string]member
 	// byName are the members by the numbers of their names, nil for no member.
 	byName *[math.MaxUint8 + 1]*member
-	// strange, also by number, are names of no members, and of members that do nothing.
-	strange [math.MaxUint8 + 1]bool
+	// unknown, also by number, are names of no members, and of members that do nothing.
+	unknown [math.MaxUint8 + 1]bool
 }
 
 // member is one that an object may have.
 type member struct {
-	// at is the shape of the object there, nil for what is not looked into. With
+	// shape is the shape of the object there, nil for what is not looked into. With
 	// list it is that of each element, with each that of every member.
-	at         func(node) *shape
+	shape      func(node) *shape
 	list, each bool
 	// inert members decide nothing here, and nothing is taken for a misspelling of
 	// them.
 	inert bool
-	// relic members were read once: null says nothing, anything else does nothing.
-	relic bool
+	// obsolete members were read once: null says nothing, anything else does nothing.
+	obsolete bool
 }
 
-func shaped(s *shape) func(node) *shape { return func(node) *shape { return s } }
+func shapeOf(s *shape) func(node) *shape { return func(node) *shape { return s } }
 
 // members makes a table of members that are not looked into.
 func members(live, inert string) map[string]member {
@@ -49,8 +49,8 @@ func members(live, inert string) map[string]member {
 	return out
 }
 
-// with adds members that are looked into.
-func (s *shape) with(more map[string]member) *shape {
+// addMembers adds members that are looked into.
+func (s *shape) addMembers(more map[string]member) *shape {
 	for name, m := range more {
 		s.members[name] = m
 	}
@@ -64,17 +64,17 @@ var (
 	propertyShape = &shape{what: "a property", members: members(
 		"key type operator value group_type_index negation dependency_chain", "label cohort_name group_key_names")}
 	conditionShape = (&shape{what: "a condition", members: members(
-		"variant rollout_percentage aggregation_group_type_index", "description sort_key exposure_frozen exposure_frozen_cohort users_affected")}).with(
-		map[string]member{"properties": {at: shaped(propertyShape), list: true}})
+		"variant rollout_percentage aggregation_group_type_index", "description sort_key exposure_frozen exposure_frozen_cohort users_affected")}).addMembers(
+		map[string]member{"properties": {shape: shapeOf(propertyShape), list: true}})
 	variantShape      = &shape{what: "a variant", members: members("key rollout_percentage", "name description")}
-	multivariateShape = (&shape{what: "multivariate", members: nil}).having(map[string]member{"variants": {at: shaped(variantShape), list: true}})
+	multivariateShape = (&shape{what: "multivariate", members: nil}).setMembers(map[string]member{"variants": {shape: shapeOf(variantShape), list: true}})
 	holdoutShape      = &shape{what: "a holdout", members: members("id exclusion_percentage", "")}
 	filtersShape      = (&shape{what: "a flag's filters", members: members(
-		"aggregation_group_type_index payloads feature_enrollment early_exit version super_groups holdout_groups", "return_type default_value rules")}).with(
+		"aggregation_group_type_index payloads feature_enrollment early_exit version super_groups holdout_groups", "return_type default_value rules")}).addMembers(
 		map[string]member{
-			"groups":       {at: shaped(conditionShape), list: true},
-			"multivariate": {at: shaped(multivariateShape)},
-			"holdout":      {at: shaped(holdoutShape)},
+			"groups":       {shape: shapeOf(conditionShape), list: true},
+			"multivariate": {shape: shapeOf(multivariateShape)},
+			"holdout":      {shape: shapeOf(holdoutShape)},
 		})
 	pinShape  = &shape{what: "a pin", members: members("cohort group_type group_key value expires_at", "")}
 	flagShape = (&shape{what: "a flag", members: members(
@@ -84,11 +84,11 @@ var (
 		performed_rollback has_enriched_analytics creation_context version change_note`,
 		`team_id created_at created_by updated_at last_modified_by last_called_at hidden usage_dashboard user_access_level
 		experiment_set experiment_set_metadata surveys features can_edit status is_simple_flag original_flag
-		is_used_in_replay_settings is_eligible_for_experiment _create_in_folder _should_create_usage_dashboard`)}).with(
+		is_used_in_replay_settings is_eligible_for_experiment _create_in_folder _should_create_usage_dashboard`)}).addMembers(
 		map[string]member{
-			"filters":            {at: shaped(filtersShape)},
-			"pins":               {at: shaped(pinShape), list: true},
-			"rollout_percentage": {inert: true, relic: true}, // of a flag itself: posthog-go still has it
+			"filters":            {shape: shapeOf(filtersShape)},
+			"pins":               {shape: shapeOf(pinShape), list: true},
+			"rollout_percentage": {inert: true, obsolete: true}, // of a flag itself: posthog-go still has it
 		})
 )
 
@@ -106,12 +106,12 @@ var (
 )
 
 func init() {
-	treeShape.having(map[string]member{"type": {}, "values": {at: treeOrLeaf, list: true}})
-	legacyGroupShape.with(map[string]member{"properties": {at: legacyProperties, list: true}})
-	cohortFiltersShape.having(map[string]member{"properties": {at: treeOrLeaf}})
-	cohortShape.with(map[string]member{
-		"filters": {at: shaped(cohortFiltersShape)},
-		"groups":  {at: shaped(legacyGroupShape), list: true},
+	treeShape.setMembers(map[string]member{"type": {}, "values": {shape: treeOrLeaf, list: true}})
+	legacyGroupShape.addMembers(map[string]member{"properties": {shape: legacyProperties, list: true}})
+	cohortFiltersShape.setMembers(map[string]member{"properties": {shape: treeOrLeaf}})
+	cohortShape.addMembers(map[string]member{
+		"filters": {shape: shapeOf(cohortFiltersShape)},
+		"groups":  {shape: shapeOf(legacyGroupShape), list: true},
 	})
 	numberNames()
 }
@@ -123,21 +123,21 @@ var (
 	projectShape      = (&shape{what: "a project", members: members(
 		`id name api_key timezone bucketing_hash property_matching_version secret_api_keys group_type_mapping quota_limited
 		minimal_flag_called_events static_cohorts static_cohort_members withheld_flags failed_cohorts empty_cohorts
-		behavioral_cohorts revision faults`, "")}).with(
+		behavioral_cohorts revision faults`, "")}).addMembers(
 		map[string]member{
-			"personal_api_keys": {at: shaped(keyShape), list: true},
-			"flags":             {at: shaped(flagShape), list: true},
-			"cohorts":           {at: cohortOrTree, each: true, list: true},
+			"personal_api_keys": {shape: shapeOf(keyShape), list: true},
+			"flags":             {shape: shapeOf(flagShape), list: true},
+			"cohorts":           {shape: cohortOrTree, each: true, list: true},
 		})
-	fileShape = (&shape{what: "a definitions file", members: nil}).having(map[string]member{
-		"organization":      {at: shaped(organizationShape)},
-		"projects":          {at: shaped(projectShape), list: true},
-		"personal_api_keys": {at: shaped(keyShape), list: true},
+	fileShape = (&shape{what: "a definitions file", members: nil}).setMembers(map[string]member{
+		"organization":      {shape: shapeOf(organizationShape)},
+		"projects":          {shape: shapeOf(projectShape), list: true},
+		"personal_api_keys": {shape: shapeOf(keyShape), list: true},
 	})
 )
 
-// having makes these the members.
-func (s *shape) having(all map[string]member) *shape {
+// setMembers makes these the members.
+func (s *shape) setMembers(all map[string]member) *shape {
 	s.members = all
 	return s
 }
@@ -152,14 +152,14 @@ func numberNames() {
 	for _, s := range all {
 		list = slices.AppendSeq(list, maps.Keys(s.members))
 	}
-	knownNames = tape.NewNames(list...)
+	recordNames = tape.NewNames(list...)
 	for _, s := range all {
 		s.byName = new([math.MaxUint8 + 1]*member)
 		for name, m := range s.members {
-			s.byName[knownNames.Number(name)] = &m
+			s.byName[recordNames.Number(name)] = &m
 		}
 		for number, m := range s.byName {
-			s.strange[number] = m == nil || m.relic
+			s.unknown[number] = m == nil || m.obsolete
 		}
 	}
 }

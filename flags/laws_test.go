@@ -22,23 +22,23 @@ func TestFlags_Decision2_PartialLaw(t *testing.T) {
 		d := g.definitions()
 		set := flags.Compile(d)
 		partial := g.subject(&d)
-		var known flags.Decisions
-		set.Evaluate(&partial, testAt, &known)
+		var decisions flags.Decisions
+		set.Evaluate(&partial, testAt, &decisions)
 		for n := 0; n < completions; n++ {
 			full := g.complete(partial, &d)
 			fullSet := set
 			if d.StaticCohorts == nil && n%2 == 0 { // where the others are, these may exist
-				there := d
-				there.StaticCohorts = []int64{4, 5}
-				fullSet = flags.Compile(there)
+				elsewhere := d
+				elsewhere.StaticCohorts = []int64{4, 5}
+				fullSet = flags.Compile(elsewhere)
 			}
 			var out flags.Decisions
 			fullSet.Evaluate(&full, testAt, &out)
-			if len(out.List) != len(known.List) {
-				t.Fatalf("seed %d: %d flags answered, partial %d", seed, len(out.List), len(known.List))
+			if len(out.List) != len(decisions.List) {
+				t.Fatalf("seed %d: %d flags answered, partial %d", seed, len(out.List), len(decisions.List))
 			}
 			for i := range out.List {
-				want, got := &known.List[i], &out.List[i]
+				want, got := &decisions.List[i], &out.List[i]
 				problem := ""
 				switch {
 				case got.Undecided != nil:
@@ -127,16 +127,16 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 	if err != nil {
 		t.Fatal(err)
 	}
-	var served, alone flags.Decisions
+	var served, memory flags.Decisions
 	flags.Compile(read).Evaluate(sub, testAt, &served)
 	// An unknown cohort may exist elsewhere; the payload says that it does not.
 	sameKnowledge := !sub.Partial || d.StaticCohorts != nil
 	for i := range all.List {
 		want := all.List[i]
 		trace := set.Explain(want.Key, sub, testAt, flags.Selection{})
-		told := trace.Decision
-		explained := flags.Decision{Key: want.Key, Enabled: told.Enabled, Variant: told.Variant, Undecided: told.Undecided}
-		if told.Code == want.Reason.Code.String() && told.Condition == want.Reason.Condition && told.Description == want.Reason.Description() {
+		traced := trace.Decision
+		explained := flags.Decision{Key: want.Key, Enabled: traced.Enabled, Variant: traced.Variant, Undecided: traced.Undecided}
+		if traced.Code == want.Reason.Code.String() && traced.Condition == want.Reason.Condition && traced.Description == want.Reason.Description() {
 			explained.Reason = want.Reason // the note in it is not exported
 		}
 		out["explained"] = append(out["explained"], explained)
@@ -150,7 +150,7 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 		}
 		replayed, _ := set.Replay(&again)
 		out["replayed"] = append(out["replayed"], replayed)
-		single, _ := set.EvaluateFlag(want.Key, sub, testAt, &alone)
+		single, _ := set.EvaluateFlag(want.Key, sub, testAt, &memory)
 		out["alone"] = append(out["alone"], single)
 		if found := served.Find(want.Key); found == nil {
 			t.Fatalf("%s is not served: %s", want.Key, payload)
@@ -174,7 +174,7 @@ func TestFlags_8_1_NeedsLaw(t *testing.T) {
 		full := g.complete(g.subject(&d), &d)
 		needed := full
 		needed.Stored = onlyNeeded(set.Needs(), full.Stored)
-		if set.Needs().PersonCovered(full.Person) {
+		if set.Needs().IsPersonCovered(full.Person) {
 			needed.Stored = &flags.Stored{Groups: needed.Stored.Groups}
 		}
 		var all, some flags.Decisions

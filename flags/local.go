@@ -54,17 +54,17 @@ func newLocalCheck(d *Definitions) *localCheck {
 		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{},
 	}
 	for i := range d.Flags {
-		if l.inPayload(int32(i)) {
-			l.p.reach(&d.Flags[i])
+		if l.isInPayload(int32(i)) {
+			l.p.reachFlag(&d.Flags[i])
 		}
 	}
 	l.served = l.p.cohorts()
 	return l
 }
 
-// inPayload: the flag is there for SDKs that depend on it.
-func (l *localCheck) inPayload(i int32) bool {
-	return l.p.served(i) && !l.d.Flags[i].withheld()
+// isInPayload: the flag is there for SDKs that depend on it.
+func (l *localCheck) isInPayload(i int32) bool {
+	return l.p.isServed(i) && !l.d.Flags[i].isWithheld()
 }
 
 // compiled is a flag of the payload as the server has it.
@@ -82,18 +82,18 @@ type localFilter struct {
 
 // flag checks one flag, and passes on what is wrong with flags it depends on.
 func (l *localCheck) flag(i int) []LocalProblem {
-	if known, ok := l.verdicts[i]; ok {
-		return known
+	if problems, ok := l.verdicts[i]; ok {
+		return problems
 	}
 	l.verdicts[i] = nil // ends a cycle
 	f := &l.d.Flags[i]
-	used, taken := l.p.set.byKey[f.Key]
-	listed := l.p.served(int32(i))
+	used, found := l.p.set.byKey[f.Key]
+	listed := l.p.isServed(int32(i))
 	var out []LocalProblem
 	switch {
-	case f.Key == "" || f.Deleted || taken && int(used) != i: // not there, or a second one of that key
+	case f.Key == "" || f.Deleted || found && int(used) != i: // not there, or a second one of that key
 	case !f.Active:
-		if listed && f.Continuity && !f.withheld() {
+		if listed && f.Continuity && !f.isWithheld() {
 			const why = "experience continuity, which these SDKs look at before they see that the flag is not active"
 			out = []LocalProblem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
 		}
@@ -101,7 +101,7 @@ func (l *localCheck) flag(i int) []LocalProblem {
 		out = []LocalProblem{{f.Key, "all", false, "it cannot be evaluated: it is not in the payload"}}
 	default:
 		all := false
-		if out, all = l.own(f); !all {
+		if out, all = l.ownProblems(f); !all {
 			out = l.dependencies(f, out)
 		}
 	}
@@ -109,25 +109,25 @@ func (l *localCheck) flag(i int) []LocalProblem {
 	return out
 }
 
-// own applies the rules to a flag without what it depends on; all means that
+// ownProblems applies the rules to a flag without what it depends on; all means that
 // nothing more is to be reported.
-func (l *localCheck) own(f *Flag) (out []LocalProblem, all bool) {
+func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
 	hits := make(ruleSet, len(localRules))
 	for r, rule := range localRules {
 		hits[r] = rule.flag != nil && rule.flag(l, f)
-		if hits[r] && rule.kind == asksAlways {
+		if hits[r] && rule.kind == alwaysNeedsServer {
 			return []LocalProblem{{f.Key, rule.sdks, false, rule.why}}, true
 		}
 	}
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		at := localFilter{flag: f, group: f.Group}
+		p := localFilter{flag: f, group: f.Group}
 		if c.Aggregation.Set {
-			at.group = c.Aggregation.Group
+			p.group = c.Aggregation.Group
 		}
 		for j := range c.Properties {
-			at.Property = &c.Properties[j]
-			l.filter(at, hits)
+			p.Property = &c.Properties[j]
+			l.filter(p, hits)
 		}
 	}
 	for r, hit := range hits {
@@ -151,13 +151,15 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 				continue
 			}
 			target, ok := l.p.target(p)
-			if !ok || !l.inPayload(target) || !l.d.Flags[target].Active {
+			if !ok || !l.isInPayload(target) || !l.d.Flags[target].Active {
 				continue
 			}
-			for _, of := range l.flag(int(target)) {
-				known := func(p LocalProblem) bool { return p.Differs == of.Differs && (p.SDK == of.SDK || p.SDK == "all") }
-				if !slices.ContainsFunc(out, known) {
-					out = append(out, LocalProblem{f.Key, of.SDK, of.Differs, "it depends on " + quote(of.Key)})
+			for _, problem := range l.flag(int(target)) {
+				isListed := func(p LocalProblem) bool {
+					return p.Differs == problem.Differs && (p.SDK == problem.SDK || p.SDK == "all")
+				}
+				if !slices.ContainsFunc(out, isListed) {
+					out = append(out, LocalProblem{f.Key, problem.SDK, problem.Differs, "it depends on " + quote(problem.Key)})
 				}
 			}
 		}
@@ -167,14 +169,14 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 
 // filter applies the rules to a property, and to the cohort that it names if
 // the payload has it.
-func (l *localCheck) filter(at localFilter, hits ruleSet) {
-	plain := *at.Property
+func (l *localCheck) filter(p localFilter, hits ruleSet) {
+	plain := *p.Property
 	plain.Value = normalize(plain.Value)
-	at.Property, at.op = &plain, at.Operator.orDefault(at.Type)
+	p.Property, p.op = &plain, p.Operator.orDefault(p.Type)
 	for r, rule := range localRules {
-		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &at)
+		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &p)
 	}
-	if id, _ := at.cohort(); l.serves(&at) {
+	if id, _ := p.cohort(); l.isServed(&p) {
 		for r, hit := range l.cohort(id) {
 			hits[r] = hits[r] || hit
 		}
@@ -224,8 +226,8 @@ func (p *localFilter) cohort() (int64, bool) {
 	return 0, false
 }
 
-// serves: the payload has the cohort that a filter names.
-func (l *localCheck) serves(p *localFilter) bool {
+// isServed: the payload has the cohort that a filter names.
+func (l *localCheck) isServed(p *localFilter) bool {
 	id, ok := p.cohort()
 	return ok && l.served[strconv.FormatInt(id, 10)] != nil
 }

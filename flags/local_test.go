@@ -253,18 +253,18 @@ func localChain(n, conditions int, last Flag) Definitions {
 
 // countRule lists one more rule until the test ends, which counts the flags and the nodes of cohorts
 // that are looked at, and ends the test where they are more than most.
-func countRule(t *testing.T, most int) (flags, nodes *int) {
+func countRule(t *testing.T, limit int) (flags, nodes *int) {
 	t.Helper()
 	flags, nodes = new(int), new(int)
 	more := func(n *int) bool {
-		if *n++; *n > most {
-			t.Fatalf("more than %d are looked at", most)
+		if *n++; *n > limit {
+			t.Fatalf("more than %d are looked at", limit)
 		}
 		return false
 	}
 	before := localRules
 	t.Cleanup(func() { localRules = before })
-	localRules = append([]localRule{{"all", asks, "counted", localTest{
+	localRules = append([]localRule{{"all", needsServer, "counted", localTest{
 		flag: func(*localCheck, *Flag) bool { return more(flags) },
 		node: func(*CohortNode) bool { return more(nodes) },
 	}}}, before...)
@@ -287,13 +287,13 @@ func TestLocalProblems_LongChains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := localChain(1000, 2, c.last)
 			l := newLocalCheck(&d)
-			looked, _ := countRule(t, 1000)
+			flagCount, _ := countRule(t, 1000)
 			n := 0
 			for i := range d.Flags {
 				n += len(l.flag(i))
 			}
-			if *looked != 1000 {
-				t.Errorf("%d flags are looked at, want each of 1000 once", *looked)
+			if *flagCount != 1000 {
+				t.Errorf("%d flags are looked at, want each of 1000 once", *flagCount)
 			}
 			if n != c.want {
 				t.Errorf("%d problems, want %d", n, c.want)
@@ -305,8 +305,8 @@ func TestLocalProblems_LongChains(t *testing.T) {
 // All flags on a cycle and behind it are left to the server, those before and
 // beside it are not.
 func TestLocalProblems_Cycles(t *testing.T) {
-	on := func(id int, key, of string) string {
-		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": %q, "type": "flag", %s}]}]}}`, id, key, of, wantsG)
+	on := func(id int, key, dependency string) string {
+		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": %q, "type": "flag", %s}]}]}}`, id, key, dependency, wantsG)
 	}
 	d := localDefinitions(t, strings.Join([]string{
 		on(1, "behind", "2"), on(2, "a", "3"), on(3, "b", "4"), on(4, "c", "2"), on(5, "beside", "6"), localFilters(everybody, ``),
@@ -337,10 +337,10 @@ func TestLocalProblems_NestedCohorts(t *testing.T) {
 		d.Cohorts[id] = Cohort{Tree: &CohortNode{Children: []CohortNode{leaf, leaf}}}
 	}
 	d.Flags = []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Properties: []Property{{Key: "id", Type: CohortProperty, Value: int64(1)}}}}}}
-	_, looked := countRule(t, 600)
+	_, nodeCount := countRule(t, 600)
 	got := LocalProblems(d)
-	if *looked != 600 {
-		t.Errorf("%d nodes are looked at, want each of 600 once", *looked)
+	if *nodeCount != 600 {
+		t.Errorf("%d nodes are looked at, want each of 600 once", *nodeCount)
 	}
 	if len(got) != 2 || got[0].SDK != "go" || !got[0].Differs || got[1].SDK != "all" || got[1].Differs {
 		t.Errorf("%v", got)

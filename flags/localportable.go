@@ -118,8 +118,8 @@ func portableClass(rest string) (n int, ok bool) {
 			dash = i
 			continue
 		case c == '\\':
-			width, known := portableEscape(rest[i+1:])
-			if !known || width > 0 && strings.IndexByte("dDsSwWbfnrtvx^$\\.*+?()[]{}|/-", rest[i+1]) < 0 {
+			width, valid := portableEscape(rest[i+1:])
+			if !valid || width > 0 && strings.IndexByte("dDsSwWbfnrtvx^$\\.*+?()[]{}|/-", rest[i+1]) < 0 {
 				return 0, false
 			}
 			isSet = width > 0 && strings.IndexByte("dDsSwW", rest[i+1]) >= 0

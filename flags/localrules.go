@@ -23,45 +23,45 @@ type localTest struct {
 
 type filterTest func(l *localCheck, p *localFilter) bool
 
-func ofFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{flag: test} }
-func ofFilter(test filterTest) localTest                  { return localTest{filter: test} }
-func ofNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
+func testFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{flag: test} }
+func testFilter(test filterTest) localTest                  { return localTest{filter: test} }
+func testNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
 
 // localKind is what an SDK does, to some subjects unless stated otherwise.
 type localKind uint8
 
 const (
-	asks       localKind = iota // leaves the flag to the server
-	asksAlways                  // likewise, to all: then no other rule matters
-	differs                     // decides it by other rules
+	needsServer       localKind = iota // leaves the flag to the server
+	alwaysNeedsServer                  // likewise, to all: then no other rule matters
+	differs                            // decides it by other rules
 )
 
 // localRules was read off the sources of posthog-go 1.27.0 and posthog-node
 // 5.70.0, and for posthog-python 7.42.0 off §11; adapters/httpapi/sdktest runs
 // the first two against it.
 var localRules = []localRule{
-	{"all", asksAlways, "experience continuity: only the server keeps identifiers", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Continuity })},
-	{"all", asksAlways, "its bucket is a murmur3 hash, which SDKs do not compute", ofFlag(func(l *localCheck, f *Flag) bool {
+	{"all", alwaysNeedsServer, "experience continuity: only the server keeps identifiers", testFlag(func(_ *localCheck, f *Flag) bool { return f.Continuity })},
+	{"all", alwaysNeedsServer, "its bucket is a murmur3 hash, which SDKs do not compute", testFlag(func(l *localCheck, f *Flag) bool {
 		c := l.compiled(f)
-		return c.is(bitMurmur3) && c.needsBucket()
+		return c.has(bitMurmur3) && c.needsBucket()
 	})},
-	{"all", asksAlways, "values are pinned for single people, whom the server knows", ofFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
-	{"all", asksAlways, "encrypted payloads: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
-	{"all", asksAlways, "surveys create it: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
-	{"all", asksAlways, "a group type that the project does not name", ofFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
-	{"python node", asks, "bucketed by device: undecided without a device id", ofFlag(func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing && f.Group == nil })},
-	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", ofFlag(func(l *localCheck, f *Flag) bool {
+	{"all", alwaysNeedsServer, "values are pinned for single people, whom the server knows", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
+	{"all", alwaysNeedsServer, "encrypted payloads: it is not in the payload", testFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
+	{"all", alwaysNeedsServer, "surveys create it: it is not in the payload", testFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
+	{"all", alwaysNeedsServer, "a group type that the project does not name", testFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
+	{"python node", needsServer, "bucketed by device: undecided without a device id", testFlag(func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing && f.Group == nil })},
+	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", testFlag(func(l *localCheck, f *Flag) bool {
 		return f.DeviceBucketing && f.Group == nil && l.compiled(f).needsBucket()
 	})},
-	{"all", differs, "early access enrollment is ignored", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Enrollment })},
-	{"all", differs, "it is for clients, and an SDK on a server decides it all the same", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
-	{"go python", differs, "the holdout is ignored", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Holdout != nil && f.Holdout.Exclusion > 0 })},
-	{"python", differs, "evaluation contexts are ignored", ofFlag(func(_ *localCheck, f *Flag) bool { return len(f.Contexts) > 0 })},
-	{"node", differs, "one of the evaluation contexts is enough, where all are wanted", ofFlag(func(_ *localCheck, f *Flag) bool { return f.ContextsAll && len(f.Contexts) > 1 })},
-	{"go node", differs, "an explicit person condition in a group flag is decided for the group", ofFlag(func(_ *localCheck, f *Flag) bool {
+	{"all", differs, "early access enrollment is ignored", testFlag(func(_ *localCheck, f *Flag) bool { return f.Enrollment })},
+	{"all", differs, "it is for clients, and an SDK on a server decides it all the same", testFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
+	{"go python", differs, "the holdout is ignored", testFlag(func(_ *localCheck, f *Flag) bool { return f.Holdout != nil && f.Holdout.Exclusion > 0 })},
+	{"python", differs, "evaluation contexts are ignored", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Contexts) > 0 })},
+	{"node", differs, "one of the evaluation contexts is enough, where all are wanted", testFlag(func(_ *localCheck, f *Flag) bool { return f.ContextsAll && len(f.Contexts) > 1 })},
+	{"go node", differs, "an explicit person condition in a group flag is decided for the group", testFlag(func(_ *localCheck, f *Flag) bool {
 		return f.Group != nil && slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Aggregation.Set && c.Aggregation.Group == nil })
 	})},
-	{"node", differs, "a payload that JavaScript takes for false (0, false, empty text) is left out", ofFlag(func(_ *localCheck, f *Flag) bool {
+	{"node", differs, "a payload that JavaScript takes for false (0, false, empty text) is left out", testFlag(func(_ *localCheck, f *Flag) bool {
 		for _, raw := range f.Payloads {
 			if falseInJavaScript(raw) {
 				return true
@@ -71,124 +71,124 @@ var localRules = []localRule{
 	})},
 
 	// cohorts
-	{"all", asks, "a static cohort: membership is on the server", ofFilter(func(l *localCheck, p *localFilter) bool {
+	{"all", needsServer, "a static cohort: membership is on the server", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return ok && (found && c.Static && !c.Deleted || !found && l.p.known[id])
+		return ok && (found && c.Static && !c.Deleted || !found && l.p.staticCohorts[id])
 	})},
-	{"all", asks, "a cohort that cannot be read, or is not in the definitions", ofFilter(func(l *localCheck, p *localFilter) bool {
+	{"all", needsServer, "a cohort that cannot be read, or is not in the definitions", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !l.p.known[id])
+		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !l.p.staticCohorts[id])
 	})},
-	{"all", asks, "a cohort that leads back to itself, is realtime or behavioral, or is described by nothing: it is not in the payload", ofFilter(func(l *localCheck, p *localFilter) bool {
+	{"all", needsServer, "a cohort that leads back to itself, is realtime or behavioral, or is described by nothing: it is not in the payload", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return ok && found && !c.Static && !c.Deleted && c.fault == nil && !l.serves(p)
+		return ok && found && !c.Static && !c.Deleted && c.fault == nil && !l.isServed(p)
 	})},
-	{"all", asks, "a cohort with a condition about events", ofNode(func(n *CohortNode) bool { return n.Unsupported })},
-	{"node", asks, "a cohort that mixes conditions and groups of conditions side by side", ofNode(func(n *CohortNode) bool {
+	{"all", needsServer, "a cohort with a condition about events", testNode(func(n *CohortNode) bool { return n.Unsupported })},
+	{"node", needsServer, "a cohort that mixes conditions and groups of conditions side by side", testNode(func(n *CohortNode) bool {
 		leaf := func(c CohortNode) bool { return c.Leaf != nil }
 		return slices.ContainsFunc(n.Children, leaf) && slices.ContainsFunc(n.Children, func(c CohortNode) bool { return !leaf(c) })
 	})},
-	{"go python", differs, "everybody is in a cohort with an OR of nothing", ofNode(func(n *CohortNode) bool {
+	{"go python", differs, "everybody is in a cohort with an OR of nothing", testNode(func(n *CohortNode) bool {
 		return n.Any && n.Leaf == nil && len(n.Children) == 0
 	})},
-	{"go node", differs, "a cohort's id that is no whole number: the cohort is looked up, where the server fails", ofFilter(func(l *localCheck, p *localFilter) bool {
-		_, whole := p.Value.(int64)
-		return !whole && l.serves(p)
+	{"go node", differs, "a cohort's id that is no whole number: the cohort is looked up, where the server fails", testFilter(func(l *localCheck, p *localFilter) bool {
+		_, isInteger := p.Value.(int64)
+		return !isInteger && l.isServed(p)
 	})},
 	{"go", differs, "not_in of a cohort is read as in", cohortOperator(func(o Operator) bool { return o == NotIn })},
 	{"go node", differs, "a cohort's operator other than in and not_in never matches on the server, and is read as in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn })},
 	{"python", differs, "exact of a cohort is read as in", cohortOperator(func(o Operator) bool { return o == Exact })},
-	{"python", asks, "a cohort's operator other than in and not_in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
-	{"all", differs, "in a cohort, a list that is compared with an operator for one value means any of its elements, and in an SDK its text", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"python", needsServer, "a cohort's operator other than in and not_in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
+	{"all", differs, "in a cohort, a list that is compared with an operator for one value means any of its elements, and in an SDK its text", testFilter(func(_ *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
 		op := operators[p.op]
 		return p.flag == nil && isList && op != nil && (op.any != nil || op.strict && len(list) == 1)
 	})},
-	{"go", differs, "in a cohort, a condition that posthog-go cannot decide may count as one that does not hold", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"go", differs, "in a cohort, a condition that posthog-go cannot decide may count as one that does not hold", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag == nil && goUndecided(p)
 	})},
 
 	// dependencies on flags
-	{"all", asks, "it depends on a flag that is not in the payload", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.inPayload(target) })},
-	{"all", asks, "what it depends on leads to a flag that is not in the payload, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
-		return target >= 0 && l.inPayload(target) && len(l.p.chain(target)) == 0
+	{"all", needsServer, "it depends on a flag that is not in the payload", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
+	{"all", needsServer, "what it depends on leads to a flag that is not in the payload, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
+		return target >= 0 && l.isInPayload(target) && len(l.p.chain(target)) == 0
 	})},
-	{"go", asks, "it depends on a flag that is decided for others: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
-		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].about(p.group)
+	{"go", needsServer, "it depends on a flag that is decided for others: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
+		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].isAbout(p.group)
 	})},
-	{"go", asks, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int32) bool {
+	{"go", needsServer, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int32) bool {
 		return p.op != FlagEvaluatesTo || p.Value == nil
 	})},
 	{"node", differs, "the operator of a dependency on a flag is not looked at", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
-	{"go node", asks, "a dependency on a flag in a cohort", ofFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
+	{"go node", needsServer, "a dependency on a flag in a cohort", testFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
 
 	// whose property it is
-	{"all", asks, "the person's creation time is on the server", ofFilter(func(_ *localCheck, p *localFilter) bool { return p.Type == PersonMetadata })},
-	{"go node", asks, "a group's property in a condition about persons is looked for among the person's", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"all", needsServer, "the person's creation time is on the server", testFilter(func(_ *localCheck, p *localFilter) bool { return p.Type == PersonMetadata })},
+	{"go node", needsServer, "a group's property in a condition about persons is looked for among the person's", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.group == nil && p.Type == GroupProperty
 	})},
-	{"go node", differs, "a property of another group type is read from the condition's group", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"go node", differs, "a property of another group type is read from the condition's group", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.group != nil && p.Type == GroupProperty && p.GroupType != nil && *p.GroupType != *p.group
 	})},
-	{"go node", differs, "a person's property or a cohort in a condition about a group is decided by the group's properties", ofFilter(personOfGroup)},
-	{"go node", asks, "a person's property or a cohort in a condition about a group: the person's properties are not looked at", ofFilter(personOfGroup)},
+	{"go node", differs, "a person's property or a cohort in a condition about a group is decided by the group's properties", testFilter(personOfGroup)},
+	{"go node", needsServer, "a person's property or a cohort in a condition about a group: the person's properties are not looked at", testFilter(personOfGroup)},
 
 	// operators and their values
-	{"all", asks, "an operator that SDKs do not know", family(unknownFamily)},
-	{"all", asks, "is_not_set: an SDK cannot tell a missing property from one it was not given", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"all", needsServer, "an operator that SDKs do not know", family(unknownFamily)},
+	{"all", needsServer, "is_not_set: an SDK cannot tell a missing property from one it was not given", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == presence && p.op == IsNotSet
 	})},
-	{"go", asks, "a condition without an operator", ofFilter(func(_ *localCheck, p *localFilter) bool {
+	{"go", needsServer, "a condition without an operator", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.flag.source != "" && p.Operator == "" && p.family() == equality
 	})},
-	{"go node", asks, "exact and is_not of a whole number, which may mean 5 or 5.0", ofFilter(func(_ *localCheck, p *localFilter) bool {
-		return p.family() == equality && holdsWholeNumber(p.Value)
+	{"go node", needsServer, "exact and is_not of a whole number, which may mean 5 or 5.0", testFilter(func(_ *localCheck, p *localFilter) bool {
+		return p.family() == equality && hasInteger(p.Value)
 	})},
-	{"node", asks, "a condition without a value", reads(equality, func(p *localFilter) reading { return refusedIf(!p.hasValue()) }, refused)},
-	{"go", differs, "a condition without a value compares with null", reads(equality, func(p *localFilter) reading { return refusedIf(!p.hasValue()) }, refused)},
-	{"python", differs, "exact true and false are compared as text, not as truth values", ofFilter(func(l *localCheck, p *localFilter) bool {
+	{"node", needsServer, "a condition without a value", testReading(equality, func(p *localFilter) reading { return nothingIf(!p.hasValue()) }, readsNothing)},
+	{"go", differs, "a condition without a value compares with null", testReading(equality, func(p *localFilter) reading { return nothingIf(!p.hasValue()) }, readsNothing)},
+	{"python", differs, "exact true and false are compared as text, not as truth values", testFilter(func(l *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
-		return p.family() == equality && booleanLike(p.Value) && (l.d.PropertyMatchingVersion != 2 || isList && len(list) == 0)
+		return p.family() == equality && isBooleanLike(p.Value) && (l.d.PropertyMatchingVersion != 2 || isList && len(list) == 0)
 	})},
-	{"python", differs, "letters beyond ASCII are compared by full case folding", reads(equality|textual, func(p *localFilter) reading { return refusedIf(!isPlainASCII(p.text())) }, refused)},
-	{"go", differs, "the text of the value is not the server's", reads(textual|expressions, goText, otherwise)},
-	{"python", differs, "the text of the value is not the server's", reads(equality|textual|expressions, pythonText, otherwise)},
-	{"node", differs, "the text of the value is not the server's", reads(textual|expressions, nodeText, otherwise)},
-	{"go", asks, "gt, gte, lt and lte of what is no number", reads(ordering, goNumber, refused)},
-	{"go", differs, "a number in a form that the server does not read", reads(ordering, goNumber, otherwise)},
-	{"node", differs, "gt, gte, lt and lte of what is no plain number are compared as text, or by the number it begins with", reads(ordering, nodeNumber, otherwise)},
-	{"go", differs, "RE2 refuses the regular expression: it never matches", reads(expressions, goExpression, refused)},
-	{"go", differs, "RE2 reads the regular expression otherwise: \\d, \\w, \\s and \\b know ASCII only, sets of sets are unknown", reads(expressions, goExpression, otherwise)},
-	{"python", differs, "Python does not read the regular expression as Rust does, or refuses it: then it never matches", reads(expressions, pythonExpression, otherwise)},
-	{"node", asks, "a regular expression beyond what posthog-node takes for portable", reads(expressions, nodeExpression, refused)},
-	{"all", differs, "dates are not read in the project's time zone", ofFilter(func(l *localCheck, p *localFilter) bool {
-		return l.d.Timezone != "" && l.d.Timezone != "UTC" && p.family() == dating && nodeDate(p) != refused
+	{"python", differs, "letters beyond ASCII are compared by full case folding", testReading(equality|textual, func(p *localFilter) reading { return nothingIf(!isPlainASCII(p.text())) }, readsNothing)},
+	{"go", differs, "the text of the value is not the server's", testReading(textual|expressions, goText, readsOther)},
+	{"python", differs, "the text of the value is not the server's", testReading(equality|textual|expressions, pythonText, readsOther)},
+	{"node", differs, "the text of the value is not the server's", testReading(textual|expressions, nodeText, readsOther)},
+	{"go", needsServer, "gt, gte, lt and lte of what is no number", testReading(ordering, goNumber, readsNothing)},
+	{"go", differs, "a number in a form that the server does not read", testReading(ordering, goNumber, readsOther)},
+	{"node", differs, "gt, gte, lt and lte of what is no plain number are compared as text, or by the number it begins with", testReading(ordering, nodeNumber, readsOther)},
+	{"go", differs, "RE2 refuses the regular expression: it never matches", testReading(expressions, goExpression, readsNothing)},
+	{"go", differs, "RE2 reads the regular expression otherwise: \\d, \\w, \\s and \\b know ASCII only, sets of sets are unknown", testReading(expressions, goExpression, readsOther)},
+	{"python", differs, "Python does not read the regular expression as Rust does, or refuses it: then it never matches", testReading(expressions, pythonExpression, readsOther)},
+	{"node", needsServer, "a regular expression beyond what posthog-node takes for portable", testReading(expressions, nodeExpression, readsNothing)},
+	{"all", differs, "dates are not read in the project's time zone", testFilter(func(l *localCheck, p *localFilter) bool {
+		return l.d.Timezone != "" && l.d.Timezone != "UTC" && p.family() == dating && nodeDate(p) != readsNothing
 	})},
-	{"go", asks, "a date that posthog-go does not read", reads(dating, goDate, refused)},
-	{"python node", asks, "a date that cannot be read", reads(dating, nodeDate, refused)},
-	{"node", differs, "a date that JavaScript reads in its own way, or in the zone of the process", reads(dating, nodeDate, otherwise)},
+	{"go", needsServer, "a date that posthog-go does not read", testReading(dating, goDate, readsNothing)},
+	{"python node", needsServer, "a date that cannot be read", testReading(dating, nodeDate, readsNothing)},
+	{"node", differs, "a date that JavaScript reads in its own way, or in the zone of the process", testReading(dating, nodeDate, readsOther)},
 	{"go", differs, "months and years are counted back past the end of shorter months", monthsBack(1)},
 	{"python", differs, "months are counted back in one step, not one by one", monthsBack(2)},
-	{"go", asks, "a version that posthog-go does not read", reads(versions, goVersion, refused)},
-	{"python", asks, "a version that posthog-python does not read", reads(versions, pythonVersion, refused)},
-	{"node", asks, "a version that posthog-node does not read", reads(versions, nodeVersion, refused)},
-	{"go", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", reads(versions, goVersion, otherwise)},
-	{"python", differs, "a version with more than the SDK looks at: pre-release, build, V, a fourth part", reads(versions, pythonVersion, otherwise)},
-	{"node", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", reads(versions, nodeVersion, otherwise)},
+	{"go", needsServer, "a version that posthog-go does not read", testReading(versions, goVersion, readsNothing)},
+	{"python", needsServer, "a version that posthog-python does not read", testReading(versions, pythonVersion, readsNothing)},
+	{"node", needsServer, "a version that posthog-node does not read", testReading(versions, nodeVersion, readsNothing)},
+	{"go", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", testReading(versions, goVersion, readsOther)},
+	{"python", differs, "a version with more than the SDK looks at: pre-release, build, V, a fourth part", testReading(versions, pythonVersion, readsOther)},
+	{"node", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
 }
 
 // cohortOperator is a test of the operator of a cohort that the payload has.
 func cohortOperator(match func(Operator) bool) localTest {
-	return ofFilter(func(l *localCheck, p *localFilter) bool { return l.serves(p) && match(p.op) })
+	return testFilter(func(l *localCheck, p *localFilter) bool { return l.isServed(p) && match(p.op) })
 }
 
 // dependency is a test of a flag's dependency and its target, -1 when there is
 // none in the payload.
 func dependency(match func(l *localCheck, p *localFilter, target int32) bool) localTest {
-	return ofFilter(func(l *localCheck, p *localFilter) bool {
+	return testFilter(func(l *localCheck, p *localFilter) bool {
 		if p.flag == nil || p.Type != FlagProperty {
 			return false
 		}
@@ -203,12 +203,12 @@ func dependency(match func(l *localCheck, p *localFilter, target int32) bool) lo
 // personOfGroup: a filter on a person where SDKs have a group. A condition of a
 // group flag is one about the group for them, whatever it says.
 func personOfGroup(l *localCheck, p *localFilter) bool {
-	return p.flag != nil && (p.group != nil || p.flag.Group != nil) && (p.Type == PersonProperty || l.serves(p))
+	return p.flag != nil && (p.group != nil || p.flag.Group != nil) && (p.Type == PersonProperty || l.isServed(p))
 }
 
-// about reports whether all of a flag is decided for a group type, nil for
+// isAbout reports whether all of a flag is decided for a group type, nil for
 // persons.
-func (f *Flag) about(group *int) bool {
+func (f *Flag) isAbout(group *int) bool {
 	same := func(g *int) bool { return g == nil && group == nil || g != nil && group != nil && *g == *group }
 	return same(f.Group) && !slices.ContainsFunc(f.Conditions, func(c Condition) bool {
 		return c.Aggregation.Group != nil && !same(c.Aggregation.Group)

@@ -27,35 +27,35 @@ func (p *localFilter) family() operatorFamily {
 }
 
 func family(f operatorFamily) localTest {
-	return ofFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
+	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
 }
 
 // reading is what an SDK makes of a filter's value.
 type reading uint8
 
 const (
-	alike     reading = iota // what the server makes of it
-	otherwise                // something else
-	refused                  // nothing
+	readsSame    reading = iota // what the server makes of it
+	readsOther                  // something else
+	readsNothing                // nothing
 )
 
-func refusedIf(b bool) reading {
+func nothingIf(b bool) reading {
 	if b {
-		return refused
+		return readsNothing
 	}
-	return alike
+	return readsSame
 }
 
-func otherwiseIf(b bool) reading {
+func otherIf(b bool) reading {
 	if b {
-		return otherwise
+		return readsOther
 	}
-	return alike
+	return readsSame
 }
 
-// reads is a test of what an SDK makes of the values of operators.
-func reads(of operatorFamily, read func(*localFilter) reading, want reading) localTest {
-	return ofFilter(func(_ *localCheck, p *localFilter) bool { return p.family()&of != 0 && read(p) == want })
+// testReading is a test of what an SDK makes of the values of operators.
+func testReading(families operatorFamily, read func(*localFilter) reading, want reading) localTest {
+	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family()&families != 0 && read(p) == want })
 }
 
 func (p *localFilter) text() string {
@@ -75,29 +75,29 @@ func goUndecided(p *localFilter) bool {
 	case presence:
 		return p.op == IsNotSet
 	case equality:
-		return holdsWholeNumber(p.Value)
+		return hasInteger(p.Value)
 	case versions:
-		return goVersion(p) == refused
+		return goVersion(p) == readsNothing
 	}
 	return false
 }
 
-// holdsWholeNumber: for an SDK that has decoded it, 5 and 5.0 are the same.
-func holdsWholeNumber(v any) bool {
+// hasInteger: for an SDK that has decoded it, 5 and 5.0 are the same.
+func hasInteger(v any) bool {
 	switch v := v.(type) {
-	case int64, uint64, pointed:
+	case int64, uint64, decimalFloat:
 		return true
 	case float64:
 		return v == math.Trunc(v)
 	case []any:
 		for i := range v {
-			if holdsWholeNumber(v[i]) {
+			if hasInteger(v[i]) {
 				return true
 			}
 		}
 	case map[string]any:
 		for k := range v {
-			if holdsWholeNumber(v[k]) {
+			if hasInteger(v[k]) {
 				return true
 			}
 		}
@@ -114,22 +114,22 @@ func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue(
 func decodedText(v any, null bool) reading {
 	other := null
 	switch v := v.(type) {
-	case []any, map[string]any, uint64, pointed: // 5.0 is 5 there
+	case []any, map[string]any, uint64, decimalFloat: // 5.0 is 5 there
 		other = true
 	case int64:
 		other = v > 1<<53 || v < -1<<53
 	case float64: // exponents are written otherwise
 		other = math.Abs(v) >= exactInt || math.Abs(v) < 1e-5 && v != 0 || v == 0 && math.Signbit(v)
 	}
-	return otherwiseIf(other)
+	return otherIf(other)
 }
 
 // pythonText: a list of exact and is_not is a list of texts.
 func pythonText(p *localFilter) reading {
 	if list, ok := p.Value.([]any); ok && p.family() == equality {
-		return otherwiseIf(slices.ContainsFunc(list, otherInPython))
+		return otherIf(slices.ContainsFunc(list, otherInPython))
 	}
-	return otherwiseIf(otherInPython(p.Value))
+	return otherIf(otherInPython(p.Value))
 }
 
 func otherInPython(v any) bool {
@@ -148,25 +148,25 @@ func goNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	if !isText {
 		_, ok := number(p.Value)
-		return refusedIf(!ok)
+		return nothingIf(!ok)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
-		return refused
+		return readsNothing
 	case !plainNumber.MatchString(text):
-		return otherwise
+		return readsOther
 	}
-	return alike
+	return readsSame
 }
 
 func nodeNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	_, isNumber := number(p.Value)
 	if isNumber && (!isText || plainNumber.MatchString(text)) {
-		return alike
+		return readsSame
 	}
-	return otherwise
+	return readsOther
 }
 
 var (
@@ -185,26 +185,26 @@ func goExpression(p *localFilter) reading {
 	_, err := rustregexp.Compile(pattern)
 	switch {
 	case goErr != nil && err == nil:
-		return refused
+		return readsNothing
 	case goErr == nil && (err != nil || hasEscape(pattern, asciiInRE2) || setsOfSets.MatchString(withoutEscapes(pattern))):
-		return otherwise
+		return readsOther
 	}
-	return alike
+	return readsSame
 }
 
 func pythonExpression(p *localFilter) reading {
 	pattern := p.text()
 	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython) || rustOnly.MatchString(pattern)) {
-		return otherwise
+		return readsOther
 	}
-	return alike
+	return readsSame
 }
 
-func nodeExpression(p *localFilter) reading { return refusedIf(!portableExpression(p.text())) }
+func nodeExpression(p *localFilter) reading { return nothingIf(!portableExpression(p.text())) }
 
-func hasEscape(pattern string, wanted *regexp.Regexp) bool {
+func hasEscape(pattern string, want *regexp.Regexp) bool {
 	for _, e := range escaped.FindAllString(pattern, -1) {
-		if wanted.MatchString(e) {
+		if want.MatchString(e) {
 			return true
 		}
 	}
@@ -217,14 +217,14 @@ func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pat
 func goDate(p *localFilter) reading {
 	text, _ := p.Value.(string)
 	if _, ok := dates.ParseStepBack(text); ok {
-		return alike
+		return readsSame
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, time.DateTime, "2006-01-02T15:04:05"} {
 		if _, err := time.Parse(layout, text); err == nil {
-			return alike
+			return readsSame
 		}
 	}
-	return refused
+	return readsNothing
 }
 
 // notInDate is a number beyond all years, or one with a letter.
@@ -235,26 +235,26 @@ var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
 func nodeDate(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	if _, isNumber := number(p.Value); isNumber && !isText {
-		return otherwise
+		return readsOther
 	}
 	if _, ok := dates.ParseStepBack(text); ok {
-		return alike
+		return readsSame
 	}
 	if !strings.ContainsAny(text, "0123456789") || notInDate.MatchString(text) {
-		return refused
+		return readsNothing
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if _, err := time.Parse(layout, strings.Replace(text, " ", "T", 1)); err == nil {
-			return alike
+			return readsSame
 		}
 	}
-	return otherwise
+	return readsOther
 }
 
 // monthsBack: a relative date of so many months or more. Above 1, years do not
 // count.
 func monthsBack(atLeast int) localTest {
-	return ofFilter(func(_ *localCheck, p *localFilter) bool {
+	return testFilter(func(_ *localCheck, p *localFilter) bool {
 		text, _ := p.Value.(string)
 		back, ok := dates.ParseStepBack(text)
 		return ok && p.family() == dating && (back.Unit == 'm' && back.Count >= atLeast || back.Unit == 'y' && atLeast == 1 && back.Count > 0)
@@ -278,7 +278,7 @@ const (
 
 func goVersion(p *localFilter) reading {
 	if _, isText := p.Value.(string); !isText {
-		return refused
+		return readsNothing
 	}
 	return pythonVersion(p)
 }
@@ -309,9 +309,9 @@ func readVersion(p *localFilter, form *regexp.Regexp, change func(string) string
 	}
 	switch {
 	case plain.MatchString(text):
-		return alike
+		return readsSame
 	case !p.hasValue() || !form.MatchString(read):
-		return refused
+		return readsNothing
 	}
-	return otherwise
+	return readsOther
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Looked lists what an evaluation of one flag looks at: properties, and cohorts whose
+// ReadFacts lists what an evaluation of one flag looks at: properties, and cohorts whose
 // members it decides.
-func Looked(s *Set, key string, sub *Subject, at time.Time, sel Selection, explained bool) (seen []string) {
+func ReadFacts(s *Set, key string, sub *Subject, now time.Time, sel Selection, explained bool) (seen []string) {
 	var t *tracer
 	if explained {
 		t = &tracer{set: s, trace: &Trace{}, slots: map[int32]bool{}}
 	}
 	var out Decisions
 	sel.Keys = []string{key}
-	s.selectTraced(sub, at, &sel, &out, t)
+	s.selectTraced(sub, now, &sel, &out, t)
 	for i := range s.slots {
 		if out.work.facts[i].epoch == out.work.epoch {
 			seen = append(seen, fmt.Sprint("property ", s.slots[i].groupType, " ", s.slots[i].key))

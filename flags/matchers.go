@@ -31,8 +31,8 @@ type compiledPattern struct {
 }
 
 func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
-	if known, ok := p.patterns[text]; ok {
-		return known.p, known.err
+	if compiled, ok := p.patterns[text]; ok {
+		return compiled.p, compiled.err
 	}
 	pattern, err := rustregexp.Compile(text)
 	p.patterns[text] = &compiledPattern{pattern, err}
@@ -65,24 +65,24 @@ func (p *preparation) prepare(op *operator, value any, lists bool) (m matcher, p
 
 const tooDeep = "the value is nested too deeply"
 
-type always verdict
+type constMatcher verdict
 
-func (m always) match(*fact, *reader) verdict { return verdict(m) }
+func (m constMatcher) match(*fact, *reader) verdict { return verdict(m) }
 
-func (m always) matchText(string) verdict    { return verdict(m) }
-func (m always) matchNumber(float64) verdict { return verdict(m) }
+func (m constMatcher) matchText(string) verdict    { return verdict(m) }
+func (m constMatcher) matchNumber(float64) verdict { return verdict(m) }
 
-func (always) operand(*reader) any { return nil }
+func (constMatcher) operand(*reader) any { return nil }
 
 func present(v verdict) func(*preparation, any) (matcher, string) {
-	return func(*preparation, any) (matcher, string) { return always(v), "" }
+	return func(*preparation, any) (matcher, string) { return constMatcher(v), "" }
 }
 
-// exactly compiles exact and is_not (§4.6).
-func exactly(p *preparation, v any) (matcher, string) {
+// compileExact compiles exact and is_not (§4.6).
+func compileExact(p *preparation, v any) (matcher, string) {
 	list, isList := v.([]any)
-	if boolean := booleanLike(v); boolean && (p.matchingVersion != 2 || isList && len(list) == 0) {
-		return isTruthy(truthy(v)), ""
+	if boolean := isBooleanLike(v); boolean && (p.matchingVersion != 2 || isList && len(list) == 0) {
+		return truthyMatcher(isTruthyValue(v)), ""
 	}
 	if !isList {
 		return p.equalText(v)
@@ -90,11 +90,11 @@ func exactly(p *preparation, v any) (matcher, string) {
 	if len(list) == 1 {
 		return p.equalText(list[0])
 	}
-	set := p.lowered(list)
+	set := p.lowerAll(list)
 	if len(set) > 8 {
-		return newOneOfMany(set), ""
+		return newTextSetMatcher(set), ""
 	}
-	return oneOf(set), ""
+	return textListMatcher(set), ""
 }
 
 func (p *preparation) equalText(v any) (matcher, string) {
@@ -102,12 +102,12 @@ func (p *preparation) equalText(v any) (matcher, string) {
 	if p.buf, ok = appendLowerText(p.buf[:0], v); !ok {
 		return nil, tooDeep
 	}
-	return equalTo(p.buf), ""
+	return textMatcher(p.buf), ""
 }
 
-// lowered are the texts of values in lower case, in one piece of memory. Those that have
+// lowerAll are the texts of values in lower case, in one piece of memory. Those that have
 // none are left out.
-func (p *preparation) lowered(list []any) []string {
+func (p *preparation) lowerAll(list []any) []string {
 	var room [64]int
 	ends, ok := room[:0], false
 	p.buf = p.buf[:0]
@@ -136,56 +136,60 @@ func appendLowerText(dst []byte, v any) ([]byte, bool) {
 	return appendLower(dst, string(text)), true
 }
 
-// booleanLike is rule 1 of §4.6: a boolean, "true" or "false" in any case, or
+// isBooleanLike is rule 1 of §4.6: a boolean, "true" or "false" in any case, or
 // an array of nothing else, the empty one included.
-func booleanLike(v any) bool {
+func isBooleanLike(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return true
 	case string:
 		return equalLower(v, "true") || equalLower(v, "false")
 	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !booleanLike(item) })
+		return !slices.ContainsFunc(v, func(item any) bool { return !isBooleanLike(item) })
 	}
 	return false
 }
 
-func truthy(v any) bool {
+func isTruthyValue(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return v
 	case string:
 		return equalLower(v, "true")
 	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !truthy(item) })
+		return !slices.ContainsFunc(v, func(item any) bool { return !isTruthyValue(item) })
 	}
 	return false
 }
 
-type isTruthy bool
+type truthyMatcher bool
 
-func (m isTruthy) match(f *fact, _ *reader) verdict { return is(truthy(f.value) == bool(m)) }
-
-func (m isTruthy) matchText(s string) verdict  { return is(equalLower(s, "true") == bool(m)) }
-func (m isTruthy) matchNumber(float64) verdict { return is(!bool(m)) }
-
-func (m isTruthy) operand(*reader) any { return bool(m) }
-
-type equalTo string
-
-func (m equalTo) match(f *fact, r *reader) verdict {
-	text, ok := r.text(f)
-	return is(ok && equalLower(text, string(m)))
+func (m truthyMatcher) match(f *fact, _ *reader) verdict {
+	return verdictOf(isTruthyValue(f.value) == bool(m))
 }
 
-func (m equalTo) matchText(s string) verdict { return is(equalLower(s, string(m))) }
-func (equalTo) matchNumber(float64) verdict  { return unknown }
+func (m truthyMatcher) matchText(s string) verdict {
+	return verdictOf(equalLower(s, "true") == bool(m))
+}
+func (m truthyMatcher) matchNumber(float64) verdict { return verdictOf(!bool(m)) }
 
-func (m equalTo) operand(*reader) any { return string(m) }
+func (m truthyMatcher) operand(*reader) any { return bool(m) }
 
-type oneOf []string
+type textMatcher string
 
-func (m oneOf) match(f *fact, r *reader) verdict {
+func (m textMatcher) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	return verdictOf(ok && equalLower(text, string(m)))
+}
+
+func (m textMatcher) matchText(s string) verdict { return verdictOf(equalLower(s, string(m))) }
+func (textMatcher) matchNumber(float64) verdict  { return unknown }
+
+func (m textMatcher) operand(*reader) any { return string(m) }
+
+type textListMatcher []string
+
+func (m textListMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
 	if !ok {
 		return no
@@ -193,7 +197,7 @@ func (m oneOf) match(f *fact, r *reader) verdict {
 	return m.matchText(text)
 }
 
-func (m oneOf) matchText(text string) verdict {
+func (m textListMatcher) matchText(text string) verdict {
 	for _, s := range m {
 		if equalLower(text, s) {
 			return yes
@@ -202,13 +206,13 @@ func (m oneOf) matchText(text string) verdict {
 	return no
 }
 
-func (oneOf) matchNumber(float64) verdict { return unknown }
+func (textListMatcher) matchNumber(float64) verdict { return unknown }
 
-func (m oneOf) operand(*reader) any { return anyList(m) }
+func (m textListMatcher) operand(*reader) any { return anyList(m) }
 
-// oneOfMany is a long list of texts in lower case. Most texts that are not in it are
+// textSetMatcher is a long list of texts in lower case. Most texts that are not in it are
 // known by their first byte.
-type oneOfMany struct {
+type textSetMatcher struct {
 	texts  []string
 	starts [utf8.RuneSelf + 1]bool
 	// slots are a hash table of places in texts, from 1 on; 0 is a free one. They are a
@@ -216,8 +220,8 @@ type oneOfMany struct {
 	slots []uint32
 }
 
-func newOneOfMany(texts []string) *oneOfMany {
-	m := &oneOfMany{texts: texts, slots: make([]uint32, 1<<bits.Len(uint(2*len(texts)-1)))}
+func newTextSetMatcher(texts []string) *textSetMatcher {
+	m := &textSetMatcher{texts: texts, slots: make([]uint32, 1<<bits.Len(uint(2*len(texts)-1)))}
 	for i, s := range texts {
 		m.starts[startOf(s)] = true
 		at := maphash.String(contentSeed, s)
@@ -229,9 +233,9 @@ func newOneOfMany(texts []string) *oneOfMany {
 	return m
 }
 
-func (m *oneOfMany) slot(at uint64) uint64 { return at & uint64(len(m.slots)-1) }
+func (m *textSetMatcher) slot(hash uint64) uint64 { return hash & uint64(len(m.slots)-1) }
 
-func (m *oneOfMany) has(lowered []byte) bool {
+func (m *textSetMatcher) has(lowered []byte) bool {
 	for at := maphash.Bytes(contentSeed, lowered); ; at++ {
 		i := m.slots[m.slot(at)]
 		if i == 0 || m.texts[i-1] == string(lowered) {
@@ -249,7 +253,7 @@ func startOf(lowered string) byte {
 	return lowered[0]
 }
 
-func (m *oneOfMany) match(f *fact, r *reader) verdict {
+func (m *textSetMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
 	if !ok {
 		return no
@@ -257,23 +261,23 @@ func (m *oneOfMany) match(f *fact, r *reader) verdict {
 	return m.matchText(text)
 }
 
-func (m *oneOfMany) matchText(text string) verdict {
+func (m *textSetMatcher) matchText(text string) verdict {
 	if text != "" && text[0] < utf8.RuneSelf && !m.starts[asciiFold[text[0]]] {
 		return no
 	}
 	var room [128]byte
 	if len(text) > len(room)/longestLower {
-		return oneOf(m.texts).matchText(text)
+		return textListMatcher(m.texts).matchText(text)
 	}
-	return is(m.has(appendLower(room[:0], text)))
+	return verdictOf(m.has(appendLower(room[:0], text)))
 }
 
 // longestLower is how many bytes a byte of text becomes at most when it is lowered.
 const longestLower = 3
 
-func (*oneOfMany) matchNumber(float64) verdict { return unknown }
+func (*textSetMatcher) matchNumber(float64) verdict { return unknown }
 
-func (m *oneOfMany) operand(*reader) any {
+func (m *textSetMatcher) operand(*reader) any {
 	return anyList(slices.Compact(slices.Sorted(slices.Values(m.texts))))
 }
 
@@ -286,7 +290,7 @@ func text(test foldTest) func(*preparation, any) (matcher, string) {
 		if p.buf, ok = appendText(p.buf[:0], v); !ok {
 			return nil, tooDeep
 		}
-		return folded{test, asciiLower(string(p.buf))}, ""
+		return foldMatcher{test, asciiLower(string(p.buf))}, ""
 	}
 }
 
@@ -301,7 +305,7 @@ func anyText(test foldTest) func(*preparation, any) (matcher, string) {
 
 func anyOf(test foldTest) func(*preparation, []any) (matcher, string) {
 	return func(_ *preparation, list []any) (matcher, string) {
-		m := anyFolded{test: test}
+		m := anyFoldMatcher{test: test}
 		for _, item := range list {
 			if text, ok := appendText(nil, item); ok {
 				m.lowered = append(m.lowered, asciiLower(string(text)))
@@ -311,27 +315,27 @@ func anyOf(test foldTest) func(*preparation, []any) (matcher, string) {
 	}
 }
 
-type folded struct {
+type foldMatcher struct {
 	test    foldTest
 	lowered string
 }
 
-func (m folded) match(f *fact, r *reader) verdict {
+func (m foldMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
-	return is(ok && m.test(text, m.lowered))
+	return verdictOf(ok && m.test(text, m.lowered))
 }
 
-func (m folded) matchText(s string) verdict { return is(m.test(s, m.lowered)) }
-func (folded) matchNumber(float64) verdict  { return unknown }
+func (m foldMatcher) matchText(s string) verdict { return verdictOf(m.test(s, m.lowered)) }
+func (foldMatcher) matchNumber(float64) verdict  { return unknown }
 
-func (m folded) operand(*reader) any { return m.lowered }
+func (m foldMatcher) operand(*reader) any { return m.lowered }
 
-type anyFolded struct {
+type anyFoldMatcher struct {
 	test    foldTest
 	lowered []string
 }
 
-func (m anyFolded) match(f *fact, r *reader) verdict {
+func (m anyFoldMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
 	if !ok {
 		return no
@@ -339,7 +343,7 @@ func (m anyFolded) match(f *fact, r *reader) verdict {
 	return m.matchText(text)
 }
 
-func (m anyFolded) matchText(text string) verdict {
+func (m anyFoldMatcher) matchText(text string) verdict {
 	for _, s := range m.lowered {
 		if m.test(text, s) {
 			return yes
@@ -348,9 +352,9 @@ func (m anyFolded) matchText(text string) verdict {
 	return no
 }
 
-func (anyFolded) matchNumber(float64) verdict { return unknown }
+func (anyFoldMatcher) matchNumber(float64) verdict { return unknown }
 
-func (m anyFolded) operand(*reader) any { return anyList(m.lowered) }
+func (m anyFoldMatcher) operand(*reader) any { return anyList(m.lowered) }
 
 func anyList(list []string) []any {
 	out := make([]any, len(list))

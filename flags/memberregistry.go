@@ -49,14 +49,14 @@ func newMemberRegistry(source Members, now func() time.Time, stats *counters) *m
 func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
 	e, ok := r.projects.Get(projectID)
 	if !ok {
-		e = getOrAdd(r.projects, projectID, &memberEntry{renewal: renewal[memberPayload]{turn: make(chan struct{}, 1)}})
+		e = getOrAdd(r.projects, projectID, &memberEntry{renewal: renewal[memberPayload]{token: make(chan struct{}, 1)}})
 	}
-	p, err := e.get(ctx, func() (*memberPayload, age) {
+	p, err := e.get(ctx, func() (*memberPayload, freshness) {
 		p := e.last.Load()
 		switch {
 		case p == nil || p.base != base.version:
 			return p, outdated
-		case recent(e.checked.Load(), now, time.Duration(e.good.Load())):
+		case isRecent(e.checked.Load(), now, time.Duration(e.good.Load())):
 			return p, current
 		}
 		return p, aging

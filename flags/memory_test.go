@@ -11,27 +11,27 @@ import (
 // A Set lives long; the text that its definitions were read from goes with them.
 func TestCompile_KeepsNoText(t *testing.T) {
 	for _, path := range []string{"../testdata/demo.json", ""} {
-		text := []byte(everythingKept)
+		text := []byte(allTexts)
 		if path != "" {
 			var err error
 			if text, err = os.ReadFile(path); err != nil {
 				t.Fatal(err)
 			}
 		}
-		gone := make(chan bool)
+		freed := make(chan bool)
 		set := func() *Set {
 			d, err := ParseDefinitions(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			runtime.AddCleanup(unsafe.StringData(d.Flags[0].source), func(gone chan bool) { close(gone) }, gone)
+			runtime.AddCleanup(unsafe.StringData(d.Flags[0].source), func(freed chan bool) { close(freed) }, freed)
 			return Compile(d)
 		}()
-		for late := time.After(time.Minute); gone != nil; {
+		for late := time.After(time.Minute); freed != nil; {
 			runtime.GC()
 			select {
-			case <-gone:
-				gone = nil
+			case <-freed:
+				freed = nil
 			case <-time.After(time.Millisecond):
 			case <-late:
 				t.Fatalf("%q: the text is still there", path)
@@ -43,9 +43,9 @@ func TestCompile_KeepsNoText(t *testing.T) {
 	}
 }
 
-// everythingKept has every text that a set keeps: keys, variants, payloads, contexts, groups,
+// allTexts has every text that a set keeps: keys, variants, payloads, contexts, groups,
 // values of every kind, cohorts with members, flags and cohorts that are not there, faults.
-const everythingKept = `{"timezone": "Europe/Oslo", "group_type_mapping": {"0": "company"}, "cohorts": {
+const allTexts = `{"timezone": "Europe/Oslo", "group_type_mapping": {"0": "company"}, "cohorts": {
 	"1": {"type": "AND", "values": [{"type": "person", "key": "of_cohort", "operator": "exact", "value": ["a", "b"]}]},
 	"2": {"is_static": true, "members": ["member-1", "member-2"]}}, "flags": [
 	{"id": 1, "key": "first", "active": true, "evaluation_contexts": ["web"], "filters": {"holdout": {"id": 7, "exclusion_percentage": 5},

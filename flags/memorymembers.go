@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// fits keeps the smallest cohorts that a limit has room for, and sorts their ids.
-func (l MembersLimit) fits(members map[int64][]string) map[int64][]string {
+// trim keeps the smallest cohorts that a limit has room for, and sorts their ids.
+func (l MembersLimit) trim(members map[int64][]string) map[int64][]string {
 	bySize := slices.SortedFunc(maps.Keys(members), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(len(members[a]), len(members[b])), cmp.Compare(a, b))
 	})
@@ -18,8 +18,8 @@ func (l MembersLimit) fits(members map[int64][]string) map[int64][]string {
 			bytes -= len(id)
 		}
 		if ids < 0 || bytes < 0 {
-			for _, left := range bySize[i:] {
-				delete(members, left)
+			for _, dropped := range bySize[i:] {
+				delete(members, dropped)
 			}
 			return members
 		}

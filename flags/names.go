@@ -109,8 +109,8 @@ var nameTexts = [readNames]string{
 	nWithheld: "withheld_flags", nXContinuity: "x_ensure_experience_continuity",
 }
 
-func (n name) String() string { return knownNames.Text(uint8(n)) }
+func (n name) String() string { return recordNames.Text(uint8(n)) }
 
-// knownNames are those that are read, and behind them all others of the shapes; see
+// recordNames are those that are read, and behind them all others of the shapes; see
 // the tables of keys.go.
-var knownNames *tape.Names
+var recordNames *tape.Names

@@ -9,7 +9,7 @@ import (
 
 // A misspelt name stands for one within two edits (decision 30), counted by hand.
 func TestNearest(t *testing.T) {
-	known := []string{"listen", "list", "feature_flag:read", "feature_flag:write", "a", "BUNTING_PROJECT"}
+	names := []string{"listen", "list", "feature_flag:read", "feature_flag:write", "a", "BUNTING_PROJECT"}
 	for name, want := range map[string]string{
 		"lisen":                      "listen", // a letter left out; list is one edit away as well, by two
 		"lits":                       "list",   // neighbours that changed places
@@ -21,7 +21,7 @@ func TestNearest(t *testing.T) {
 		"LIST":                       "list",
 		strings.Repeat("listen", 20): "",
 	} {
-		if got := flags.Nearest(name, known); got != want {
+		if got := flags.Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

@@ -26,16 +26,16 @@ type Needs struct {
 	Continuity        []string
 	ContinuityMatters bool
 
-	asked []string // Person without the stand-ins
+	requested []string // Person without the stand-ins
 }
 
-// PersonCovered reports whether the request's properties alone answer all that
+// IsPersonCovered reports whether the request's properties alone answer all that
 // is asked of the person, so that no stored person has to be read (§8.1).
-func (n *Needs) PersonCovered(request Properties) bool {
+func (n *Needs) IsPersonCovered(request Properties) bool {
 	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
 		return false
 	}
-	for _, key := range n.asked {
+	for _, key := range n.requested {
 		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
 			return false
 		}
@@ -56,7 +56,7 @@ func (c *compiler) finishNeeds() {
 		case slotPerson:
 			needs.Located = needs.Located || s.located
 			if !s.distinct {
-				needs.asked = append(needs.asked, s.key)
+				needs.requested = append(needs.requested, s.key)
 				needs.Person = append(needs.Person, s.key)
 			}
 			if s.initial != "" {
@@ -77,11 +77,11 @@ func (c *compiler) finishNeeds() {
 	}
 	for i := range c.set.flags {
 		f := &c.set.flags[i]
-		if !f.is(bitActive) || !f.is(bitContinuity) {
+		if !f.has(bitActive) || !f.has(bitContinuity) {
 			continue
 		}
 		needs.Continuity = append(needs.Continuity, f.key())
-		needs.ContinuityMatters = needs.ContinuityMatters || f.personHashed()
+		needs.ContinuityMatters = needs.ContinuityMatters || f.hasPersonBucket()
 	}
 	sort.Strings(needs.Person)
 	needs.Person = slices.Compact(needs.Person)
@@ -89,12 +89,12 @@ func (c *compiler) finishNeeds() {
 	needs.GroupTypes = sortedKeys(groups)
 }
 
-// personHashed reports whether some condition about a person can depend on a
+// hasPersonBucket reports whether some condition about a person can depend on a
 // bucket. At 0 per cent it can: an empty identifier is in.
-func (f *compiledFlag) personHashed() bool {
+func (f *compiledFlag) hasPersonBucket() bool {
 	for i := range f.conditions {
 		cond := &f.conditions[i]
-		if !cond.grouped && (!cond.all || f.variantHashed(cond)) {
+		if !cond.grouped && (!cond.all || f.hasHashedVariant(cond)) {
 			return true
 		}
 	}
@@ -106,7 +106,7 @@ func (f *compiledFlag) personHashed() bool {
 func (f *compiledFlag) needsBucket() bool {
 	for i := range f.conditions {
 		cond := &f.conditions[i]
-		if cond.share > 0 && cond.share < 1 || f.variantHashed(cond) {
+		if cond.share > 0 && cond.share < 1 || f.hasHashedVariant(cond) {
 			return true
 		}
 	}
@@ -120,24 +120,24 @@ func (s *Set) continuityMatters(sel *Selection) bool {
 		return false
 	}
 	sel = s.narrow(sel)
-	return s.anyAsked(sel, func(i int32) bool {
+	return s.anySelected(sel, func(i int32) bool {
 		f := &s.flags[i]
-		return f.is(bitOrdered) && f.is(bitContinuity) && f.selected(sel) && f.personHashed()
+		return f.has(bitOrdered) && f.has(bitContinuity) && f.isSelected(sel) && f.hasPersonBucket()
 	})
 }
 
-// billed reports whether a selection evaluates a flag that is counted (§10.1).
-func (s *Set) billed(sel *Selection) bool {
+// hasBillable reports whether a selection evaluates a flag that is counted (§10.1).
+func (s *Set) hasBillable(sel *Selection) bool {
 	sel = s.narrow(sel)
-	return s.anyAsked(sel, func(i int32) bool {
+	return s.anySelected(sel, func(i int32) bool {
 		f := &s.flags[i]
-		return f.is(bitOrdered) && billable(f.key()) && f.selected(sel)
+		return f.has(bitOrdered) && isBillable(f.key()) && f.isSelected(sel)
 	})
 }
 
-// anyAsked looks among the flags that a selection names, and those they depend
+// anySelected looks among the flags that a selection names, and those they depend
 // on, each once.
-func (s *Set) anyAsked(sel *Selection, match func(i int32) bool) bool {
+func (s *Set) anySelected(sel *Selection, match func(i int32) bool) bool {
 	if sel.Keys == nil {
 		return slices.ContainsFunc(s.order, match)
 	}
@@ -156,8 +156,8 @@ func (s *Set) anyAsked(sel *Selection, match func(i int32) bool) bool {
 	})
 }
 
-// variantHashed reports whether a match of the condition needs a hash to
+// hasHashedVariant reports whether a match of the condition needs a hash to
 // choose its variant.
-func (f *compiledFlag) variantHashed(cond *compiledCondition) bool {
-	return f.chosen(cond) == hashedVariant
+func (f *compiledFlag) hasHashedVariant(cond *compiledCondition) bool {
+	return f.matchVariant(cond) == hashedVariant
 }

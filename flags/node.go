@@ -25,10 +25,10 @@ type jsonText struct {
 }
 
 type anchor struct {
-	cell  int32
-	in    string // the place of the list or object
-	index int
-	name  string // of a member
+	cell   int32
+	parent string // the place of the list or object
+	index  int
+	name   string // of a member
 }
 
 // node is a place in a JSON text. It is cheap: a fault finds the name of its place
@@ -44,7 +44,7 @@ type node struct {
 // open takes a JSON text apart. Its error gives line and column.
 func open(data []byte) (node, error) {
 	data = bytes.TrimPrefix(data, bom)
-	cells, ok := tape.Scan(string(data), knownNames)
+	cells, ok := tape.Scan(string(data), recordNames)
 	if !ok {
 		if _, err := DecodeJSON(data); err != nil {
 			return node{}, err
@@ -109,7 +109,7 @@ func (o *object) has(name name) bool { return o.cells[name] != 0 }
 
 func (n node) mustBeObject() node {
 	if n.kind() != tape.Object {
-		n.want("an object")
+		n.failExpected("an object")
 	}
 	return n
 }
@@ -147,7 +147,7 @@ func (n node) path() string {
 	}
 	in := int32(0)
 	if a := &n.t.anchor; a.cell > 0 && a.cell <= target && target < n.t.Cells[a.cell].Next {
-		path, in = a.in, a.cell
+		path, in = a.parent, a.cell
 		if a.name == "" {
 			path += "[" + strconv.Itoa(a.index) + "]"
 		} else {
@@ -180,13 +180,13 @@ func (n node) path() string {
 // fault is a problem at a place. Reading helpers panic with it and read
 // recovers, which keeps the readers straight lines.
 type fault struct {
-	at      node
+	node    node
 	problem string
 	err     *DefinitionError // complete, instead of the two
 }
 
 func (n node) fail(format string, args ...any) {
-	panic(fault{at: n, problem: fmt.Sprintf(format, args...)})
+	panic(fault{node: n, problem: fmt.Sprintf(format, args...)})
 }
 
 // read runs f and returns the fault that it stopped at, nil for none.
@@ -198,7 +198,7 @@ func read(f func()) (err *DefinitionError) {
 			if err = r.err; err != nil {
 				return
 			}
-			err = &DefinitionError{Path: r.at.path(), Problem: r.problem}
+			err = &DefinitionError{Path: r.node.path(), Problem: r.problem}
 		default:
 			panic(r)
 		}
@@ -207,9 +207,9 @@ func read(f func()) (err *DefinitionError) {
 	return nil
 }
 
-func (n node) want(what string) { n.fail("must be %s, not %s", what, n.described()) }
+func (n node) failExpected(expected string) { n.fail("must be %s, not %s", expected, n.describe()) }
 
-func (n node) described() string {
+func (n node) describe() string {
 	switch n.kind() {
 	case tape.Null:
 		return "null or absent"

@@ -21,7 +21,7 @@ type elements struct {
 // list stands before the first element of an array; null and absent are empty.
 func (n node) list() elements {
 	if !n.null() && n.kind() != tape.List {
-		n.want("an array")
+		n.failExpected("an array")
 	}
 	return elements{node: node{t: n.t, i: -1}, index: -1, in: n}
 }
@@ -62,50 +62,50 @@ func (n node) isText() bool {
 
 func (n node) text() string {
 	if !n.isText() {
-		n.want("text")
+		n.failExpected("text")
 	}
-	return n.t.beside(n.t.Text(n.i))
+	return n.t.pool(n.t.Text(n.i))
 }
 
-// maxBeside is how long a text may be to be put beside others, besideBytes how many bytes
+// maxPooled is how long a text may be to be put beside others, poolBytes how many bytes
 // of such texts are put in one piece of memory.
-const maxBeside, besideBytes = 64, 1 << 14
+const maxPooled, poolBytes = 64, 1 << 14
 
-// beside puts a text of a long document beside those that were read before it. Whoever goes
+// pool puts a text of a long document beside those that were read before it. Whoever goes
 // through all flags again then finds their keys together, not one a page.
-func (t *jsonText) beside(text string) string {
-	if len(t.Src) < besideBytes || len(text) > maxBeside {
+func (t *jsonText) pool(text string) string {
+	if len(t.Src) < poolBytes || len(text) > maxPooled {
 		return text
 	}
 	if t.texts == nil || t.texts.Len()+len(text) > t.texts.Cap() {
 		t.texts = new(strings.Builder)
-		t.texts.Grow(besideBytes)
+		t.texts.Grow(poolBytes)
 	}
 	from := t.texts.Len()
 	t.texts.WriteString(text)
 	return t.texts.String()[from:]
 }
 
-// textOr is text where null and absent are allowed and empty.
-func (n node) textOr() string {
+// textOrEmpty is text where null and absent are allowed and empty.
+func (n node) textOrEmpty() string {
 	if n.null() {
 		return ""
 	}
 	return n.text()
 }
 
-// word is textOr for a text that is mostly an operator or a type of properties, of which
+// word is textOrEmpty for a text that is mostly an operator or a type of properties, of which
 // there is no copy then.
 func (n node) word() string {
 	if n.kind() == tape.Text {
-		if number := knownWords.Number(n.t.Text(n.i)); number != 0 {
-			return knownWords.Text(number)
+		if number := schemaWords.Number(n.t.Text(n.i)); number != 0 {
+			return schemaWords.Text(number)
 		}
 	}
-	return n.textOr()
+	return n.textOrEmpty()
 }
 
-var knownWords = func() *tape.Names {
+var schemaWords = func() *tape.Names {
 	words := []string{string(PersonProperty), string(GroupProperty), string(CohortProperty), string(FlagProperty), string(PersonMetadata)}
 	for operator := range operators {
 		words = append(words, string(operator))
@@ -133,23 +133,23 @@ func (n node) bool() bool {
 		return true
 	case tape.Null, tape.False:
 	default:
-		n.want("true or false")
+		n.failExpected("true or false")
 	}
 	return false
 }
 
 func (n node) int() int64 {
 	if n.kind() == tape.Number {
-		if i, ok := wholeNumber(n.t.Raw(n.i)); ok {
+		if i, ok := parseInteger(n.t.Raw(n.i)); ok {
 			return i
 		}
 	}
-	n.want("a whole number")
+	n.failExpected("a whole number")
 	return 0
 }
 
-// wholeNumber accepts 3 and 3.0.
-func wholeNumber(num string) (int64, bool) {
+// parseInteger accepts 3 and 3.0.
+func parseInteger(num string) (int64, bool) {
 	if i, err := strconv.ParseInt(num, 10, 64); err == nil {
 		return i, true
 	}
@@ -169,7 +169,7 @@ func (n node) ints() []int64 {
 	return out
 }
 
-func (n node) intOr() int64 {
+func (n node) intOrZero() int64 {
 	if n.null() {
 		return 0
 	}
@@ -191,7 +191,7 @@ func (n node) groupIndex() *int {
 
 func (n node) percentage() float64 {
 	if n.kind() != tape.Number {
-		n.want("a percentage")
+		n.failExpected("a percentage")
 	}
 	f, err := strconv.ParseFloat(n.t.Raw(n.i), 64)
 	if err != nil {
@@ -232,7 +232,7 @@ func (n node) value() any {
 	if n.isText() {
 		v = n.t.Text(n.i)
 	} else if num, ok := literal(raw); ok {
-		if _, written := num.(pointed); !written {
+		if _, written := num.(decimalFloat); !written {
 			v = num
 		}
 	}

@@ -43,13 +43,13 @@ func Static(definitions []byte) (Reader, error) {
 // replaces all flags at once. A file that is gone, half written or no
 // definitions leaves the last good ones in use. Nil and the zero value are not ready.
 type FileReader struct {
-	reader  *typed
-	path    string
-	changed []func(error)
-	set     atomic.Pointer[Set]
-	defs    atomic.Pointer[Definitions] // that it was made of
-	closed  atomic.Bool
-	fault   atomic.Pointer[error]
+	reader   *valueReader
+	path     string
+	onChange []func(error)
+	set      atomic.Pointer[Set]
+	defs     atomic.Pointer[Definitions] // that it was made of
+	closed   atomic.Bool
+	fault    atomic.Pointer[error]
 
 	mu       sync.Mutex
 	watchers []*func()
@@ -69,11 +69,11 @@ type FileReader struct {
 // cannot be used now; later, changed are called from one goroutine: with nil after a change
 // that is in use, and with the error of one that is not. They must not call Close. A bad
 // flag fails alone: see [Set.Faults].
-func Open(path string, changed ...func(error)) (*FileReader, error) {
-	f := &FileReader{path: path, changed: changed, stop: make(chan struct{})}
-	f.reader = newReader(followed(f))
+func Open(path string, onChange ...func(error)) (*FileReader, error) {
+	f := &FileReader{path: path, onChange: onChange, stop: make(chan struct{})}
+	f.reader = newReader(followFile(f))
 	f.reader.pin = pinFile(f)
-	if _, err := f.look(); err != nil {
+	if _, err := f.check(); err != nil {
 		return nil, err
 	}
 	f.done.Go(f.follow)
@@ -122,18 +122,18 @@ func (f *FileReader) follow() {
 			return
 		case <-poll.C:
 		}
-		news, err := f.look()
+		news, err := f.check()
 		if news {
-			f.tell(err)
+			f.notify(err)
 		}
 	}
 }
 
-// look takes the file into use if it has changed. news: it was, or cannot be for another
+// check takes the file into use if it has changed. news: it was, or cannot be for another
 // reason than before.
-func (f *FileReader) look() (news bool, err error) {
+func (f *FileReader) check() (news bool, err error) {
 	before := f.Err()
-	changed, err := f.take(time.Now())
+	changed, err := f.load(time.Now())
 	if err != nil {
 		if inner := errors.Unwrap(err); inner != nil { // without the path, or "flags:"
 			err = inner
@@ -148,7 +148,7 @@ func (f *FileReader) look() (news bool, err error) {
 	return changed, f.Err()
 }
 
-func (f *FileReader) take(now time.Time) (changed bool, err error) {
+func (f *FileReader) load(now time.Time) (changed bool, err error) {
 	info, err := os.Stat(f.path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")

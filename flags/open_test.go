@@ -32,13 +32,13 @@ func TestOpen_Follows(t *testing.T) {
 	}
 	write(fileWith("one"))
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reports []string
 		r, err := flags.Open(path, func(err error) {
 			if err == nil {
-				told = append(told, "in use")
+				reports = append(reports, "in use")
 				return
 			}
-			told = append(told, strings.ReplaceAll(err.Error(), path, "FILE"))
+			reports = append(reports, strings.ReplaceAll(err.Error(), path, "FILE"))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -85,8 +85,8 @@ func TestOpen_Follows(t *testing.T) {
 			"in use", "in use", "flags: FILE: line 1 column 40: the document ends in the middle", "flags: FILE: no such file or directory",
 			"in use", "flags: FILE: is not a regular file", "in use",
 		}
-		if strings.Join(told, "\n") != strings.Join(want, "\n") {
-			t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+		if strings.Join(reports, "\n") != strings.Join(want, "\n") {
+			t.Errorf("told\n%s\nwant\n%s", strings.Join(reports, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

@@ -106,9 +106,9 @@ func (d *Detail) OpenFeature() (reason, errorCode string) {
 	if d.Err == nil || errorCode != "" || d.Reason.Code == FlagDisabled {
 		return reason, errorCode
 	}
-	for _, known := range openFeatureErrors {
-		if errors.Is(d.Err, known.err) {
-			return reasonError, known.code
+	for _, entry := range openFeatureErrors {
+		if errors.Is(d.Err, entry.err) {
+			return reasonError, entry.code
 		}
 	}
 	return reasonError, errorGeneral
@@ -135,19 +135,19 @@ func (d *Decision) PayloadJSON() json.RawMessage {
 	return raw
 }
 
-// Disabled reports whether a key names a flag that is inactive, and would be
+// IsDisabled reports whether a key names a flag that is inactive, and would be
 // answered for sel if it were active.
-func (s *Set) Disabled(key string, sel *Selection) bool {
-	s = s.given()
+func (s *Set) IsDisabled(key string, sel *Selection) bool {
+	s = s.orEmpty()
 	i, ok := s.byKey[key]
-	return ok && s.flags[i].is(bitDisabled) && s.flags[i].selected(s.narrow(sel))
+	return ok && s.flags[i].has(bitDisabled) && s.flags[i].isSelected(s.narrow(sel))
 }
 
-// Unanswered reports whether a key names an active flag that cannot be answered,
+// IsUnanswered reports whether a key names an active flag that cannot be answered,
 // since it is on a dependency cycle or behind one, and that would be answered for
 // sel otherwise.
-func (s *Set) Unanswered(key string, sel *Selection) bool {
-	s = s.given()
+func (s *Set) IsUnanswered(key string, sel *Selection) bool {
+	s = s.orEmpty()
 	i, ok := s.byKey[key]
-	return ok && s.flags[i].is(bitActive) && !s.answered(i) && s.flags[i].selected(s.narrow(sel))
+	return ok && s.flags[i].has(bitActive) && !s.isAnswered(i) && s.flags[i].isSelected(s.narrow(sel))
 }

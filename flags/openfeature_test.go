@@ -134,11 +134,11 @@ func TestOpenFeature_KeysWithoutAnswer(t *testing.T) {
 		"off": {true, false}, "off-client": {false, false}, "deleted": {false, false}, "on": {false, false}, "cycle": {false, true}, "nowhere": {false, false},
 	} {
 		sel := &flags.Selection{Runtime: "server"}
-		if got := [2]bool{set.Disabled(key, sel), set.Unanswered(key, sel)}; got != want {
+		if got := [2]bool{set.IsDisabled(key, sel), set.IsUnanswered(key, sel)}; got != want {
 			t.Errorf("%s: disabled, unanswered %v, want %v", key, got, want)
 		}
 	}
-	if !set.Disabled("off-client", &flags.Selection{Runtime: "client"}) {
+	if !set.IsDisabled("off-client", &flags.Selection{Runtime: "client"}) {
 		t.Error("off-client is not disabled for clients")
 	}
 }

@@ -27,7 +27,7 @@ func TestOpen_LooksTheSame(t *testing.T) {
 	look := func(after time.Duration, want string, read bool) {
 		t.Helper()
 		before := f.readAt
-		if _, err := f.take(start.Add(after)); err != nil {
+		if _, err := f.load(start.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := f.Set().byKey[want]; !ok {
@@ -68,7 +68,7 @@ func TestOpen_RecentChange(t *testing.T) {
 	}
 	f := &FileReader{path: path}
 	for range 2 {
-		if _, err := f.take(time.Now()); err != nil || f.info != nil {
+		if _, err := f.load(time.Now()); err != nil || f.info != nil {
 			t.Errorf("%v, %v", f.info, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // The typed reads of a FileReader, which nil has too.
 
-func (f *FileReader) reads() *typed {
+func (f *FileReader) reads() *valueReader {
 	if f == nil || f.reader == nil {
 		return notReady
 	}

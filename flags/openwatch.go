@@ -11,16 +11,16 @@ import (
 
 // OnChange calls tell after a change of the file that is in use, with the keys of the flags
 // that may be answered otherwise than before: see [Definitions.Changed].
-func (f *FileReader) OnChange(tell func(keys []string)) (stop func()) {
-	if f == nil || tell == nil {
+func (f *FileReader) OnChange(notify func(keys []string)) (stop func()) {
+	if f == nil || notify == nil {
 		return func() {}
 	}
 	before := f.defs.Load()
 	return f.watch(func() {
 		now := f.defs.Load()
-		keys := now.Changed(before)
+		keys := now.ChangedKeys(before)
 		if before = now; len(keys) > 0 {
-			tell(keys)
+			notify(keys)
 		}
 	})
 }
@@ -28,20 +28,20 @@ func (f *FileReader) OnChange(tell func(keys []string)) (stop func()) {
 // OnValue calls tell when a flag's answer for a subject has changed: its value, its
 // payload, or whether there is one, as Err says. It is decided once for each change of the
 // file. Of values that change with time alone nothing is told.
-func (f *FileReader) OnValue(key string, sub *Subject, tell func(before, after Detail)) (stop func()) {
-	if f == nil || tell == nil {
+func (f *FileReader) OnValue(key string, sub *Subject, notify func(before, after Detail)) (stop func()) {
+	if f == nil || notify == nil {
 		return func() {}
 	}
 	if sub != nil {
-		whom := *sub
-		sub = &whom
+		subject := *sub
+		sub = &subject
 	}
 	answer := func() Detail { return f.set.Load().Reader().For(context.Background(), sub).Detail(key) }
 	before := answer()
 	return f.watch(func() {
 		old, now := before, answer()
 		if before = now; differ(&old, &now) {
-			tell(old, now)
+			notify(old, now)
 		}
 	})
 }
@@ -55,21 +55,21 @@ func differ(a, b *Detail) bool {
 }
 
 // watch has look called after each change that is in use.
-func (f *FileReader) watch(look func()) (stop func()) {
+func (f *FileReader) watch(notify func()) (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.watchers = append(f.watchers, &look)
+	f.watchers = append(f.watchers, &notify)
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.watchers = slices.DeleteFunc(f.watchers, func(other *func()) bool { return other == &look })
+		f.watchers = slices.DeleteFunc(f.watchers, func(other *func()) bool { return other == &notify })
 	}
 }
 
-// tell calls those that are to hear of a change, or of an error that takes its place.
-func (f *FileReader) tell(err error) {
-	for _, changed := range f.changed {
-		changed(err)
+// notify calls those that are to hear of a change, or of an error that takes its place.
+func (f *FileReader) notify(err error) {
+	for _, callback := range f.onChange {
+		callback(err)
 	}
 	if err != nil {
 		return
@@ -77,7 +77,7 @@ func (f *FileReader) tell(err error) {
 	f.mu.Lock()
 	watchers := slices.Clone(f.watchers)
 	f.mu.Unlock()
-	for _, look := range watchers {
-		(*look)()
+	for _, watcher := range watchers {
+		(*watcher)()
 	}
 }

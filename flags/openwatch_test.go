@@ -31,13 +31,15 @@ func TestOpen_Watchers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var reports []string
 		sub := &flags.Subject{DistinctID: "u"}
-		stopKeys := r.OnChange(func(keys []string) { told = append(told, fmt.Sprint(keys)) })
+		stopKeys := r.OnChange(func(keys []string) { reports = append(reports, fmt.Sprint(keys)) })
 		stopValue := r.OnValue("b", sub, func(before, after flags.Detail) {
-			told = append(told, fmt.Sprint("b was ", before.Value(), ", is ", after.Value(), ", ", after.Err))
+			reports = append(reports, fmt.Sprint("b was ", before.Value(), ", is ", after.Value(), ", ", after.Err))
 		})
-		r.OnValue("c", sub, func(before, after flags.Detail) { told = append(told, fmt.Sprint("c: ", before.Err, ", ", after.Err)) })
+		r.OnValue("c", sub, func(before, after flags.Detail) {
+			reports = append(reports, fmt.Sprint("c: ", before.Err, ", ", after.Err))
+		})
 		sub.DistinctID = "" // is the caller's again
 		for _, step := range []struct {
 			name string
@@ -52,18 +54,18 @@ func TestOpen_Watchers(t *testing.T) {
 			{"nobody hears of keys", func() { stopKeys(); write("true", third) }, []string{"b was false, is true, <nil>"}},
 			{"nor of b", func() { stopValue(); stopValue(); write("false", third) }, nil},
 		} {
-			told = nil
+			reports = nil
 			step.do()
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if !slices.Equal(told, step.want) {
-				t.Errorf("%s: told %q, want %q", step.name, told, step.want)
+			if !slices.Equal(reports, step.want) {
+				t.Errorf("%s: told %q, want %q", step.name, reports, step.want)
 			}
 		}
 		_ = r.Close()
 	})
-	var none *flags.FileReader
-	none.OnChange(func([]string) {})()
+	var zero *flags.FileReader
+	zero.OnChange(func([]string) {})()
 	new(flags.FileReader).OnValue("a", nil, func(_, _ flags.Detail) {})()
 	new(flags.FileReader).OnChange(nil)()
 }

@@ -126,8 +126,8 @@ const (
 // operatorTable is every operator there is. Add one here: a row, and a file of
 // cases in testdata/operators.
 var operatorTable = []operator{
-	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: exactly, sdks: equality},
-	{name: IsNot, help: "is none of them", opposite: Exact, missing: true, compile: exactly, negated: true, sdks: equality},
+	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact, sdks: equality},
+	{name: IsNot, help: "is none of them", opposite: Exact, missing: true, compile: compileExact, negated: true, sdks: equality},
 	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: text(containsFold), any: anyOf(containsFold), sdks: textual},
 	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: text(containsFold), any: anyOf(containsFold), negated: true, sdks: textual},
 	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: anyText(containsFold)},
@@ -136,8 +136,8 @@ var operatorTable = []operator{
 	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: text(hasPrefixFold), any: anyOf(hasPrefixFold), negated: true, sdks: textual},
 	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: text(hasSuffixFold), any: anyOf(hasSuffixFold), sdks: textual},
 	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: text(hasSuffixFold), any: anyOf(hasSuffixFold), negated: true, sdks: textual},
-	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: expression, any: anyExpression, sdks: expressions, strict: true},
-	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: expression, any: anyExpression, negated: true, sdks: expressions, strict: true},
+	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: compileRegex, any: compileAnyRegex, sdks: expressions, strict: true},
+	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: compileRegex, any: compileAnyRegex, negated: true, sdks: expressions, strict: true},
 	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), sdks: ordering, strict: true},
 	{name: GreaterOrEqual, alias: "min", help: "is a number at least", operand: TextOperand, compile: compareNumber(0, 1), sdks: ordering, strict: true},
 	{name: LessThan, help: "is a number less than", operand: TextOperand, compile: compareNumber(-1), sdks: ordering, strict: true},
@@ -185,11 +185,11 @@ func Operators() []OperatorInfo {
 }
 
 func (o *operator) info() OperatorInfo {
-	return OperatorInfo{o.name, o.alias, o.help, o.operand, o.opposite, o.missing, o.negative(), o.only}
+	return OperatorInfo{o.name, o.alias, o.help, o.operand, o.opposite, o.missing, o.isNegative(), o.only}
 }
 
-// negative reports whether it says of a value what it is not.
-func (o *operator) negative() bool { return o.missing || o.name == SemverNotEqual }
+// isNegative reports whether it says of a value what it is not.
+func (o *operator) isNegative() bool { return o.missing || o.name == SemverNotEqual }
 
 // Info describes the operator with this name or alias, false when there is none.
 func (o Operator) Info() (OperatorInfo, bool) {

@@ -191,9 +191,9 @@ func (c *operatorCase) subject(t testing.TB) *flags.Subject {
 }
 
 // decide answers one flag.
-func decide(set *flags.Set, key string, sub *flags.Subject, at time.Time) bool {
+func decide(set *flags.Set, key string, sub *flags.Subject, now time.Time) bool {
 	var out flags.Decisions
-	set.Evaluate(sub, at, &out)
+	set.Evaluate(sub, now, &out)
 	d := out.Find(key)
 	return d != nil && d.Enabled
 }
@@ -210,9 +210,9 @@ func eachOperator(t *testing.T, f func(t *testing.T, op flags.Operator, cases []
 
 // Expected values: each case names its source.
 func TestFlags_4_5_Operators(t *testing.T) {
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
-		known[string(op)+".json"] = true
+		seen[string(op)+".json"] = true
 		answers := map[bool]int{}
 		for i := range cases {
 			c := &cases[i]
@@ -231,7 +231,7 @@ func TestFlags_4_5_Operators(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if !known[file.Name()] {
+		if !seen[file.Name()] {
 			t.Errorf("%s is the file of no operator", file.Name())
 		}
 	}

@@ -9,17 +9,17 @@ import (
 // inactive flag is false whatever it depends on, so nothing is followed beyond
 // it. Flags on a cycle and all behind them are left out.
 func (c *compiler) order() {
-	if c.sameOrder() {
+	if c.keepOrder() {
 		c.set.order = c.old.order
 	} else {
-		c.orderAnew()
+		c.computeOrder()
 	}
 	c.markPlain()
 }
 
-// sameOrder reports whether what decides the order of the flags is as it was; those that
+// keepOrder reports whether what decides the order of the flags is as it was; those that
 // were compiled again then have their places.
-func (c *compiler) sameOrder() bool {
+func (c *compiler) keepOrder() bool {
 	if !c.same || c.old.cyclic {
 		return false
 	}
@@ -27,19 +27,19 @@ func (c *compiler) sameOrder() bool {
 		if c.reused[i] {
 			continue
 		}
-		was, is := &c.old.flags[i], &c.set.flags[i]
-		c.resolve(is)
-		if (was.bits|is.bits)&bitMissingDependency != 0 || was.is(bitActive) != is.is(bitActive) || !slices.Equal(was.deps, is.deps) {
+		before, after := &c.old.flags[i], &c.set.flags[i]
+		c.resolve(after)
+		if (before.bits|after.bits)&bitMissingDependency != 0 || before.has(bitActive) != after.has(bitActive) || !slices.Equal(before.deps, after.deps) {
 			return false
 		}
-		is.bits |= was.bits & (bitDependedOn | bitOrdered)
+		after.bits |= before.bits & (bitDependedOn | bitOrdered)
 	}
 	return true
 }
 
 // resolve leaves of what an active flag asks for the active flags, each once.
 func (c *compiler) resolve(f *compiledFlag) {
-	if !f.is(bitActive) {
+	if !f.has(bitActive) {
 		return
 	}
 	slices.Sort(f.deps)
@@ -49,7 +49,7 @@ func (c *compiler) resolve(f *compiledFlag) {
 		switch {
 		case d < 0:
 			f.bits |= bitMissingDependency
-		case c.set.flags[d].is(bitActive):
+		case c.set.flags[d].has(bitActive):
 			f.deps = append(f.deps, d)
 		}
 	}
@@ -65,9 +65,9 @@ func (c *compiler) dependencies() {
 		if c.reused[i] {
 			f.bits &^= bitMissingDependency | bitSurelyMissing
 			f.deps, f.absent = nil, nil
-			if f.is(bitDepends) {
+			if f.has(bitDepends) {
 				from := len(room)
-				room = f.askedFlags(room)
+				room = f.appendFlagTargets(room)
 				f.deps = room[from:len(room):len(room)]
 			}
 		}
@@ -75,8 +75,8 @@ func (c *compiler) dependencies() {
 	}
 }
 
-// askedFlags appends the flags that the requirements ask for.
-func (f *compiledFlag) askedFlags(to []int32) []int32 {
+// appendFlagTargets appends the flags that the requirements ask for.
+func (f *compiledFlag) appendFlagTargets(to []int32) []int32 {
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
 		for j := range filters {
@@ -88,13 +88,13 @@ func (f *compiledFlag) askedFlags(to []int32) []int32 {
 	return to
 }
 
-func (c *compiler) orderAnew() {
+func (c *compiler) computeOrder() {
 	c.dependencies()
 	waiting, dependants := c.dependants()
 	queue := make([]int32, 0, len(c.set.flags))
 	active := 0
 	for i := range c.set.flags {
-		if c.set.flags[i].is(bitActive) {
+		if c.set.flags[i].has(bitActive) {
 			active++
 			if waiting[i] == 0 {
 				queue = append(queue, int32(i))
@@ -106,7 +106,7 @@ func (c *compiler) orderAnew() {
 		f := &c.set.flags[i]
 		f.bits |= bitOrdered
 		for _, d := range dependants(i) {
-			if f.is(bitMissingDependency) {
+			if f.has(bitMissingDependency) {
 				c.set.flags[d].bits |= f.bits & (bitMissingDependency | bitSurelyMissing)
 				if c.set.flags[d].absent == nil {
 					c.set.flags[d].absent = f.absent
@@ -124,13 +124,13 @@ func (c *compiler) orderAnew() {
 }
 
 // dependants is how many flags each active flag depends on, and which depend on it.
-func (c *compiler) dependants() (waiting []int32, of func(i int32) []int32) {
+func (c *compiler) dependants() (waiting []int32, dependantsOf func(i int32) []int32) {
 	n := len(c.set.flags)
 	waiting = make([]int32, n)
 	ends := make([]int32, n+2) // at i+1 where those of i end, then where they begin, in all
 	for i := range c.set.flags {
 		f := &c.set.flags[i]
-		if !f.is(bitActive) {
+		if !f.has(bitActive) {
 			continue
 		}
 		waiting[i] = int32(len(f.deps))
@@ -144,7 +144,7 @@ func (c *compiler) dependants() (waiting []int32, of func(i int32) []int32) {
 	}
 	all := make([]int32, ends[n+1])
 	for i := n - 1; i >= 0; i-- {
-		if c.set.flags[i].is(bitActive) {
+		if c.set.flags[i].has(bitActive) {
 			for _, d := range c.set.flags[i].deps {
 				ends[d+1]--
 				all[ends[d+1]] = int32(i)
@@ -158,7 +158,7 @@ func (c *compiler) dependants() (waiting []int32, of func(i int32) []int32) {
 func (c *compiler) cycles(waiting []int32) {
 	c.set.cyclic = true
 	for i := range c.set.flags {
-		if !c.set.flags[i].is(bitActive) || waiting[i] == 0 {
+		if !c.set.flags[i].has(bitActive) || waiting[i] == 0 {
 			continue
 		}
 		var on []string

@@ -23,7 +23,7 @@ func signsOf(list []int) signs {
 	return s
 }
 
-func (s signs) has(sign int) verdict { return is(s&(1<<(sign+1)) != 0) }
+func (s signs) has(sign int) verdict { return verdictOf(s&(1<<(sign+1)) != 0) }
 
 const notNumber = "the value must be a number"
 
@@ -33,16 +33,16 @@ func compareNumber(want ...int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, notNumber
 		}
-		return numeric{n, signsOf(want)}, ""
+		return numberMatcher{n, signsOf(want)}, ""
 	}
 }
 
-type numeric struct {
+type numberMatcher struct {
 	than float64
 	want signs
 }
 
-func (m numeric) match(f *fact, r *reader) verdict {
+func (m numberMatcher) match(f *fact, r *reader) verdict {
 	x, ok := r.number(f)
 	if !ok {
 		return invalid
@@ -50,7 +50,7 @@ func (m numeric) match(f *fact, r *reader) verdict {
 	return m.matchNumber(x)
 }
 
-func (m numeric) matchText(s string) verdict {
+func (m numberMatcher) matchText(s string) verdict {
 	x, ok := parseNumber(s)
 	if !ok {
 		return invalid
@@ -58,7 +58,7 @@ func (m numeric) matchText(s string) verdict {
 	return m.matchNumber(x)
 }
 
-func (m numeric) matchNumber(x float64) verdict {
+func (m numberMatcher) matchNumber(x float64) verdict {
 	switch {
 	case x < m.than:
 		return m.want.has(-1)
@@ -70,7 +70,7 @@ func (m numeric) matchNumber(x float64) verdict {
 	return no // NaN has no order
 }
 
-func (m numeric) operand(*reader) any { return m.than }
+func (m numberMatcher) operand(*reader) any { return m.than }
 
 // between compiles between and not_between. What is no number is outside every
 // range, so not_between matches it; NaN matches neither (§4.5).
@@ -86,39 +86,39 @@ func between(outside bool) func(*preparation, any) (matcher, string) {
 		if !okLow || !okHigh || !(low <= high) {
 			return nil, want
 		}
-		return numberRange{low, high, outside}, ""
+		return numberRangeMatcher{low, high, outside}, ""
 	}
 }
 
-type numberRange struct {
+type numberRangeMatcher struct {
 	low, high float64
 	outside   bool
 }
 
-func (m numberRange) match(f *fact, r *reader) verdict {
+func (m numberRangeMatcher) match(f *fact, r *reader) verdict {
 	x, ok := r.number(f)
 	if !ok {
-		return is(m.outside)
+		return verdictOf(m.outside)
 	}
 	return m.matchNumber(x)
 }
 
-func (m numberRange) matchText(s string) verdict {
+func (m numberRangeMatcher) matchText(s string) verdict {
 	x, ok := parseNumber(s)
 	if !ok {
-		return is(m.outside)
+		return verdictOf(m.outside)
 	}
 	return m.matchNumber(x)
 }
 
-func (m numberRange) matchNumber(x float64) verdict {
+func (m numberRangeMatcher) matchNumber(x float64) verdict {
 	if math.IsNaN(x) {
 		return invalid
 	}
-	return is((m.low <= x && x <= m.high) != m.outside)
+	return verdictOf((m.low <= x && x <= m.high) != m.outside)
 }
 
-func (m numberRange) operand(*reader) any { return []any{m.low, m.high} }
+func (m numberRangeMatcher) operand(*reader) any { return []any{m.low, m.high} }
 
 func compareDate(want int) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
@@ -131,16 +131,16 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
-		return &dated{operand, want}, ""
+		return &dateMatcher{operand, want}, ""
 	}
 }
 
-type dated struct {
+type dateMatcher struct {
 	than dates.Operand
 	want int
 }
 
-func (m *dated) match(f *fact, r *reader) verdict {
+func (m *dateMatcher) match(f *fact, r *reader) verdict {
 	x, ok := dateOf(r, f.value)
 	if !ok {
 		return invalid
@@ -149,10 +149,10 @@ func (m *dated) match(f *fact, r *reader) verdict {
 	if !ok {
 		return invalid
 	}
-	return is(x.Compare(than) == m.want)
+	return verdictOf(x.Compare(than) == m.want)
 }
 
-func (m *dated) operand(r *reader) any {
+func (m *dateMatcher) operand(r *reader) any {
 	if at, ok := m.than.At(r.at, r.zone); ok {
 		return at.UTC().Format(time.RFC3339Nano)
 	}
@@ -182,17 +182,17 @@ func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, notVersion
 		}
-		return &versioned{than, signsOf(want), string(text)}, ""
+		return &versionMatcher{than, signsOf(want), string(text)}, ""
 	}
 }
 
-type versioned struct {
+type versionMatcher struct {
 	than semver.Version
 	want signs
 	text string
 }
 
-func (m *versioned) match(f *fact, r *reader) verdict {
+func (m *versionMatcher) match(f *fact, r *reader) verdict {
 	x, ok := r.version(f)
 	if !ok {
 		return invalid
@@ -200,7 +200,7 @@ func (m *versioned) match(f *fact, r *reader) verdict {
 	return m.want.has(cmp.Compare(semver.Compare(x, m.than), 0))
 }
 
-func (m *versioned) operand(*reader) any { return m.text }
+func (m *versionMatcher) operand(*reader) any { return m.text }
 
 func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
@@ -209,24 +209,24 @@ func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any
 		if !ok {
 			return nil, notVersion + " or, for semver_wildcard, 1.2.*"
 		}
-		return &inRange{r, string(text)}, ""
+		return &versionRangeMatcher{r, string(text)}, ""
 	}
 }
 
-type inRange struct {
+type versionRangeMatcher struct {
 	semver.Range
 	text string
 }
 
-func (m *inRange) match(f *fact, r *reader) verdict {
+func (m *versionRangeMatcher) match(f *fact, r *reader) verdict {
 	x, ok := r.version(f)
 	if !ok {
 		return invalid
 	}
-	return is(m.Contains(x))
+	return verdictOf(m.Contains(x))
 }
 
-func (m *inRange) operand(*reader) any { return m.text }
+func (m *versionRangeMatcher) operand(*reader) any { return m.text }
 
 func (r *reader) version(f *fact) (semver.Version, bool) {
 	text, ok := r.text(f)

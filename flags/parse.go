@@ -17,7 +17,7 @@ import (
 func ParseDefinitions(data []byte) (Definitions, error) {
 	root, err := open(data)
 	if err == nil && isDocument(root) {
-		root, err = numbered(data)
+		root, err = openNumbered(data)
 	}
 	if err != nil {
 		return Definitions{}, fmt.Errorf("flags: %w", err)
@@ -48,10 +48,10 @@ func ParseDefinitions(data []byte) (Definitions, error) {
 
 func parseDefinitions(n node) Definitions {
 	d := Definitions{
-		Timezone:                n.mustBeObject().at(nTimezone).textOr(),
-		PropertyMatchingVersion: int(n.at(nMatchingVersion).intOr()),
+		Timezone:                n.mustBeObject().at(nTimezone).textOrEmpty(),
+		PropertyMatchingVersion: int(n.at(nMatchingVersion).intOrZero()),
 		MinimalFlagCalledEvents: n.at(nMinimalEvents).bool(),
-		Revision:                n.at(nRevision).intOr(),
+		Revision:                n.at(nRevision).intOrZero(),
 		BucketingHash:           parseHash(n.at(nBucketingHash)),
 	}
 	if v := d.PropertyMatchingVersion; v < 0 || v > 2 {
@@ -60,7 +60,7 @@ func parseDefinitions(n node) Definitions {
 			Path: n.at(nMatchingVersion).path(), Problem: "must be 1 or 2, not " + strconv.Itoa(v) + ": 1 is used",
 		})
 	}
-	if err := read(func() { n.knownHere(projectShape) }); err != nil {
+	if err := read(func() { n.failUnknownHere(projectShape) }); err != nil {
 		d.faults = append(d.faults, err)
 	}
 	d.GroupTypes = parseGroupTypes(n.at(nGroupTypes))
@@ -72,7 +72,7 @@ func parseDefinitions(n node) Definitions {
 	var room slabs
 	in := flags.path()
 	for list.next() {
-		list.t.anchor = anchor{cell: list.i, in: in, index: list.index}
+		list.t.anchor = anchor{cell: list.i, parent: in, index: list.index}
 		room.parseFlag(list.node, &d.Flags[list.index])
 		yield(list.index)
 	}
@@ -95,7 +95,7 @@ func parseDefinitions(n node) Definitions {
 	failed := n.at(nFailedCohorts)
 	place := failed.path()
 	for list := failed.list(); list.next(); {
-		list.t.anchor = anchor{cell: list.i, in: place, index: list.index}
+		list.t.anchor = anchor{cell: list.i, parent: place, index: list.index}
 		d.parseFailedCohort(list.node)
 	}
 	for _, id := range n.at(nEmptyCohorts).ints() {
@@ -123,7 +123,7 @@ func parseGroupTypes(n node) map[int]string {
 }
 
 func parseHash(n node) Hash {
-	switch h := Hash(n.textOr()); h {
+	switch h := Hash(n.textOrEmpty()); h {
 	case "", SHA1, Murmur3:
 		return h
 	default:
@@ -144,8 +144,8 @@ func (d *Definitions) addCohort(id int64, c Cohort) {
 
 // parseCohorts reads cohorts by id, or as a list of records with ids.
 func (d *Definitions) parseCohorts(n node) {
-	add := func(id int64, at node) {
-		c := parseCohort(at)
+	add := func(id int64, record node) {
+		c := parseCohort(record)
 		if c.fault != nil {
 			d.faults = append(d.faults, c.fault)
 		}
@@ -156,7 +156,7 @@ func (d *Definitions) parseCohorts(n node) {
 	case tape.Null:
 	case tape.List:
 		for list := n.list(); list.next(); {
-			n.t.anchor = anchor{cell: list.i, in: in, index: list.index}
+			n.t.anchor = anchor{cell: list.i, parent: in, index: list.index}
 			add(list.at(nID).int(), list.node)
 		}
 	default:
@@ -167,7 +167,7 @@ func (d *Definitions) parseCohorts(n node) {
 			if err != nil {
 				e.fail("a cohort's id is a whole number, not %s", quote(e.name))
 			}
-			n.t.anchor = anchor{cell: e.i, in: in, name: e.name}
+			n.t.anchor = anchor{cell: e.i, parent: in, name: e.name}
 			add(id, e.node)
 		}
 	}

@@ -18,16 +18,16 @@ func parseCohort(n node) Cohort {
 }
 
 func (c *Cohort) parse(n node) {
-	n.mustBeObject().known(cohortOrTree(n))
+	n.mustBeObject().failUnknown(cohortOrTree(n))
 	if n.has(nValues) { // a bare tree
 		c.Tree = parseTree(n, 1)
 		return
 	}
-	c.Name = n.at(nName).textOr()
+	c.Name = n.at(nName).textOrEmpty()
 	c.Deleted = n.at(nDeleted).bool()
 	c.Static = n.at(nStatic).bool()
 	c.Members = n.at(nMembers).texts()
-	switch n.at(nCohortType).textOr() {
+	switch n.at(nCohortType).textOrEmpty() {
 	case "static":
 		c.Static = true
 	case "realtime", "behavioral":
@@ -56,7 +56,7 @@ func (d *Definitions) parseMembers(n node) {
 	}
 	in := n.path()
 	for _, e := range n.entries() {
-		n.t.anchor = anchor{cell: e.i, in: in, name: e.name}
+		n.t.anchor = anchor{cell: e.i, parent: in, name: e.name}
 		err := read(func() {
 			num, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
@@ -101,7 +101,7 @@ func parseTree(n node, depth int) *CohortNode {
 	}
 	values := n.at(nValues)
 	if values.null() {
-		values.want("an array")
+		values.failExpected("an array")
 	}
 	for list := values.list(); list.next(); {
 		if list.mustBeObject().has(nValues) {
@@ -117,7 +117,7 @@ func parseTree(n node, depth int) *CohortNode {
 // properties and are only known to be there. In the oldest format leaves without a
 // type, and those that say event, are about persons.
 func parseLeaf(n node, legacy bool) CohortNode {
-	kind := PropertyType(n.mustBeObject().at(nType).textOr())
+	kind := PropertyType(n.mustBeObject().at(nType).textOrEmpty())
 	if legacy && (kind == "" || kind == "event") {
 		kind = PersonProperty
 	}
@@ -131,7 +131,7 @@ func parseLeaf(n node, legacy bool) CohortNode {
 		}
 		if kind == CohortProperty {
 			if _, ok := p.Value.(int64); !ok {
-				n.at(nValue).want("the id of a cohort as a whole number")
+				n.at(nValue).failExpected("the id of a cohort as a whole number")
 			}
 		}
 		if member, problem := p.neverMatches(); problem != "" {
@@ -142,7 +142,7 @@ func parseLeaf(n node, legacy bool) CohortNode {
 		}
 		return CohortNode{Leaf: &p}
 	case "":
-		n.at(nType).want("text")
+		n.at(nType).failExpected("text")
 	}
 	return CohortNode{Unsupported: true, Leaf: &Property{Type: kind, Negated: n.at(nNegation).bool()}}
 }

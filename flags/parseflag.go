@@ -21,7 +21,7 @@ type slabs struct {
 	lists      []readList
 	payload    []byte     // the one that is being read
 	read       []readList // of the flag that is being read
-	strange    bool       // it may have misspelt members
+	hasUnknown bool       // it may have misspelt members
 }
 
 // slabSize is how many parts are made at a time.
@@ -46,10 +46,10 @@ func cut[T any](slab *[]T, n int) []T {
 // parseFlag never fails: a record that cannot be read becomes a flag with a
 // fault, and with key and id where those could be read (decision 4).
 func (s *slabs) parseFlag(n node, f *Flag) {
-	s.strange = false
+	s.hasUnknown = false
 	err := read(func() { s.flag(n, f) })
-	if err != nil || s.strange { // a misspelt member goes before all other faults
-		if misspelt := read(func() { n.known(flagShape) }); misspelt != nil {
+	if err != nil || s.hasUnknown { // a misspelt member goes before all other faults
+		if misspelt := read(func() { n.failUnknown(flagShape) }); misspelt != nil {
 			err, f.unknown = misspelt, false
 		}
 	}
@@ -60,14 +60,14 @@ func (s *slabs) parseFlag(n node, f *Flag) {
 	_ = read(func() { f.ID = n.at(nID).int() })
 	_ = read(func() { f.Key = n.at(nKey).text() })
 	_ = read(func() { f.Active = n.at(nActive).bool() && !n.at(nDeleted).bool() })
-	_ = read(func() { f.Version = n.at(nVersion).intOr() })
+	_ = read(func() { f.Version = n.at(nVersion).intOrZero() })
 	err.FlagID, err.Flag, err.Code = f.ID, strings.Clone(f.Key), FlagDataParsingError
 	f.fault = err
 }
 
 // object finds the members of an object, and notes whether there are some that the shape does
 // not have.
-func (s *slabs) object(n node, of *shape, o *object) {
+func (s *slabs) object(n node, layout *shape, o *object) {
 	*o = object{node: n.mustBeObject()}
 	cells := n.t.Cells
 	for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
@@ -75,7 +75,7 @@ func (s *slabs) object(n node, of *shape, o *object) {
 		if name < hotNames {
 			o.cells[name] = i
 		}
-		s.strange = s.strange || of.strange[name]
+		s.hasUnknown = s.hasUnknown || layout.unknown[name]
 	}
 }
 
@@ -88,17 +88,17 @@ func (s *slabs) flag(n node, f *Flag) {
 		o.at(nKey).fail("must not be empty")
 	}
 	f.ID = o.at(nID).int()
-	f.Name = o.at(nName).textOr()
-	f.Version = o.at(nVersion).intOr()
+	f.Name = o.at(nName).textOrEmpty()
+	f.Version = o.at(nVersion).intOrZero()
 	f.Active = o.at(nActive).bool()
 	f.Deleted = o.at(nDeleted).bool()
 	f.Continuity = o.at(nContinuity).bool()
 	if o.has(nXContinuity) { // what a murmur3 flag really says (decision 1)
 		f.Continuity = o.at(nXContinuity).bool()
 	}
-	f.DeviceBucketing = o.at(nBucketingIdentifier).textOr() == "device_id"
+	f.DeviceBucketing = o.at(nBucketingIdentifier).textOrEmpty() == "device_id"
 	f.Hash = parseHash(o.at(nBucketingHash))
-	f.Runtime = strings.ToLower(o.at(nRuntime).textOr())
+	f.Runtime = strings.ToLower(o.at(nRuntime).textOrEmpty())
 	if f.Runtime != "server" && f.Runtime != "client" {
 		f.Runtime = ""
 	}
@@ -107,12 +107,12 @@ func (s *slabs) flag(n node, f *Flag) {
 		contexts = o.at(nTags)
 	}
 	f.Contexts = contexts.texts()
-	f.ContextsAll = o.at(nContextsMode).textOr() == "all"
+	f.ContextsAll = o.at(nContextsMode).textOrEmpty() == "all"
 	f.HasExperiment = o.at(nExperiment).bool()
 	f.RemoteConfig = o.at(nRemoteConfig).bool()
 	f.HasEncryptedPayloads = o.at(nEncrypted).bool()
 	if pins := o.at(nPins); !pins.null() {
-		f.Pins, s.strange = parsePins(pins), true
+		f.Pins, s.hasUnknown = parsePins(pins), true
 	}
 	s.filters(o.at(nFilters), f)
 	f.lists = cut(&s.lists, len(s.read))
@@ -124,18 +124,18 @@ func (s *slabs) filters(n node, f *Flag) {
 	s.object(n, filtersShape, &o)
 	if o.has(nVersion) {
 		version := o.at(nVersion)
-		whole, isWhole := int64(0), false
+		format, isInteger := int64(0), false
 		if version.kind() == tape.Number {
-			whole, isWhole = wholeNumber(n.t.Raw(version.i))
+			format, isInteger = parseInteger(n.t.Raw(version.i))
 		}
-		if f.unknown = !isWhole || whole != 1; f.unknown {
-			version.fail("format %s of a flag's filters is not supported, only format 1 is", version.described())
+		if f.unknown = !isInteger || format != 1; f.unknown {
+			version.fail("format %s of a flag's filters is not supported, only format 1 is", version.describe())
 		}
 	}
 	f.Group = o.at(nAggregation).groupIndex()
 	groups := o.at(nGroups)
 	if groups.null() && o.has(nGroups) {
-		groups.want("an array")
+		groups.failExpected("an array")
 	}
 	list := groups.list()
 	f.Conditions = cut(&s.conditions, groups.count())
@@ -143,9 +143,9 @@ func (s *slabs) filters(n node, f *Flag) {
 		s.condition(list.node, &f.Conditions[list.index])
 	}
 	if multi := o.at(nMultivariate); !multi.null() {
-		var of object
-		s.object(multi, multivariateShape, &of)
-		variants := of.at(nVariants)
+		var multivariate object
+		s.object(multi, multivariateShape, &multivariate)
+		variants := multivariate.at(nVariants)
 		list := variants.list()
 		f.Variants = cut(&s.variants, variants.count())
 		for list.next() {
@@ -158,7 +158,7 @@ func (s *slabs) filters(n node, f *Flag) {
 	f.Enrollment = o.at(nEnrollment).bool()
 	f.EarlyExit = o.at(nEarlyExit).bool()
 	if holdout := o.at(nHoldout); !holdout.null() {
-		f.Holdout, s.strange = parseHoldout(holdout), true
+		f.Holdout, s.hasUnknown = parseHoldout(holdout), true
 	}
 	f.upgrade(&o)
 }
@@ -173,7 +173,7 @@ func (s *slabs) payloads(n node, f *Flag) {
 	for _, e := range entries {
 		if !e.null() {
 			s.payload = n.t.AppendJSON(s.payload[:0], e.i)
-			f.Payloads[n.t.beside(e.name)] = bytes.Clone(s.payload)
+			f.Payloads[n.t.pool(e.name)] = bytes.Clone(s.payload)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func parseHoldout(n node) *Holdout {
 func (s *slabs) condition(n node, c *Condition) {
 	var o object
 	s.object(n, conditionShape, &o)
-	c.Variant = o.at(nVariant).textOr()
+	c.Variant = o.at(nVariant).textOrEmpty()
 	if p := o.at(nRollout); !p.null() {
 		rollout := cut(&s.rollouts, 1)
 		rollout[0] = p.percentage()
@@ -206,7 +206,7 @@ func (s *slabs) condition(n node, c *Condition) {
 	for list.next() {
 		p := &c.Properties[list.index]
 		s.property(list.node, p)
-		s.note(p)
+		s.sumList(p)
 	}
 }
 

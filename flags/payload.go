@@ -22,8 +22,8 @@ type servedPayload struct {
 	statics []int64 // the static cohorts that it names, sorted
 }
 
-// serve makes the payload of definitions when it is first asked for.
-func serve(d *Definitions, set *Set) func() (servedPayload, error) {
+// lazyPayload makes the payload of definitions when it is first asked for.
+func lazyPayload(d *Definitions, set *Set) func() (servedPayload, error) {
 	return sync.OnceValues(func() (servedPayload, error) {
 		body, statics, err := d.payload(set)
 		if err != nil {
@@ -65,8 +65,8 @@ func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error
 		"bucketing_hash":             string(d.hash()),
 		"revision":                   d.Revision,
 		"static_cohorts":             p.statics,
-		"empty_cohorts":              p.unserved(func(c *Cohort) bool { return !c.Unsupported }),
-		"behavioral_cohorts":         p.unserved(func(c *Cohort) bool { return c.Unsupported }),
+		"empty_cohorts":              p.unservedCohorts(func(c *Cohort) bool { return !c.Unsupported }),
+		"behavioral_cohorts":         p.unservedCohorts(func(c *Cohort) bool { return c.Unsupported }),
 		"withheld_flags":             p.withheld,
 		"failed_cohorts":             p.failedCohorts(),
 		"faults":                     p.faults(),
@@ -94,31 +94,31 @@ func (d *Definitions) groupTypeMapping() map[string]string {
 
 // payloadBuilder walks the definitions once for the payload.
 type payloadBuilder struct {
-	d       *Definitions
-	set     *Set
-	server  []bool             // by flag: SDKs must leave it to the server
-	chained map[int32][]string // dependency chains by the flag that they end in
-	known   map[int64]bool     // StaticCohorts
-	reached map[int64]bool     // cohorts
-	statics []int64
+	d             *Definitions
+	set           *Set
+	server        []bool             // by flag: SDKs must leave it to the server
+	chainCache    map[int32][]string // dependency chains by the flag that they end in
+	staticCohorts map[int64]bool     // StaticCohorts
+	reached       map[int64]bool     // cohorts
+	statics       []int64
 	// withheld exist and are not in the payload.
 	withheld []FlagName
-	ends     map[int64]ending
+	ends     map[int64]recursion
 	nesting  int // how many cohorts deep the builder is
 }
 
 func newPayload(d *Definitions, set *Set) *payloadBuilder {
 	p := &payloadBuilder{
-		d: d, set: set, chained: map[int32][]string{}, known: d.staticCohorts(),
-		reached: map[int64]bool{}, statics: []int64{}, withheld: []FlagName{}, ends: map[int64]ending{},
+		d: d, set: set, chainCache: map[int32][]string{}, staticCohorts: d.staticCohorts(),
+		reached: map[int64]bool{}, statics: []int64{}, withheld: []FlagName{}, ends: map[int64]recursion{},
 	}
 	p.server = p.forServer()
 	return p
 }
 
-// served reports whether the payload may tell of a flag: it is the one of its
+// isServed reports whether the payload may tell of a flag: it is the one of its
 // key, and what the server fails, an SDK must not decide.
-func (p *payloadBuilder) served(i int32) bool {
+func (p *payloadBuilder) isServed(i int32) bool {
 	f := &p.d.Flags[i]
 	used, ok := p.set.byKey[f.Key]
 	return ok && used == i && !f.Deleted && p.set.flags[i].failure == NoReason
@@ -131,7 +131,7 @@ func (p *payloadBuilder) flags() []any {
 	for _, key := range sortedKeys(p.set.byKey) {
 		i := p.set.byKey[key]
 		f := &p.d.Flags[i]
-		if !p.served(i) || f.withheld() {
+		if !p.isServed(i) || f.isWithheld() {
 			if !f.Deleted {
 				p.withheld = append(p.withheld, FlagName{f.ID, f.Key})
 			}
@@ -139,7 +139,7 @@ func (p *payloadBuilder) flags() []any {
 		}
 		record := f.record()
 		p.chains(record)
-		p.reach(f)
+		p.reachFlag(f)
 		if p.server[i] {
 			record["x_ensure_experience_continuity"] = f.Continuity
 			record["ensure_experience_continuity"] = true
@@ -149,8 +149,8 @@ func (p *payloadBuilder) flags() []any {
 	return out
 }
 
-// withheld: not in the payload, though the server decides it.
-func (f *Flag) withheld() bool {
+// isWithheld: not in the payload, though the server decides it.
+func (f *Flag) isWithheld() bool {
 	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
 }
 
@@ -163,13 +163,13 @@ func (p *payloadBuilder) forServer() []bool {
 	var queue []int32
 	for i := range p.set.flags {
 		f := &p.set.flags[i]
-		if !f.is(bitActive) || f.failure != NoReason {
+		if !f.has(bitActive) || f.failure != NoReason {
 			continue
 		}
 		for _, dep := range f.deps {
 			dependants[dep] = append(dependants[dep], int32(i))
 		}
-		if f.is(bitMurmur3) && f.needsBucket() || f.is(bitPinned) {
+		if f.has(bitMurmur3) && f.needsBucket() || f.has(bitPinned) {
 			marked[i] = true
 			queue = append(queue, int32(i))
 		}
@@ -188,7 +188,7 @@ func (p *payloadBuilder) forServer() []bool {
 // target is the flag that a dependency means, false when an SDK cannot know it.
 func (p *payloadBuilder) target(prop *Property) (int32, bool) {
 	i, ok := p.set.findFlag(prop)
-	return i, ok && p.served(i)
+	return i, ok && p.isServed(i)
 }
 
 // chains names the flags that each dependency of a record depends on, and turns
@@ -221,14 +221,14 @@ func (p *payloadBuilder) chainGroup(group map[string]any) any {
 			out = slices.Clone(props)
 		}
 		// Of a record only this much is sure, whether it was read or made.
-		var meant Property
-		meant.Key, _ = prop["key"].(string)
+		var dependency Property
+		dependency.Key, _ = prop["key"].(string)
 		if _, chained := prop["dependency_chain"]; chained {
-			meant.Chain = []string{}
+			dependency.Chain = []string{}
 		}
 		chain := []string{}
 		changed := cloneMap(prop)
-		if target, ok := p.target(&meant); ok {
+		if target, ok := p.target(&dependency); ok {
 			changed["key"] = p.d.Flags[target].Key
 			chain = p.chain(target)
 		}
@@ -253,10 +253,10 @@ const maxChain = 1000
 // first; empty when it leads back to itself, to a flag that is not there, or
 // through more than maxChain flags.
 func (p *payloadBuilder) chain(i int32) []string {
-	if chain, ok := p.chained[i]; ok {
+	if chain, ok := p.chainCache[i]; ok {
 		return chain
 	}
-	p.chained[i] = []string{} // what whoever leads back here finds
+	p.chainCache[i] = []string{} // what whoever leads back here finds
 	f := &p.d.Flags[i]
 	targets, ok := p.targets(f)
 	if !ok {
@@ -278,19 +278,19 @@ func (p *payloadBuilder) chain(i int32) []string {
 			return []string{}
 		}
 	}
-	p.chained[i] = append(order, f.Key)
-	return p.chained[i]
+	p.chainCache[i] = append(order, f.Key)
+	return p.chainCache[i]
 }
 
 // targets are the flags that a flag depends on directly, false when one is not there.
 func (p *payloadBuilder) targets(f *Flag) (targets []int32, ok bool) {
 	for i := range f.Conditions {
 		for j := range f.Conditions[i].Properties {
-			of := &f.Conditions[i].Properties[j]
-			if of.Type != FlagProperty {
+			prop := &f.Conditions[i].Properties[j]
+			if prop.Type != FlagProperty {
 				continue
 			}
-			target, ok := p.target(of)
+			target, ok := p.target(prop)
 			if !ok {
 				return nil, false
 			}

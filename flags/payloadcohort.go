@@ -8,18 +8,18 @@ import (
 
 // This file chooses the cohorts of the payload.
 
-// ending is what is known of a cohort's references.
-type ending uint8
+// recursion is what is known of a cohort's references.
+type recursion uint8
 
 const (
-	endsUnknown ending = iota
-	endsSoon           // being looked at
-	endsWell
-	endsNever
+	recursionUnknown  recursion = iota
+	recursionVisiting           // being looked at
+	recursionFinite
+	recursionEndless
 )
 
-// reach notes the cohorts that a flag needs, and those they need.
-func (p *payloadBuilder) reach(f *Flag) {
+// reachFlag notes the cohorts that a flag needs, and those they need.
+func (p *payloadBuilder) reachFlag(f *Flag) {
 	for i := range f.Pins {
 		p.reachPin(f.Pins[i].Cohort)
 	}
@@ -43,7 +43,7 @@ func (p *payloadBuilder) reachCohort(id int64) {
 	if ok && c.Tree != nil {
 		p.reachTree(c.Tree)
 	}
-	if ok && c.Static && !c.Deleted || !ok && p.known[id] {
+	if ok && c.Static && !c.Deleted || !ok && p.staticCohorts[id] {
 		p.statics = append(p.statics, id)
 	}
 }
@@ -51,7 +51,7 @@ func (p *payloadBuilder) reachCohort(id int64) {
 // reachPin is reachCohort of a pin: the store has its members whether or not the
 // definitions name it.
 func (p *payloadBuilder) reachPin(id int64) {
-	if _, ok := p.d.Cohorts[id]; !ok && id != 0 && !p.known[id] && !p.reached[id] {
+	if _, ok := p.d.Cohorts[id]; !ok && id != 0 && !p.staticCohorts[id] && !p.reached[id] {
 		p.reached[id], p.statics = true, append(p.statics, id)
 	} else if id != 0 {
 		p.reachCohort(id)
@@ -77,7 +77,7 @@ func (p *payloadBuilder) cohorts() map[string]any {
 	out := map[string]any{}
 	for id := range p.reached {
 		c, ok := p.d.Cohorts[id]
-		if !ok || c.Static || c.Deleted || c.fault != nil || c.Unsupported || c.Tree == nil || p.endless(id) {
+		if !ok || c.Static || c.Deleted || c.fault != nil || c.Unsupported || c.Tree == nil || p.isEndless(id) {
 			continue
 		}
 		out[strconv.FormatInt(id, 10)] = c.Tree.record()
@@ -85,9 +85,9 @@ func (p *payloadBuilder) cohorts() map[string]any {
 	return out
 }
 
-// unserved are the reachable cohorts without a tree that can be served, of one
+// unservedCohorts are the reachable cohorts without a tree that can be served, of one
 // kind, sorted.
-func (p *payloadBuilder) unserved(kind func(*Cohort) bool) []int64 {
+func (p *payloadBuilder) unservedCohorts(kind func(*Cohort) bool) []int64 {
 	ids := []int64{}
 	for id := range p.reached {
 		c, ok := p.d.Cohorts[id]
@@ -111,7 +111,7 @@ func (p *payloadBuilder) failedCohorts() []failedCohort {
 	for i := range p.set.cohorts {
 		c := &p.set.cohorts[i]
 		in, ok := p.d.Cohorts[c.id]
-		served := in.fault == nil && !p.endless(c.id) // with a tree, which fails by itself
+		served := in.fault == nil && !p.isEndless(c.id) // with a tree, which fails by itself
 		if ok && !in.Deleted && !in.Static && p.reached[c.id] && c.failure != NoReason && !served {
 			out = append(out, failedCohort{c.id, c.failure.String()})
 		}
@@ -120,13 +120,13 @@ func (p *payloadBuilder) failedCohorts() []failedCohort {
 	return out
 }
 
-// endless reports whether a cohort leads back to itself, into a cycle, or deeper
+// isEndless reports whether a cohort leads back to itself, into a cycle, or deeper
 // than the server follows.
-func (p *payloadBuilder) endless(id int64) bool {
+func (p *payloadBuilder) isEndless(id int64) bool {
 	switch p.ends[id] {
-	case endsWell:
+	case recursionFinite:
 		return false
-	case endsNever, endsSoon: // known, or met again on the way down
+	case recursionEndless, recursionVisiting: // known, or met again on the way down
 		return true
 	}
 	if p.nesting == maxCohortNesting {
@@ -134,22 +134,22 @@ func (p *payloadBuilder) endless(id int64) bool {
 	}
 	p.nesting++
 	defer func() { p.nesting-- }()
-	p.ends[id] = endsWell
+	p.ends[id] = recursionFinite
 	if t := p.d.Cohorts[id].Tree; t != nil {
-		p.ends[id] = endsSoon
-		if p.endlessTree(t) {
-			p.ends[id] = endsNever
+		p.ends[id] = recursionVisiting
+		if p.isEndlessTree(t) {
+			p.ends[id] = recursionEndless
 			return true
 		}
-		p.ends[id] = endsWell
+		p.ends[id] = recursionFinite
 	}
 	return false
 }
 
-func (p *payloadBuilder) endlessTree(n *CohortNode) bool {
+func (p *payloadBuilder) isEndlessTree(n *CohortNode) bool {
 	if n.Leaf != nil {
 		id, ok := n.Leaf.cohortID()
-		return ok && p.endless(id)
+		return ok && p.isEndless(id)
 	}
-	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return p.endlessTree(&c) })
+	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return p.isEndlessTree(&c) })
 }

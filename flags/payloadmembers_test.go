@@ -15,15 +15,15 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// lists are flags.Members in memory.
-type lists struct {
+// fakeMembers are flags.Members in memory.
+type fakeMembers struct {
 	members map[int64][]string
 	err     error
 	reads   int
 	limit   flags.MembersLimit
 }
 
-func (l *lists) StaticMembers(_ context.Context, _ int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+func (l *fakeMembers) StaticMembers(_ context.Context, _ int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	l.reads, l.limit = l.reads+1, limit
 	out := map[int64][]string{}
 	for _, id := range cohorts {
@@ -50,8 +50,8 @@ func membersPayload(t *testing.T, d *flags.Decider) (text, version string) {
 // Decision 5: the members of the static cohorts that flags need, beside
 // static_cohorts, on one line; a cohort that does not fit is left out.
 func TestDecider_Decision5_Members(t *testing.T) {
-	s := newShop(t, staticFlags)
-	l := &lists{members: map[int64][]string{7: {"a", "é\n\u2028\"<"}, 9: {"not needed"}}}
+	s := newFakeSource(t, staticFlags)
+	l := &fakeMembers{members: map[int64][]string{7: {"a", "é\n\u2028\"<"}, 9: {"not needed"}}}
 	d := s.decider(t, func(c *flags.DeciderConfig) { c.Members = l })
 	text, version := membersPayload(t, d)
 	var got struct {
@@ -82,8 +82,8 @@ func TestDecider_Decision5_Members(t *testing.T) {
 // Members are read once a second, by one caller, and at once when the definitions
 // have changed. What was good last stays while they cannot be read.
 func TestDecider_Decision5_MembersAreRenewed(t *testing.T) {
-	s := newShop(t, staticFlags)
-	l := &lists{err: errors.New("down")}
+	s := newFakeSource(t, staticFlags)
+	l := &fakeMembers{err: errors.New("down")}
 	d := s.decider(t, func(c *flags.DeciderConfig) { c.Members = l })
 	if _, _, err := d.MembersPayload(context.Background(), "phc_shop"); !errors.Is(err, flags.ErrUnavailable) {
 		t.Error("nothing is known:", err)
@@ -121,19 +121,19 @@ func TestDecider_Decision5_MembersAreRenewed(t *testing.T) {
 	}
 }
 
-// spends counts the questions to Usage.
-type spends struct{ calls, total atomic.Int64 }
+// totalUsage counts the questions to Usage.
+type totalUsage struct{ calls, total atomic.Int64 }
 
-func (u *spends) Spend(_ context.Context, _ string, _ time.Time, n int64) (int64, error) {
+func (u *totalUsage) Spend(_ context.Context, _ string, _ time.Time, n int64) (int64, error) {
 	u.calls.Add(1)
 	return u.total.Add(n), nil
 }
 
 // What is reserved is asked for once, and is counted only where it is taken.
 func TestDecider_10_1_ReservedDownloads(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	s.limit(20_005)
-	u := &spends{}
+	u := &totalUsage{}
 	d := s.decider(t, func(c *flags.DeciderConfig) { c.Usage = u })
 	p, _, err := d.Project(context.Background(), "phc_shop")
 	if err != nil {
@@ -156,7 +156,7 @@ func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 	if n != 500 || u.total.Load() != 20_005 {
 		t.Errorf("%d more downloads, %d counted", n, u.total.Load())
 	}
-	if got := answered(t, d, 10); got != 5 {
+	if got := countAnswered(t, d, 10); got != 5 {
 		t.Errorf("%d requests fit beside", got)
 	}
 }
@@ -177,7 +177,7 @@ func (s *slowSource) Definitions(ctx context.Context, p flags.Project) (flags.De
 // A change that comes while the old definitions are being read is not missed for
 // a second.
 func TestDecider_ChangedWhileRead(t *testing.T) {
-	s := newShop(t, oneFlag)
+	s := newFakeSource(t, oneFlag)
 	slow := &slowSource{s, make(chan struct{}), make(chan struct{})}
 	d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = slow })
 	read := func(change func()) string {
@@ -213,8 +213,8 @@ func TestDecider_ChangedWhileRead(t *testing.T) {
 // at most: half a second of it is good for five.
 func TestDecider_Decision5_LongLists(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	l := &lists{members: map[int64][]string{7: {"a"}, 8: {}}}
-	d := newShop(t, staticFlags).decider(t, func(c *flags.DeciderConfig) {
+	l := &fakeMembers{members: map[int64][]string{7: {"a"}, 8: {}}}
+	d := newFakeSource(t, staticFlags).decider(t, func(c *flags.DeciderConfig) {
 		c.Members, c.Now = slowLists{l, func() { now = now.Add(500 * time.Millisecond) }}, func() time.Time { return now }
 	})
 	for _, step := range []struct {
@@ -230,11 +230,11 @@ func TestDecider_Decision5_LongLists(t *testing.T) {
 
 // slowLists take their time on the test's clock.
 type slowLists struct {
-	*lists
+	*fakeMembers
 	take func()
 }
 
 func (s slowLists) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	s.take()
-	return s.lists.StaticMembers(ctx, projectID, cohorts, limit)
+	return s.fakeMembers.StaticMembers(ctx, projectID, cohorts, limit)
 }

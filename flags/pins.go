@@ -51,7 +51,7 @@ func (t *PinTrace) String() string {
 // parsePins reads the pins of a flag's record.
 func parsePins(n node) (out []Pin) {
 	for list := n.list(); list.next(); {
-		p := Pin{Cohort: list.at(nCohort).intOr(), GroupType: list.at(nGroupType).textOr(), GroupKey: list.at(nGroupKey).textOr()}
+		p := Pin{Cohort: list.at(nCohort).intOrZero(), GroupType: list.at(nGroupType).textOrEmpty(), GroupKey: list.at(nGroupKey).textOrEmpty()}
 		if p.Cohort == 0 && p.GroupType == "" {
 			list.fail("a pin names a cohort or a group_type")
 		}
@@ -132,8 +132,8 @@ func (c *compiler) pins(f *Flag, out *compiledFlag) {
 			p.variant = variant
 		}
 		if p.ofGroup {
-			p.group, p.groupKey = c.keep(in.GroupType), c.keep(in.GroupKey)
-		} else if !c.pinned(in.Cohort, &p.member) {
+			p.group, p.groupKey = c.intern(in.GroupType), c.intern(in.GroupKey)
+		} else if !c.compilePinCohort(in.Cohort, &p.member) {
 			c.report(NoReason, ".pins", "the cohort cannot be evaluated, the pin is ignored")
 			continue
 		}
@@ -144,9 +144,9 @@ func (c *compiler) pins(f *Flag, out *compiledFlag) {
 	}
 }
 
-// pinned compiles membership of a pin's cohort, false if it cannot be evaluated. The
+// compilePinCohort compiles membership of a pin's cohort, false if it cannot be evaluated. The
 // store has the members also where the definitions do not name it.
-func (c *compiler) pinned(id int64, out *filter) bool {
+func (c *compiler) compilePinCohort(id int64, out *filter) bool {
 	if _, exists := c.d.Cohorts[id]; !exists {
 		c.staticCohorts[id] = true
 	}
@@ -154,16 +154,16 @@ func (c *compiler) pinned(id int64, out *filter) bool {
 	return c.set.cohorts[out.target].failure == NoReason
 }
 
-// ask is compiler.ask of a pin.
-func (p *compiledPin) ask(c *compiler, by int32) {
-	c.askFilter(&p.member, by)
+// countUses is compiler.ask of a pin.
+func (p *compiledPin) countUses(c *compiler, delta int32) {
+	c.countFilterUses(&p.member, delta)
 	if !p.until.IsZero() {
-		c.set.dated += by
+		c.set.dated += delta
 	}
 }
 
-// pinned answers with the value that is pinned for the subject, if there is one.
-func (e *evaluation) pinned(f *compiledFlag, d *Decision) bool {
+// decidePin answers with the value that is pinned for the subject, if there is one.
+func (e *evaluation) decidePin(f *compiledFlag, d *Decision) bool {
 	result := no
 	for i := range f.pins {
 		p := &f.pins[i]
@@ -172,14 +172,14 @@ func (e *evaluation) pinned(f *compiledFlag, d *Decision) bool {
 		}
 		if p.ofGroup {
 			key, named := e.subject.Groups[p.group]
-			result = is(named && key == p.groupKey)
+			result = verdictOf(named && key == p.groupKey)
 		} else {
 			result = e.membership(&p.member)
 		}
 		e.trace.pin(p, result)
 		switch result {
 		case unknown:
-			e.undecided(d)
+			e.setUndecided(d)
 			return true
 		case yes:
 			if d.Reason = (Reason{Code: Pinned, Condition: NoCondition}); p.on {

@@ -18,8 +18,10 @@ const pinnedFlags = `{"flags": [
 // that depend on it (the way of decision 1). Our client decides as the server does where
 // it has the members, else it says that it cannot.
 func TestPins_N11_Payload(t *testing.T) {
-	s := newShop(t, pinnedFlags)
-	d := s.decider(t, func(c *flags.DeciderConfig) { c.Members = &lists{members: map[int64][]string{-4: {"ana", "ana-2"}}} })
+	s := newFakeSource(t, pinnedFlags)
+	d := s.decider(t, func(c *flags.DeciderConfig) {
+		c.Members = &fakeMembers{members: map[int64][]string{-4: {"ana", "ana-2"}}}
+	})
 	text, _ := membersPayload(t, d)
 	var got struct {
 		Flags []struct {
@@ -36,12 +38,12 @@ func TestPins_N11_Payload(t *testing.T) {
 			t.Errorf("%s: for the server %v, really %v", f.Key, f.Server, f.Real)
 		}
 	}
-	alone, _, err := d.Payload(context.Background(), "phc_shop")
+	single, _, err := d.Payload(context.Background(), "phc_shop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ payload, id, want string }{
-		{text, "ana-2", "pinned false"}, {text, "ben", "condition_match true"}, {string(alone), "ana", `not decided: unknown pinned value "4"`},
+		{text, "ana-2", "pinned false"}, {text, "ben", "condition_match true"}, {string(single), "ana", `not decided: unknown pinned value "4"`},
 	} {
 		var out flags.Decisions
 		flags.Compile(parse(t, c.payload)).Evaluate(&flags.Subject{DistinctID: c.id, Partial: true}, testAt, &out)
@@ -71,7 +73,7 @@ func TestPins_N11_Trace(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if !set.Dated() || set.Needs().PersonCovered(nil) {
+	if !set.HasDates() || set.Needs().IsPersonCovered(nil) {
 		t.Error("a pin that ends asks for the time, and for whom it is: for the stored person")
 	}
 }

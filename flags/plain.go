@@ -26,16 +26,16 @@ func (c *compiler) markPlain() {
 		}
 		f := &c.set.flags[i]
 		f.bits &^= bitPlain | bitDirect
-		if c.plain(f) {
+		if c.isPlain(f) {
 			f.bits |= bitPlain
-			if c.directly(f) {
+			if c.isDirect(f) {
 				f.bits |= bitDirect
 			}
 		}
 	}
 }
 
-func (c *compiler) plain(f *compiledFlag) bool {
+func (c *compiler) isPlain(f *compiledFlag) bool {
 	const unusual = bitContinuity | bitDevice | bitMurmur3 | bitMissingDependency | bitPinned
 	heldOut := f.holdout != nil && (f.holdout.everyone || f.holdout.share > 0)
 	if f.bits&unusual != 0 || f.failure != NoReason || f.enrollment >= 0 || heldOut {
@@ -46,7 +46,7 @@ func (c *compiler) plain(f *compiledFlag) bool {
 	})
 }
 
-func (c *compiler) directly(f *compiledFlag) bool {
+func (c *compiler) isDirect(f *compiledFlag) bool {
 	for i := range f.conditions {
 		for _, p := range f.conditions[i].filters {
 			if s := &c.set.slots[p.target]; p.direct == nil || s.kind != slotPerson || s.distinct || s.initial != "" {
@@ -57,13 +57,13 @@ func (c *compiler) directly(f *compiledFlag) bool {
 	return true
 }
 
-// direct subjects bring along all that is known of them.
-func (sub *Subject) direct() bool {
-	return sub.Stored == nil && sub.Located == nil && sub.uncut()
+// isDirect subjects bring along all that is known of them.
+func (sub *Subject) isDirect() bool {
+	return sub.Stored == nil && sub.Located == nil && sub.hasShortID()
 }
 
-// uncut: the distinct id is hashed as it is.
-func (sub *Subject) uncut() bool {
+// hasShortID: the distinct id is hashed as it is.
+func (sub *Subject) hasShortID() bool {
 	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
 }
 
@@ -74,8 +74,8 @@ type plainAnswer struct {
 	on        bool
 }
 
-// unmet is a condition whose requirements do not hold: no reason beside a rollout (§3.8).
-func (a *plainAnswer) unmet(i int) {
+// setUnmet is a condition whose requirements do not hold: no reason beside a rollout (§3.8).
+func (a *plainAnswer) setUnmet(i int) {
 	if a.code != OutOfRolloutBound {
 		a.condition, a.code = int32(i), NoConditionMatch
 	}
@@ -90,7 +90,7 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 		cond := &f.conditions[i]
 		met := unknown
 		if e == nil {
-			met = cond.holds(sub)
+			met = cond.matchDirect(sub)
 		} else {
 			met = e.requirements(cond)
 		}
@@ -98,7 +98,7 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 			return a, false
 		}
 		if met != yes {
-			a.unmet(i)
+			a.setUnmet(i)
 			continue
 		}
 		if !cond.all && cond.share < 1 {
@@ -108,7 +108,7 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 			// Without a bucket, only one of exactly 0 would do: one in 2^60.
 			if cond.share <= 0 || bucket > cond.share {
 				a.condition, a.code = int32(i), OutOfRolloutBound
-				if f.is(bitEarlyExit) {
+				if f.has(bitEarlyExit) {
 					return a, true
 				}
 				continue
@@ -119,9 +119,9 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 	return a, true
 }
 
-// holds checks the requirements of a condition of a direct flag; unknown where they
+// matchDirect checks the requirements of a condition of a direct flag; unknown where they
 // have to be checked the whole way.
-func (c *compiledCondition) holds(sub *Subject) verdict {
+func (c *compiledCondition) matchDirect(sub *Subject) verdict {
 	for i := range c.filters {
 		f := &c.filters[i]
 		v := unknown
@@ -137,7 +137,7 @@ func (c *compiledCondition) holds(sub *Subject) verdict {
 		case int64:
 			v = f.direct.matchNumber(float64(value))
 		case float64:
-			if finite(value) {
+			if isFinite(value) {
 				v = f.direct.matchNumber(value)
 			}
 		case nil:
@@ -186,25 +186,25 @@ func (a *plainAnswer) write(f *compiledFlag, sub *Subject, h *shortHash, d *Deci
 		return
 	}
 	cond := &f.conditions[i]
-	d.Reason.note = f.matched(cond, i)
-	variant := f.chosen(cond)
+	d.Reason.note = f.matchNote(cond, i)
+	variant := f.matchVariant(cond)
 	if variant == hashedVariant {
 		variant = f.variantAt(h.bucket(f.prefix, sub.DistinctID, variantSalt))
 	}
 	f.enable(d, variant)
 }
 
-// direct decides one flag of a set directly; false when it has to be evaluated.
-func (d *Decisions) direct(s *Set, i int32, sub *Subject) bool {
+// decideDirect decides one flag of a set directly; false when it has to be evaluated.
+func (d *Decisions) decideDirect(s *Set, i int32, sub *Subject) bool {
 	f := &s.flags[i]
-	if !f.is(bitDirect) || !sub.direct() {
+	if !f.has(bitDirect) || !sub.isDirect() {
 		return false
 	}
 	a, ok := f.decidePlain(sub, &d.work.sha1, nil)
 	if !ok {
 		return false
 	}
-	d.List, d.Errors = append(d.List[:0], Decision{Key: f.key(), HasExperiment: f.is(bitExperiment), Kind: f.kind, ID: f.id, Version: f.version}), s.cyclic
+	d.List, d.Errors = append(d.List[:0], Decision{Key: f.key(), HasExperiment: f.has(bitExperiment), Kind: f.kind, ID: f.id, Version: f.version}), s.cyclic
 	a.write(f, sub, &d.work.sha1, &d.List[0])
 	return true
 }
@@ -212,11 +212,11 @@ func (d *Decisions) direct(s *Set, i int32, sub *Subject) bool {
 // isOn reports whether a flag is on, where that is known directly; ok is false when
 // the flag has to be evaluated, or is no flag that is answered.
 func (s *Set) isOn(key string, sub *Subject) (on, ok bool) {
-	if sub == nil || !sub.direct() {
+	if sub == nil || !sub.isDirect() {
 		return false, false
 	}
-	i, known := s.byKey[key]
-	if !known {
+	i, found := s.byKey[key]
+	if !found {
 		return false, false
 	}
 	f := &s.flags[i]

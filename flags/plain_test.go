@@ -75,23 +75,23 @@ func TestFlags_3_6_PlainLaw(t *testing.T) {
 				sub.Person[key] = lawValues[g.IntN(len(lawValues))]
 			}
 		}
-		var alone, all, whole Decisions
-		got, ok := set.EvaluateFlag("f", sub, at, &alone)
+		var single, all, full Decisions
+		got, ok := set.EvaluateFlag("f", sub, at, &single)
 		set.Evaluate(sub, at, &all)
 		trace := &tracer{set: set, trace: new(Trace), slots: map[int32]bool{}}
-		set.selectTraced(sub, at, &Selection{Runtime: "all"}, &whole, trace)
-		if !ok || len(all.List) != 1 || len(whole.List) != 1 {
-			t.Fatalf("%d and %d answers, alone %v, for %+v", len(all.List), len(whole.List), ok, d.Flags[0])
+		set.selectTraced(sub, at, &Selection{Runtime: "all"}, &full, trace)
+		if !ok || len(all.List) != 1 || len(full.List) != 1 {
+			t.Fatalf("%d and %d answers, alone %v, for %+v", len(all.List), len(full.List), ok, d.Flags[0])
 		}
 		for _, got := range []Decision{got, all.List[0]} {
-			if diff := cmp.Diff(whole.List[0], got, cmp.AllowUnexported(Reason{})); diff != "" {
+			if diff := cmp.Diff(full.List[0], got, cmp.AllowUnexported(Reason{})); diff != "" {
 				t.Fatalf("%+v\nfor %+v (-whole +short):\n%s", d.Flags[0].Conditions, sub, diff)
 			}
 		}
 		switch is, ok := set.isOn("f", sub); {
 		case !ok:
 			continue
-		case is != whole.List[0].Enabled:
+		case is != full.List[0].Enabled:
 			t.Fatalf("%+v\nfor %+v: on is %v", d.Flags[0].Conditions, sub, is)
 		case is:
 			on++

@@ -210,7 +210,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 		}
 		if anonymousID != "" {
 			for _, key := range flagKeys {
-				if _, kept := p.overrides[key]; !kept {
+				if _, exists := p.overrides[key]; !exists {
 					p.overrides[key] = strings.Clone(anonymousID)
 				}
 			}
@@ -230,12 +230,12 @@ func (m *Memory) StaticMembers(_ context.Context, project int64, cohorts []int64
 	}
 	for k, p := range m.persons {
 		for _, cohort := range slices.Compact(slices.Sorted(slices.Values(p.cohorts))) {
-			if ids, asked := out[cohort]; asked && k.project == project && k.kind == "" {
+			if ids, requested := out[cohort]; requested && k.project == project && k.kind == "" {
 				out[cohort] = append(ids, k.id)
 			}
 		}
 	}
-	return limit.fits(out), nil
+	return limit.trim(out), nil
 }
 
 var (

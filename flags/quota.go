@@ -37,23 +37,23 @@ type quota struct {
 const quotaOrganizations = 16384
 
 type meter struct {
-	mu    sync.Mutex
-	month month
-	left  int64 // of the lot, below the limit
-	spent bool  // the limit is reached
-	limit int64
+	mu        sync.Mutex
+	month     month
+	remaining int64 // of the lot, below the limit
+	exhausted bool  // the limit is reached
+	limit     int64
 	// failures counts the times that Usage could not count.
 	failures atomic.Uint64
 }
 
 type month struct {
-	year int
-	of   time.Month
+	year  int
+	month time.Month
 }
 
-func monthOf(at time.Time) month {
-	at = at.UTC()
-	return month{at.Year(), at.Month()}
+func monthOf(t time.Time) month {
+	t = t.UTC()
+	return month{t.Year(), t.Month()}
 }
 
 func newQuota(usage Usage, lot int64) *quota {
@@ -67,58 +67,58 @@ func newQuota(usage Usage, lot int64) *quota {
 	return &quota{usage: usage, lot: lot, meters: meters}
 }
 
-// take spends n requests of an organization with a limit; false when there are
+// consume spends n requests of an organization with a limit; false when there are
 // not so many left. With n = 0 it only tells whether the limit is reached.
 // Without a count the request is answered: flags must not fail because a
 // counter does. Those who waited for a count that failed do not try again, so that
 // requests do not queue up behind a store that is gone.
-func (q *quota) take(ctx context.Context, organization string, limit int64, at time.Time, n int64) bool {
-	return q.draw(ctx, organization, limit, at, n, n)
+func (q *quota) consume(ctx context.Context, organization string, limit int64, t time.Time, n int64) bool {
+	return q.claim(ctx, organization, limit, t, n, n)
 }
 
 // reserve claims as much as is missing of n requests in one go, so that they are
 // taken without asking Usage.
-func (q *quota) reserve(ctx context.Context, organization string, limit int64, at time.Time, n int64) {
-	q.draw(ctx, organization, limit, at, n, 0)
+func (q *quota) reserve(ctx context.Context, organization string, limit int64, t time.Time, n int64) {
+	q.claim(ctx, organization, limit, t, n, 0)
 }
 
-// draw claims what is missing of n requests, and spends spend of them if all n
+// claim claims what is missing of n requests, and spends spend of them if all n
 // are there.
-func (q *quota) draw(ctx context.Context, organization string, limit int64, at time.Time, n, spend int64) bool {
+func (q *quota) claim(ctx context.Context, organization string, limit int64, t time.Time, n, consumed int64) bool {
 	m := q.meter(organization)
 	failures := m.failures.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := monthOf(at)
-	if m.month == now && m.limit != limit && m.left > 0 {
-		_, _ = q.usage.Spend(ctx, organization, at, -m.left) // claimed under the old limit
+	now := monthOf(t)
+	if m.month == now && m.limit != limit && m.remaining > 0 {
+		_, _ = q.usage.Spend(ctx, organization, t, -m.remaining) // claimed under the old limit
 	}
 	if m.month != now || m.limit != limit {
-		m.month, m.limit, m.left, m.spent = now, limit, 0, false
+		m.month, m.limit, m.remaining, m.exhausted = now, limit, 0, false
 	}
-	if m.left < n && !m.spent {
+	if m.remaining < n && !m.exhausted {
 		if m.failures.Load() != failures {
 			return true
 		}
-		claim := max(q.lot, n)
-		total, err := q.usage.Spend(ctx, organization, at, claim)
+		lot := max(q.lot, n)
+		total, err := q.usage.Spend(ctx, organization, t, lot)
 		if err != nil {
 			if ctx.Err() == nil {
 				m.failures.Add(1)
 			}
 			return true
 		}
-		if over := min(total-limit, claim); over > 0 { // what lies beyond the limit is not ours
-			m.spent = true
-			claim -= over
-			_, _ = q.usage.Spend(ctx, organization, at, -over)
+		if over := min(total-limit, lot); over > 0 { // what lies beyond the limit is not ours
+			m.exhausted = true
+			lot -= over
+			_, _ = q.usage.Spend(ctx, organization, t, -over)
 		}
-		m.left += claim
+		m.remaining += lot
 	}
-	if m.left < n || m.spent && m.left == 0 {
+	if m.remaining < n || m.exhausted && m.remaining == 0 {
 		return false
 	}
-	m.left -= spend
+	m.remaining -= consumed
 	return true
 }
 
@@ -140,10 +140,10 @@ type memoryUsage struct {
 	counts map[string]int64 // by organization
 }
 
-func (u *memoryUsage) Spend(_ context.Context, organization string, at time.Time, n int64) (int64, error) {
+func (u *memoryUsage) Spend(_ context.Context, organization string, t time.Time, n int64) (int64, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now := monthOf(at); u.counts == nil || u.month != now { // past months count no more
+	if now := monthOf(t); u.counts == nil || u.month != now { // past months count no more
 		u.counts, u.month = map[string]int64{}, now
 	}
 	u.counts[organization] += n

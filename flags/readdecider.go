@@ -36,14 +36,14 @@ func (d *Decider) Reader(apiKey string, sel Selection) Reader {
 		if found := m.answer.Decisions.Find(key); found != nil {
 			return found, found.Problem()
 		}
-		return m.none(m.answer.Set, key, &m.request.Selection)
+		return m.absentDecision(m.answer.Set, key, &m.request.Selection)
 	})
-	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinnedDecider(d, apiKey, sel, sub) }
+	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinDecider(d, apiKey, sel, sub) }
 	return r
 }
 
-// looked is what a Decider has found for one snapshot.
-type looked struct {
+// lookup is what a Decider has found for one snapshot.
+type lookup struct {
 	set    *Set
 	sub    Subject
 	stored Stored
@@ -51,20 +51,20 @@ type looked struct {
 	err    error
 }
 
-// look finds project and stored facts, for flags of all runtimes, and counts one request.
-func (d *Decider) look(ctx context.Context, apiKey string, sub *Subject) *looked {
+// lookUp finds project and stored facts, for flags of all runtimes, and counts one request.
+func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *lookup {
 	if sub == nil || sub.DistinctID == "" {
-		return &looked{err: ErrNoDistinctID}
+		return &lookup{err: ErrNoDistinctID}
 	}
-	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: everywhere}, Answer{}
+	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: allRuntimes}, Answer{}
 	l, err := d.prepare(ctx, &r, &out, d.Now())
 	if err == nil && out.QuotaLimited {
 		err = ErrQuotaLimited
 	}
 	if err != nil {
-		return &looked{err: err}
+		return &lookup{err: err}
 	}
-	f := &looked{set: l.set, sub: *sub, at: out.At}
+	f := &lookup{set: l.set, sub: *sub, at: out.At}
 	if err := d.facts(ctx, l, &r, &f.sub, &f.stored); err != nil {
 		d.stats.storeErrors.Add(1)
 	}
@@ -72,15 +72,15 @@ func (d *Decider) look(ctx context.Context, apiKey string, sub *Subject) *looked
 	return f
 }
 
-// pinnedDecider decides what is read of a snapshot with what is found at its first read.
-func (t *typed) pinnedDecider(d *Decider, apiKey string, sel Selection, sub *Subject) SnapshotConfig {
+// pinDecider decides what is read of a snapshot with what is found at its first read.
+func (t *valueReader) pinDecider(d *Decider, apiKey string, sel Selection, sub *Subject) SnapshotConfig {
 	var once sync.Once
-	found := &looked{err: ErrNotReady}
-	look := func(ctx context.Context) *looked {
-		once.Do(func() { found = d.look(ctx, apiKey, sub) })
+	found := &lookup{err: ErrNotReady}
+	look := func(ctx context.Context) *lookup {
+		once.Do(func() { found = d.lookUp(ctx, apiKey, sub) })
 		return found
 	}
-	choose := func(f *looked, sel *Selection, out *Decisions) {
+	choose := func(f *lookup, sel *Selection, out *Decisions) {
 		f.set.Select(&f.sub, f.at, sel, out)
 		d.stats.decisions.Add(uint64(len(out.List)))
 	}
@@ -90,16 +90,16 @@ func (t *typed) pinnedDecider(d *Decider, apiKey string, sel Selection, sub *Sub
 			if out.Err = f.err; f.err != nil {
 				return
 			}
-			m := t.memory()
+			m := t.takeMemory()
 			defer t.pool.Put(m)
 			one := sel
 			one.Keys = []string{key}
 			choose(f, &one, &m.decisions)
 			if decision := m.decisions.Find(key); decision != nil {
-				out.take(decision, decision.Problem())
+				out.set(decision, decision.Problem())
 				return
 			}
-			out.take(m.none(f.set, key, &one))
+			out.set(m.absentDecision(f.set, key, &one))
 		},
 		Client: func(ctx context.Context, out *Decisions) error {
 			f := look(ctx)

@@ -44,8 +44,8 @@ type Detail struct {
 	// Decision is the flag's; its Payload is JSON, as of [Reader].JSON. Of a flag that is
 	// unknown it has the key alone.
 	Decision
-	// Asked says that a server has decided.
-	Asked bool
+	// FromServer says that a server has decided.
+	FromServer bool
 	// Err is why there is no decision or no value of the type: see [ErrUnknownFlag] and
 	// those beside it. Nil: the value is the flag's, or the flag is off and has none.
 	Err error
@@ -102,8 +102,8 @@ var notReady = newReader(nil)
 // used again; it may be nil with an error.
 type decideOne func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error)
 
-// typed is every Reader there is.
-type typed struct {
+// valueReader is every Reader there is.
+type valueReader struct {
 	decide decideOne
 	set    *Set      // whose flags are decided, where it stays the same; may be nil
 	pool   sync.Pool // of *readMemory
@@ -120,16 +120,16 @@ type readMemory struct {
 	keys      [1]string
 }
 
-func newReader(decide decideOne) *typed { return &typed{decide: decide} }
+func newReader(decide decideOne) *valueReader { return &valueReader{decide: decide} }
 
-func (t *typed) memory() *readMemory {
+func (t *valueReader) takeMemory() *readMemory {
 	if m, ok := t.pool.Get().(*readMemory); ok {
 		return m
 	}
 	return new(readMemory)
 }
 
-func (t *typed) one(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+func (t *valueReader) decideKey(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 	if t.decide == nil {
 		return nil, ErrNotReady
 	}
@@ -137,9 +137,9 @@ func (t *typed) one(ctx context.Context, key string, sub *Subject, m *readMemory
 }
 
 // readValue decides and picks the value.
-func readValue[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) T {
-	m := t.memory()
-	d, err := t.one(ctx, key, sub, m)
+func readValue[T any](ctx context.Context, t *valueReader, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) T {
+	m := t.takeMemory()
+	d, err := t.decideKey(ctx, key, sub, m)
 	if err == nil {
 		if v, err := pick(d); err == nil {
 			fallback = v
@@ -150,16 +150,16 @@ func readValue[T any](ctx context.Context, t *typed, key string, sub *Subject, f
 }
 
 // readDetail is readValue, and how the value was come by.
-func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
-	m := t.memory()
+func readDetail[T any](ctx context.Context, t *valueReader, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
+	m := t.takeMemory()
 	defer t.pool.Put(m)
-	d, err := t.one(ctx, key, sub, m)
-	return picked(key, d, m.detail.Asked, err, fallback, pick)
+	d, err := t.decideKey(ctx, key, sub, m)
+	return pickDetail(key, d, m.detail.FromServer, err, fallback, pick)
 }
 
-// picked is the value of a decision and how it was come by; d may be nil with an error.
-func picked[T any](key string, d *Decision, asked bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
-	detail := Detail{Asked: asked, Err: err}
+// pickDetail is the value of a decision and how it was come by; d may be nil with an error.
+func pickDetail[T any](key string, d *Decision, fromServer bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
+	detail := Detail{FromServer: fromServer, Err: err}
 	if d != nil {
 		detail.Decision, detail.stored = *d, d.Payload
 		detail.Payload = d.PayloadJSON()
@@ -172,13 +172,13 @@ func picked[T any](key string, d *Decision, asked bool, err error, fallback T, p
 	if err == nil {
 		return v, detail
 	}
-	if !errors.Is(err, errNone) {
+	if !errors.Is(err, errNoValue) {
 		detail.Err = err
 	}
 	return fallback, detail
 }
 
-func (t *typed) For(ctx context.Context, sub *Subject) *Snapshot {
+func (t *valueReader) For(ctx context.Context, sub *Subject) *Snapshot {
 	s := newSnapshot(ctx, sub)
 	if t.pin != nil {
 		s.config = t.pin(s.ctx, s.subject)
@@ -186,14 +186,14 @@ func (t *typed) For(ctx context.Context, sub *Subject) *Snapshot {
 	return s
 }
 
-func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
+func (t *valueReader) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
 	if t.set != nil {
 		if on, ok := t.set.isOn(key, sub); ok {
 			return on
 		}
 	}
-	m := t.memory()
-	d, err := t.one(ctx, key, sub, m)
+	m := t.takeMemory()
+	d, err := t.decideKey(ctx, key, sub, m)
 	if err == nil {
 		if v, err := asBool(d); err == nil {
 			fallback = v
@@ -203,30 +203,30 @@ func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback boo
 	return fallback
 }
 
-func (t *typed) BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail) {
+func (t *valueReader) BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail) {
 	return readDetail(ctx, t, key, sub, fallback, asBool)
 }
 
-func (t *typed) String(ctx context.Context, key string, sub *Subject, fallback string) string {
+func (t *valueReader) String(ctx context.Context, key string, sub *Subject, fallback string) string {
 	return readValue(ctx, t, key, sub, fallback, asString)
 }
 
-func (t *typed) StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail) {
+func (t *valueReader) StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail) {
 	return readDetail(ctx, t, key, sub, fallback, asString)
 }
 
-func (t *typed) Number(ctx context.Context, key string, sub *Subject, fallback float64) float64 {
+func (t *valueReader) Number(ctx context.Context, key string, sub *Subject, fallback float64) float64 {
 	return readValue(ctx, t, key, sub, fallback, asNumber)
 }
 
-func (t *typed) NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail) {
+func (t *valueReader) NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail) {
 	return readDetail(ctx, t, key, sub, fallback, asNumber)
 }
 
-func (t *typed) JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage {
+func (t *valueReader) JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage {
 	return readValue(ctx, t, key, sub, fallback, asJSON)
 }
 
-func (t *typed) JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail) {
+func (t *valueReader) JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail) {
 	return readDetail(ctx, t, key, sub, fallback, asJSON)
 }

@@ -53,7 +53,7 @@ func checkReads(t *testing.T, cases []readCase) {
 	}
 }
 
-func of[T any](name string, got T, d flags.Detail) func(want T, why error) readCase {
+func expectRead[T any](name string, got T, d flags.Detail) func(want T, why error) readCase {
 	return func(want T, why error) readCase { return readCase{name, got, want, d.Err, why} }
 }
 
@@ -76,31 +76,31 @@ func TestReader_Reads(t *testing.T) {
 			if short := r.Bool(ctx, key, sub, fallback); short != v {
 				t.Errorf("%s: Bool is %v, BoolDetail %v", key, short, v)
 			}
-			return of("bool "+key, v, detail)
+			return expectRead("bool "+key, v, detail)
 		}
 		text := func(key string) func(string, error) readCase {
 			v, detail := r.StringDetail(ctx, key, sub, "green")
 			if short := r.String(ctx, key, sub, "green"); short != v {
 				t.Errorf("%s: String is %v, StringDetail %v", key, short, v)
 			}
-			return of("string "+key, v, detail)
+			return expectRead("string "+key, v, detail)
 		}
 		number := func(key string) func(float64, error) readCase {
 			v, detail := r.NumberDetail(ctx, key, sub, 1)
 			if short := r.Number(ctx, key, sub, 1); short != v {
 				t.Errorf("%s: Number is %v, NumberDetail %v", key, short, v)
 			}
-			return of("number "+key, v, detail)
+			return expectRead("number "+key, v, detail)
 		}
 		raw := func(key string) func(json.RawMessage, error) readCase {
 			v, detail := r.JSONDetail(ctx, key, sub, json.RawMessage("[]"))
 			if short := r.JSON(ctx, key, sub, json.RawMessage("[]")); string(short) != string(v) {
 				t.Errorf("%s: JSON is %s, JSONDetail %s", key, short, v)
 			}
-			return of("JSON "+key, v, detail)
+			return expectRead("JSON "+key, v, detail)
 		}
 		object, objectDetail := flags.JSONDetail(ctx, r, "on", sub, limits{1})
-		whole, wholeDetail := flags.JSONDetail(ctx, r, "limit", sub, "")
+		mismatch, mismatchDetail := flags.JSONDetail(ctx, r, "limit", sub, "")
 		quoted, quotedDetail := flags.JSONDetail(ctx, r, "quoted", sub, 1.0)
 		list, listDetail := flags.JSONDetail(ctx, r, "on", sub, []int{1})
 		off, offDetail := flags.JSONDetail(ctx, r, "off", sub, limits{1})
@@ -127,17 +127,17 @@ func TestReader_Reads(t *testing.T) {
 				number("quoted")(1, flags.ErrWrongKind), // a JSON text is no number
 				number("quoted-config")(1, flags.ErrWrongKind),
 				number("quoted-variant")(1, flags.ErrWrongKind),
-				of("a text as a number", quoted, quotedDetail)(1, flags.ErrWrongKind),
+				expectRead("a text as a number", quoted, quotedDetail)(1, flags.ErrWrongKind),
 				number("server")(1, flags.ErrWrongKind),
 				number("off")(1, nil),
 				raw("on")(json.RawMessage(`{"limit": 10}`), nil),
 				raw("color")(json.RawMessage(`"hello"`), nil),
 				raw("off")(json.RawMessage("[]"), nil),
 				raw("size")(json.RawMessage("[]"), flags.ErrWrongKind),
-				of("an object", object, objectDetail)(limits{10}, nil),
-				of("the text of a number", whole, wholeDetail)("42", nil),
-				of("another type", list, listDetail)([]int{1}, flags.ErrWrongKind),
-				of("off", off, offDetail)(limits{1}, nil),
+				expectRead("an object", object, objectDetail)(limits{10}, nil),
+				expectRead("the text of a number", mismatch, mismatchDetail)("42", nil),
+				expectRead("another type", list, listDetail)([]int{1}, flags.ErrWrongKind),
+				expectRead("off", off, offDetail)(limits{1}, nil),
 			})
 			var place *json.UnmarshalTypeError
 			if !errors.As(listDetail.Err, &place) || place.Offset == 0 {
@@ -154,8 +154,8 @@ func TestReader_Reads(t *testing.T) {
 			if v, detail := r.BoolDetail(ctx, "for-pro", &flags.Subject{DistinctID: "u", Partial: true}, true); !v || !errors.As(detail.Err, &undecided) || undecided.Name != "plan" {
 				t.Errorf("%v, %+v", v, detail)
 			}
-			for _, nobody := range []*flags.Subject{nil, {}} {
-				if v, detail := r.BoolDetail(ctx, "on", nobody, false); v || !errors.Is(detail.Err, flags.ErrNoDistinctID) {
+			for _, unidentified := range []*flags.Subject{nil, {}} {
+				if v, detail := r.BoolDetail(ctx, "on", unidentified, false); v || !errors.Is(detail.Err, flags.ErrNoDistinctID) {
 					t.Errorf("%v, %v", v, detail.Err)
 				}
 			}
@@ -177,7 +177,7 @@ func TestReader_OfDecider(t *testing.T) {
 	d := open(flags.Project{ID: 1})
 	read := func(name string, r flags.Reader, key string) func(bool, error) readCase {
 		v, detail := r.BoolDetail(ctx, key, sub, false)
-		return of(name, v, detail)
+		return expectRead(name, v, detail)
 	}
 	checkReads(t, []readCase{
 		read("for servers", d.Reader("phc_x", flags.Selection{}), "server")(true, nil),
@@ -193,7 +193,7 @@ func TestReader_OfDecider(t *testing.T) {
 }
 
 // A Reader of one's own fills in what it has decided; the rest is as everywhere.
-func TestReader_OfOnesOwn(t *testing.T) {
+func TestReader_Custom(t *testing.T) {
 	r := flags.NewReader(func(_ context.Context, key string, _ *flags.Subject, out *flags.Detail) {
 		switch key {
 		case "size":
@@ -223,10 +223,10 @@ func TestReader_OfOnesOwn(t *testing.T) {
 }
 
 // What a caller keeps is not written over by later reads, and many read at once.
-func TestReader_KeptAndShared(t *testing.T) {
+func TestReader_HeldAndShared(t *testing.T) {
 	r, ctx, sub := flags.Compile(parse(t, readFlags)).Reader(), context.Background(), &flags.Subject{DistinctID: "u"}
-	_, kept := r.JSONDetail(ctx, "on", sub, nil)
-	before := kept.Key + string(kept.Payload) + kept.Reason.Description()
+	_, held := r.JSONDetail(ctx, "on", sub, nil)
+	before := held.Key + string(held.Payload) + held.Reason.Description()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -239,7 +239,7 @@ func TestReader_KeptAndShared(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if after := kept.Key + string(kept.Payload) + kept.Reason.Description(); after != before || kept.Key != "on" {
+	if after := held.Key + string(held.Payload) + held.Reason.Description(); after != before || held.Key != "on" {
 		t.Errorf("%s was %s", after, before)
 	}
 }

@@ -11,23 +11,23 @@ import (
 // the memory that it works in. A nil Set is [ErrNotReady].
 func (s *Set) Reader() Reader { return newSetReader(s, time.Now) }
 
-func newSetReader(s *Set, now func() time.Time) *typed {
+func newSetReader(s *Set, now func() time.Time) *valueReader {
 	r := newReader(func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
-		return m.one(s, key, sub, now)
+		return m.decide(s, key, sub, now)
 	})
 	r.set = s
-	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinned(s, sub, now) }
+	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinSet(s, sub, now) }
 	return r
 }
 
-// pinned is what snapshots of a Set decide with, at one instant.
-func (t *typed) pinned(s *Set, sub *Subject, now func() time.Time) SnapshotConfig {
+// pinSet is what snapshots of a Set decide with, at one instant.
+func (t *valueReader) pinSet(s *Set, sub *Subject, now func() time.Time) SnapshotConfig {
 	now = sync.OnceValue(now)
 	return SnapshotConfig{
 		Decide: func(_ context.Context, key string, out *Detail) {
-			m := t.memory()
+			m := t.takeMemory()
 			defer t.pool.Put(m)
-			out.take(m.one(s, key, sub, now))
+			out.set(m.decide(s, key, sub, now))
 		},
 		Client: func(_ context.Context, out *Decisions) error {
 			if s == nil {
@@ -39,21 +39,21 @@ func (t *typed) pinned(s *Set, sub *Subject, now func() time.Time) SnapshotConfi
 	}
 }
 
-// take copies what was decided.
-func (d *Detail) take(decision *Decision, err error) {
+// set copies what was decided.
+func (d *Detail) set(decision *Decision, err error) {
 	if decision != nil {
 		d.Decision = *decision
 	}
 	d.Err = err
 }
 
-// followed decides with what is in use of a file.
-func followed(f *FileReader) decideOne {
+// followFile decides with what is in use of a file.
+func followFile(f *FileReader) decideOne {
 	return func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 		if f.closed.Load() {
 			return nil, ErrClosed
 		}
-		return m.one(f.set.Load(), key, sub, time.Now)
+		return m.decide(f.set.Load(), key, sub, time.Now)
 	}
 }
 
@@ -63,12 +63,12 @@ func pinFile(f *FileReader) func(context.Context, *Subject) SnapshotConfig {
 		if f.closed.Load() {
 			return SnapshotConfig{Decide: func(_ context.Context, _ string, out *Detail) { out.Err = ErrClosed }}
 		}
-		return f.reader.pinned(f.set.Load(), sub, time.Now)
+		return f.reader.pinSet(f.set.Load(), sub, time.Now)
 	}
 }
 
-// one decides one flag of a Set.
-func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time) (*Decision, error) {
+// decide decides one flag of a Set.
+func (m *readMemory) decide(s *Set, key string, sub *Subject, now func() time.Time) (*Decision, error) {
 	if s == nil {
 		return nil, ErrNotReady
 	}
@@ -76,11 +76,11 @@ func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time)
 		return nil, ErrNoDistinctID
 	}
 	i, ok := s.byKey[key]
-	if !ok || !s.answered(i) {
-		return m.none(s, key, &everywhere)
+	if !ok || !s.isAnswered(i) {
+		return m.absentDecision(s, key, &allRuntimes)
 	}
 	out := &m.decisions
-	if out.direct(s, i, sub) {
+	if out.decideDirect(s, i, sub) {
 		return &out.List[0], nil
 	}
 	var at time.Time
@@ -97,16 +97,16 @@ func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time)
 	return d, nil
 }
 
-var everywhere = Selection{Runtime: "all"}
+var allRuntimes = Selection{Runtime: "all"}
 
-// none is the answer for a flag that has none for a Selection.
-func (m *readMemory) none(s *Set, key string, sel *Selection) (*Decision, error) {
+// absentDecision is the answer for a flag that has none for a Selection.
+func (m *readMemory) absentDecision(s *Set, key string, sel *Selection) (*Decision, error) {
 	m.detail.Decision = Decision{Key: key, Reason: Reason{Condition: NoCondition}}
 	d, err := &m.detail.Decision, ErrUnknownFlag
 	switch {
-	case s.Disabled(key, sel):
+	case s.IsDisabled(key, sel):
 		d.Reason.Code = FlagDisabled
-	case s.Unanswered(key, sel):
+	case s.IsUnanswered(key, sel):
 		d.Reason.Code, err = FlagCycle, ErrFailed
 	}
 	return d, err

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// errNone: the flag is decided and has no value to give, and the fallback holds.
-var errNone = errors.New("no value")
+// errNoValue: the flag is decided and has no value to give, and the fallback holds.
+var errNoValue = errors.New("no value")
 
 // Problem is why there is no answer: a *[Undecided] or [ErrFailed], nil when there is
 // one.
@@ -24,7 +24,7 @@ func (d *Decision) Problem() error {
 
 func asBool(d *Decision) (bool, error) {
 	if d.Kind == ConfigKind {
-		return ofPayload[bool](d)
+		return payloadAs[bool](d)
 	}
 	return d.Enabled, nil
 }
@@ -32,31 +32,31 @@ func asBool(d *Decision) (bool, error) {
 func asString(d *Decision) (string, error) {
 	switch {
 	case d.Kind == ConfigKind:
-		return ofPayload[string](d)
+		return payloadAs[string](d)
 	case d.Variant != "":
 		return d.Variant, nil
 	case d.Enabled && d.Kind == BooleanKind:
 		return "", ErrWrongKind
 	}
-	return "", errNone
+	return "", errNoValue
 }
 
-// ofPayload decodes a payload: the JSON of a text, or the text itself.
-func ofPayload[T any](d *Decision) (T, error) {
-	var v, none T
+// payloadAs decodes a payload: the JSON of a text, or the text itself.
+func payloadAs[T any](d *Decision) (T, error) {
+	var v, zero T
 	raw, err := asJSON(d)
 	if err != nil {
-		return none, err
+		return zero, err
 	}
 	if json.Unmarshal(raw, &v) != nil && json.Unmarshal(d.Payload, &v) != nil {
-		return none, ErrWrongKind
+		return zero, ErrWrongKind
 	}
 	return v, nil
 }
 
 func asNumber(d *Decision) (float64, error) {
 	if !d.Enabled {
-		return 0, errNone
+		return 0, errNoValue
 	}
 	text := d.Variant
 	if d.hasPayload() || text == "" {
@@ -80,7 +80,7 @@ func asJSON(d *Decision) (json.RawMessage, error) {
 	case d.Enabled && d.Kind != ConfigKind:
 		return nil, ErrWrongKind
 	}
-	return nil, errNone
+	return nil, errNoValue
 }
 
 func (d *Decision) hasPayload() bool { return len(d.Payload) > 0 && string(d.Payload) != "null" }

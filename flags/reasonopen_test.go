@@ -33,20 +33,20 @@ func TestFlags_Decision2_OpenReason(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	replays(t, set, "f", sub, usualTime, flags.Selection{})
+	checkReplay(t, set, "f", sub, usualTime, flags.Selection{})
 }
 
 // A reason that is open is no other reason than any; a value that changes is told
 // without naming a condition that nobody knows.
 func TestDiff_OpenReason(t *testing.T) {
 	open := compileJSON(t, openReason)
-	known := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))
+	decidable := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))
 	sub := &flags.Subject{DistinctID: "u", Partial: true}
-	if got := flagsdiff.New(open, known, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 0 {
+	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 	sub.Person = flags.Properties{"plan": "free"}
-	if got := flagsdiff.New(open, known, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseReason {
+	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseReason {
 		t.Errorf("with both reasons known: %+v", got)
 	}
 	sub.Person = nil

@@ -17,32 +17,32 @@ func (s *Set) Recompile(d Definitions) *Set { return compile(d, s) }
 // facts that no flag asks for any more, and the memory of flags that are gone.
 const maxAge = 64
 
-// kept is what the next compilation needs to know of one.
-type kept struct {
-	surroundings string   // what flags depend on besides themselves
-	sums         []uint64 // of the flags; 0: has to be compiled again
-	cohorts      uint64   // the sum of all; 0: have to be compiled again
-	age          int      // since all was compiled
+// fingerprint is what the next compilation needs to know of one.
+type fingerprint struct {
+	context string   // what flags depend on besides themselves
+	sums    []uint64 // of the flags; 0: has to be compiled again
+	cohorts uint64   // the sum of all; 0: have to be compiled again
+	age     int      // since all was compiled
 }
 
 // reuse is a compiler's use of the set before.
 type reuse struct {
-	old         *Set    // nil: nothing is used again
-	taken       []bool  // by flag of old
-	places      []int32 // by flag of old, where the one of its key and id is now; -1: nowhere
-	shift       int     // how far the flag before this one has moved
-	reused      []bool  // by flag
-	same        bool    // the flags have the keys and ids of those before
-	cohortsKept bool    // the cohorts of old are the first of the set
+	old           *Set    // nil: nothing is used again
+	oldUsed       []bool  // by flag of old
+	newIndex      []int32 // by flag of old, where the one of its key and id is now; -1: nowhere
+	shift         int     // how far the flag before this one has moved
+	reused        []bool  // by flag
+	same          bool    // the flags have the keys and ids of those before
+	cohortsReused bool    // the cohorts of old are the first of the set
 }
 
-func (d *Definitions) surroundings() string {
+func (d *Definitions) compileContext() string {
 	return fmt.Sprintf("%d %q %q %q", max(d.PropertyMatchingVersion, 1), d.BucketingHash, d.Timezone, d.GroupTypes)
 }
 
-// sums is what the next compilation will need to know of these definitions.
-func (d *Definitions) sums() kept {
-	k := kept{surroundings: d.surroundings(), sums: make([]uint64, len(d.Flags))}
+// fingerprint is what the next compilation will need to know of these definitions.
+func (d *Definitions) fingerprint() fingerprint {
+	k := fingerprint{context: d.compileContext(), sums: make([]uint64, len(d.Flags))}
 	var s sums
 	for i := range d.Flags {
 		k.sums[i] = s.flag(&d.Flags[i])
@@ -55,12 +55,12 @@ func (d *Definitions) sums() kept {
 // reuseFrom takes the slots of a set, and its cohorts if that is wanted and they are the
 // same, unless it is of no use. Its flags may be taken then.
 func (c *compiler) reuseFrom(old *Set, cohorts bool) {
-	is := &c.set.kept
-	if old == nil || old.kept.age == maxAge || old.kept.surroundings != is.surroundings {
+	is := &c.set.fingerprint
+	if old == nil || old.fingerprint.age == maxAge || old.fingerprint.context != is.context {
 		return
 	}
-	c.old, is.age = old, old.kept.age+1
-	c.taken, c.places = make([]bool, len(old.flags)), slices.Repeat([]int32{-1}, len(old.flags))
+	c.old, is.age = old, old.fingerprint.age+1
+	c.oldUsed, c.newIndex = make([]bool, len(old.flags)), slices.Repeat([]int32{-1}, len(old.flags))
 	c.set.slots, c.set.contexts = slices.Clone(old.slots), maps.Clone(old.contexts)
 	c.set.devices, c.set.dated = old.devices, old.dated
 	for i := range old.slots {
@@ -68,78 +68,78 @@ func (c *compiler) reuseFrom(old *Set, cohorts bool) {
 		c.slotIndex[slotKey{s.kind, s.groupType, s.key}] = int32(i)
 	}
 	fails := func(co compiledCohort) bool { return co.failure != NoReason }
-	if cohorts && is.cohorts != 0 && is.cohorts == old.kept.cohorts && !slices.ContainsFunc(old.cohorts, fails) {
-		c.cohortsKept, c.set.cohorts = true, slices.Clone(old.cohorts)
+	if cohorts && is.cohorts != 0 && is.cohorts == old.fingerprint.cohorts && !slices.ContainsFunc(old.cohorts, fails) {
+		c.cohortsReused, c.set.cohorts = true, slices.Clone(old.cohorts)
 	}
 	for i := range old.cohorts {
-		if co := &old.cohorts[i]; c.cohortsKept {
+		if co := &old.cohorts[i]; c.cohortsReused {
 			c.cohortIndex[co.id] = int32(i)
 		} else if co.tree != nil {
-			c.askNode(co.tree, -1)
+			c.countNodeUses(co.tree, -1)
 		}
 	}
 }
 
-// ask counts what a flag asks for; by is -1 for one that is gone.
-func (c *compiler) ask(f *compiledFlag, by int32) {
+// countUses counts what a flag asks for; by is -1 for one that is gone.
+func (c *compiler) countUses(f *compiledFlag, delta int32) {
 	for _, context := range f.contexts {
-		c.set.contexts[context] += by
+		c.set.contexts[context] += delta
 	}
-	if f.is(bitDevice) {
-		c.set.devices += by
+	if f.has(bitDevice) {
+		c.set.devices += delta
 	}
 	if f.enrollment >= 0 {
-		c.set.slots[f.enrollment].uses += by
+		c.set.slots[f.enrollment].uses += delta
 	}
 	for i := range f.pins {
-		f.pins[i].ask(c, by)
+		f.pins[i].countUses(c, delta)
 	}
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
 		for j := range filters {
-			c.askFilter(&filters[j], by)
+			c.countFilterUses(&filters[j], delta)
 		}
 	}
 }
 
-func (c *compiler) askNode(n *compiledNode, by int32) {
+func (c *compiler) countNodeUses(n *compiledNode, delta int32) {
 	if n.leaf != nil {
-		c.askFilter(n.leaf, by)
+		c.countFilterUses(n.leaf, delta)
 	}
 	for i := range n.children {
-		c.askNode(&n.children[i], by)
+		c.countNodeUses(&n.children[i], delta)
 	}
 }
 
-func (c *compiler) askFilter(f *filter, by int32) {
+func (c *compiler) countFilterUses(f *filter, delta int32) {
 	switch f.kind {
 	case filterProperty:
-		c.set.slots[f.target].uses += by
-		if _, isDate := f.matcher.(*dated); isDate {
-			c.set.dated += by
+		c.set.slots[f.target].uses += delta
+		if _, isDate := f.matcher.(*dateMatcher); isDate {
+			c.set.dated += delta
 		}
 	case filterCohort:
-		if by > 0 || c.cohortsKept { // else those before have no place here
-			c.set.cohorts[f.target].uses += by
+		if delta > 0 || c.cohortsReused { // else those before have no place here
+			c.set.cohorts[f.target].uses += delta
 		}
 	}
 }
 
-// unchanged reports whether flag i is the one that was there before.
-func (c *compiler) unchanged(i, was int) bool {
-	sum := c.set.kept.sums[i]
-	return sum != 0 && was < len(c.old.flags) && c.old.kept.sums[was] == sum
+// isUnchanged reports whether flag i is the one that was there before.
+func (c *compiler) isUnchanged(i, oldIndex int) bool {
+	sum := c.set.fingerprint.sums[i]
+	return sum != 0 && oldIndex < len(c.old.flags) && c.old.fingerprint.sums[oldIndex] == sum
 }
 
-// sameNames reports whether the flags have the keys and ids of those before, each its
+// hasSameNames reports whether the flags have the keys and ids of those before, each its
 // own, in the same order.
-func (c *compiler) sameNames() bool {
+func (c *compiler) hasSameNames() bool {
 	n := len(c.d.Flags)
-	if c.old == nil || len(c.old.flags) != n || !c.old.named() {
+	if c.old == nil || len(c.old.flags) != n || !c.old.hasUniqueNames() {
 		return false
 	}
 	for i := range c.d.Flags {
-		if c.unchanged(i, i) {
+		if c.isUnchanged(i, i) {
 			continue
 		}
 		if f := &c.old.flags[i]; f.id != c.d.Flags[i].ID || f.key() != c.d.Flags[i].Key {
@@ -149,9 +149,9 @@ func (c *compiler) sameNames() bool {
 	return true
 }
 
-// before finds the flag that is being compiled among those before, -1 for a new one. Most
+// oldIndex finds the flag that is being compiled among those before, -1 for a new one. Most
 // have moved as far as their neighbours.
-func (c *compiler) before(f *Flag) int {
+func (c *compiler) oldIndex(f *Flag) int {
 	if c.same {
 		return c.flag
 	}
@@ -166,71 +166,71 @@ func (c *compiler) before(f *Flag) int {
 	return int(was)
 }
 
-// named reports whether every flag has a key and an id of its own.
-func (s *Set) named() bool {
+// hasUniqueNames reports whether every flag has a key and an id of its own.
+func (s *Set) hasUniqueNames() bool {
 	return len(s.byKey) == len(s.flags) && (s.byID == nil || len(s.byID) == len(s.flags))
 }
 
-// take uses what was prepared for the flag that is being compiled, if there is that.
-func (c *compiler) take(f *Flag, out *compiledFlag) bool {
+// reuseFlag uses what was prepared for the flag that is being compiled, if there is that.
+func (c *compiler) reuseFlag(f *Flag, out *compiledFlag) bool {
 	if c.old == nil {
 		return false
 	}
-	was := c.before(f)
-	if was < 0 || c.taken[was] {
+	was := c.oldIndex(f)
+	if was < 0 || c.oldUsed[was] {
 		return false
 	}
 	old := &c.old.flags[was]
 	if old.id == f.ID {
-		c.places[was] = int32(c.flag)
+		c.newIndex[was] = int32(c.flag)
 	}
-	if !c.unchanged(c.flag, was) || old.is(bitCohorts) && !c.cohortsKept {
+	if !c.isUnchanged(c.flag, was) || old.has(bitCohorts) && !c.cohortsReused {
 		return false
 	}
-	c.taken[was] = true
+	c.oldUsed[was] = true
 	if !c.same {
 		*out = *old
 	}
 	return true
 }
 
-// drop has a flag that was taken compiled after all.
-func (c *compiler) drop(f *Flag, out *compiledFlag) {
+// discardReused has a flag that was taken compiled after all.
+func (c *compiler) discardReused(f *Flag, out *compiledFlag) {
 	c.reused[c.flag] = false
-	c.ask(out, -1)
+	c.countUses(out, -1)
 	c.begin(f, out, out.prefix)
 }
 
-// follow leads the flags that were taken to the places of those that they ask for. One is
+// relink leads the flags that were taken to the places of those that they ask for. One is
 // dropped if it asks for a flag that is gone; all are if a key or an id is there twice,
 // which may mean another flag than before.
-func (c *compiler) follow() {
-	alone, room := c.set.named(), compiledRoom{}
+func (c *compiler) relink() {
+	unique, room := c.set.hasUniqueNames(), compiledRoom{}
 	for i := range c.set.flags {
 		out := &c.set.flags[i]
-		if !c.reused[i] || !out.is(bitDepends) {
+		if !c.reused[i] || !out.has(bitDepends) {
 			continue
 		}
 		c.flag = i
-		if moved, known := c.moved(out); !known || !alone {
-			c.drop(&c.d.Flags[i], out)
+		if moved, found := c.findMoved(out); !found || !unique {
+			c.discardReused(&c.d.Flags[i], out)
 		} else if moved {
 			c.copyMoved(out, &room)
 		}
 	}
 }
 
-// moved reports whether a flag that f asks for is at another place, and whether all are
+// findMoved reports whether a flag that f asks for is at another place, and whether all are
 // anywhere.
-func (c *compiler) moved(f *compiledFlag) (moved, known bool) {
+func (c *compiler) findMoved(f *compiledFlag) (moved, found bool) {
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
 		for j := range filters {
 			if was := filters[j].target; filters[j].kind == filterFlag {
-				if c.places[was] < 0 {
+				if c.newIndex[was] < 0 {
 					return false, false
 				}
-				moved = moved || c.places[was] != was
+				moved = moved || c.newIndex[was] != was
 			}
 		}
 	}
@@ -239,20 +239,20 @@ func (c *compiler) moved(f *compiledFlag) (moved, known bool) {
 
 // copyMoved gives f conditions of its own, that ask for the flags where they are now.
 func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
-	f.conditions = copied(&room.conditions, f.conditions)
+	f.conditions = copyInto(&room.conditions, f.conditions)
 	for i := range f.conditions {
-		filters := copied(&room.filters, f.conditions[i].filters)
+		filters := copyInto(&room.filters, f.conditions[i].filters)
 		f.conditions[i].filters = filters
 		for j := range filters {
 			if filters[j].kind == filterFlag {
-				filters[j].target = c.places[filters[j].target]
+				filters[j].target = c.newIndex[filters[j].target]
 			}
 		}
 	}
 }
 
-// copied copies a list to the end of a piece of memory that many share.
-func copied[T any](room *[]T, list []T) []T {
+// copyInto copies a list to the end of a piece of memory that many share.
+func copyInto[T any](room *[]T, list []T) []T {
 	if len(list) > cap(*room)-len(*room) {
 		*room = make([]T, 0, max(256, len(list)))
 	}
@@ -261,18 +261,18 @@ func copied[T any](room *[]T, list []T) []T {
 	return (*room)[from:len(*room):len(*room)]
 }
 
-// settle notes what a flag asks for, and whether it may be taken next time: not one about
+// finishFlag notes what a flag asks for, and whether it may be taken next time: not one about
 // which there is something to report. One that asks for other flags or cohorts may if
 // those are the same.
-func (c *compiler) settle(f *compiledFlag, faults int) {
+func (c *compiler) finishFlag(f *compiledFlag, faults int) {
 	if len(c.set.faults) > faults {
-		c.set.kept.sums[c.flag] = 0
+		c.set.fingerprint.sums[c.flag] = 0
 	}
 	if f.deps != nil {
 		f.bits |= bitDepends
 	}
-	if f.is(bitPinned) {
+	if f.has(bitPinned) {
 		f.bits |= bitCohorts
 	}
-	c.ask(f, 1)
+	c.countUses(f, 1)
 }

@@ -64,17 +64,17 @@ func TestRecompile_AnswersAsCompile(t *testing.T) {
 			d = g.changed(d)
 			before, full := set, flags.Compile(d)
 			set = before.Recompile(d)
-			alike(t, g, seed, step, &d, set, full)
+			checkSameSet(t, g, seed, step, &d, set, full)
 		}
 	}
 }
 
 // Flags that ask for others are used again at their new places, unless what they ask for
 // is another flag than before.
-func TestRecompile_WhatIsAskedForMoves(t *testing.T) {
-	asks := func(id int64, key, of string, chain ...string) flags.Flag {
+func TestRecompile_DependenciesMove(t *testing.T) {
+	asks := func(id int64, key, dependency string, chain ...string) flags.Flag {
 		return flags.Flag{ID: id, Key: key, Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{
-			{Key: of, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true, HasValue: true, Chain: chain},
+			{Key: dependency, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true, HasValue: true, Chain: chain},
 		}}}}
 	}
 	fixed := func(id int64, key string, rollout float64) flags.Flag {
@@ -112,16 +112,16 @@ func TestRecompile_WhatIsAskedForMoves(t *testing.T) {
 			back := there.Recompile(before)
 			again := back.Recompile(after)
 			g := generator{rand.New(rand.NewSource(1))}
-			alike(t, g, 1, 1, &after, there, second)
-			alike(t, g, 1, 2, &before, back, first)
-			alike(t, g, 1, 3, &after, again, second)
+			checkSameSet(t, g, 1, 1, &after, there, second)
+			checkSameSet(t, g, 1, 2, &before, back, first)
+			checkSameSet(t, g, 1, 3, &after, again, second)
 		})
 	}
 }
 
 // The id of a flag whose key is another's means no flag, whether the flags stand in the
 // order of their ids or not.
-func TestCompile_IDBehindATakenKey(t *testing.T) {
+func TestCompile_IDOfDuplicateKey(t *testing.T) {
 	d := []flags.Flag{
 		{ID: 1, Key: "a", Active: true, Conditions: []flags.Condition{{}}}, {ID: 2, Key: "a", Active: true, Conditions: []flags.Condition{{}}},
 		{ID: 3, Key: "asks", Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{
@@ -137,8 +137,8 @@ func TestCompile_IDBehindATakenKey(t *testing.T) {
 	}
 }
 
-// alike compares all that can be asked of two sets.
-func alike(t *testing.T, g generator, seed int64, step int, d *flags.Definitions, got, want *flags.Set) {
+// checkSameSet compares all that can be asked of two sets.
+func checkSameSet(t *testing.T, g generator, seed int64, step int, d *flags.Definitions, got, want *flags.Set) {
 	t.Helper()
 	same := func(what string, got, want any) {
 		t.Helper()
@@ -152,7 +152,7 @@ func alike(t *testing.T, g generator, seed int64, step int, d *flags.Definitions
 	}
 	same("needs", needs(got.Needs()), needs(want.Needs()))
 	same("keys", got.Keys(), want.Keys())
-	same("dated, length, revision", []any{got.Dated(), got.Len(), got.Revision()}, []any{want.Dated(), want.Len(), want.Revision()})
+	same("dated, length, revision", []any{got.HasDates(), got.Len(), got.Revision()}, []any{want.HasDates(), want.Len(), want.Revision()})
 	all := slices.Collect(want.All())
 	sort.Strings(all)
 	others := slices.Collect(got.All())
@@ -162,13 +162,13 @@ func alike(t *testing.T, g generator, seed int64, step int, d *flags.Definitions
 	for range 3 {
 		sub := g.subject(d)
 		sel := flags.Selection{Runtime: pick(g, "all", "client", ""), Contexts: pick(g, nil, []string{"web"}, append(slices.Repeat([]string{"other"}, 20), "web"))}
-		same("what is asked for", got.Needs().PersonCovered(sub.Person), want.Needs().PersonCovered(sub.Person))
+		same("what is asked for", got.Needs().IsPersonCovered(sub.Person), want.Needs().IsPersonCovered(sub.Person))
 		got.Select(&sub, testAt, &sel, &a)
 		want.Select(&sub, testAt, &sel, &b)
 		same("decisions", a.List, b.List)
 		same("errors", a.Errors, b.Errors)
 		for _, key := range all {
-			same("standing", got.Standing(key), want.Standing(key))
+			same("standing", got.Status(key), want.Status(key))
 			same("explanation of "+strconv.Quote(key), got.Explain(key, &sub, testAt, sel).String(), want.Explain(key, &sub, testAt, sel).String())
 		}
 	}

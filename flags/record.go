@@ -63,16 +63,16 @@ func (f *Flag) sourceRecord() map[string]any {
 	if f.Holdout != nil && filters["holdout"] == nil {
 		filters["holdout"] = f.Holdout.record()
 	}
-	wholeNumbers(filters, "aggregation_group_type_index")
+	setInteger(filters, "aggregation_group_type_index")
 	if multi, ok := filters["multivariate"].(map[string]any); ok {
 		multi = cloneMap(multi)
-		multi["variants"] = changeEach(multi["variants"], func(variant map[string]any) { keepIf[string](variant, "name") })
+		multi["variants"] = mapObjects(multi["variants"], func(variant map[string]any) { keepIf[string](variant, "name") })
 		filters["multivariate"] = multi
 	}
-	filters["groups"] = changeEach(filters["groups"], func(group map[string]any) {
-		wholeNumbers(group, "aggregation_group_type_index")
-		group["properties"] = changeEach(group["properties"], func(property map[string]any) {
-			wholeNumbers(property, "group_type_index")
+	filters["groups"] = mapObjects(filters["groups"], func(group map[string]any) {
+		setInteger(group, "aggregation_group_type_index")
+		group["properties"] = mapObjects(group["properties"], func(property map[string]any) {
+			setInteger(property, "group_type_index")
 			if key, ok := property["key"].(json.Number); ok {
 				property["key"] = string(key)
 			}
@@ -88,17 +88,17 @@ func keepIf[T any](m map[string]any, name string) {
 	}
 }
 
-// wholeNumbers writes 3.0 as 3.
-func wholeNumbers(m map[string]any, name string) {
+// setInteger writes 3.0 as 3.
+func setInteger(m map[string]any, name string) {
 	if num, ok := m[name].(json.Number); ok {
-		if i, ok := wholeNumber(string(num)); ok {
+		if i, ok := parseInteger(string(num)); ok {
 			m[name] = i
 		}
 	}
 }
 
-// changeEach returns a copy of a list of objects in which each was changed.
-func changeEach(v any, change func(map[string]any)) any {
+// mapObjects returns a copy of a list of objects in which each was changed.
+func mapObjects(v any, change func(map[string]any)) any {
 	list, ok := v.([]any)
 	if !ok {
 		if v == nil {

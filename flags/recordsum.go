@@ -29,8 +29,8 @@ type readList struct {
 // longList is how many elements a list has at least for that.
 const longList = 8
 
-// note sums the value of a property that has just been read, if it is a long list.
-func (s *slabs) note(p *Property) {
+// sumList sums the value of a property that has just been read, if it is a long list.
+func (s *slabs) sumList(p *Property) {
 	list, _ := p.Value.([]any)
 	if len(list) < longList {
 		return

@@ -21,7 +21,7 @@ func TestSums_SeeEveryField(t *testing.T) {
 		}}},
 	}
 	var s sums
-	seesEveryField(t, &f, 50, func() uint64 { return s.flag(&f) })
+	checkEveryField(t, &f, 50, func() uint64 { return s.flag(&f) })
 }
 
 // The same of cohorts, which are compiled again when one of them is another.
@@ -34,7 +34,7 @@ func TestSums_SeeEveryFieldOfCohorts(t *testing.T) {
 		d.Cohorts = map[int64]Cohort{1: c, 2: {Static: true}}
 		return s.cohorts(&d)
 	}
-	seesEveryField(t, &c, 30, sum)
+	checkEveryField(t, &c, 30, sum)
 	was := sum()
 	d.StaticCohorts = nil
 	if sum() == was {
@@ -65,32 +65,32 @@ func TestSums_OfListsThatWereRead(t *testing.T) {
 	same := func(step string) uint64 {
 		t.Helper()
 		f.lists = nil
-		whole := s.flag(f)
-		if f.lists = read; s.flag(f) != whole || whole == 0 {
+		full := s.flag(f)
+		if f.lists = read; s.flag(f) != full || full == 0 {
 			t.Errorf("%s: the sum is another one", step)
 		}
-		return whole
+		return full
 	}
-	was := same("as it was read")
+	before := same("as it was read")
 	p := f.Conditions[0].Properties
 	p[0].Value = append(slices.Clone(p[0].Value.([]any)), "z")
-	if same("the first is another") == was {
+	if same("the first is another") == before {
 		t.Error("the sum of another list is the same")
 	}
 	p[2].Value = []any{"x"}
 	same("the third is short")
 }
 
-// seesEveryField changes each field of what root points to, and what is below it.
-func seesEveryField(t *testing.T, root any, least int, sum func() uint64) {
+// checkEveryField changes each field of what root points to, and what is below it.
+func checkEveryField(t *testing.T, root any, minFields int, sum func() uint64) {
 	t.Helper()
-	was, seen := sum(), 0
-	if was == 0 {
+	before, seen := sum(), 0
+	if before == 0 {
 		t.Fatal("there is no sum")
 	}
 	check := func(path string) {
 		t.Helper()
-		if seen++; sum() == was {
+		if seen++; sum() == before {
 			t.Errorf("%s: the sum is the same", path)
 		}
 	}
@@ -151,10 +151,10 @@ func seesEveryField(t *testing.T, root any, least int, sum func() uint64) {
 	}
 	of := reflect.ValueOf(root).Elem()
 	walk(of.Type().Name(), of)
-	if seen < least {
+	if seen < minFields {
 		t.Errorf("only %d changes", seen)
 	}
-	if sum() != was {
+	if sum() != before {
 		t.Error("the same has another sum")
 	}
 }

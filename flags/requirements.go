@@ -51,7 +51,7 @@ func (e *evaluation) property(f *filter) verdict {
 	case factUnknown:
 		v = e.unknownFact(e.unknownOf(f.target, fact))
 	case factMissing:
-		v = is(f.missing)
+		v = verdictOf(f.missing)
 	default:
 		v = f.matcher.match(fact, &e.reader)
 		if f.negated {
@@ -77,11 +77,11 @@ func (e *evaluation) dependency(f *filter) verdict {
 			v = e.unknownFact(s.why(e.set.flags[f.target].key()))
 		case value == valueNone:
 		case f.wantOn:
-			v = is(value == valueOn)
+			v = verdictOf(value == valueOn)
 		case f.wantOff:
-			v = is(value == valueOff)
+			v = verdictOf(value == valueOff)
 		default:
-			v = is(variant != "" && variant == f.name)
+			v = verdictOf(variant != "" && variant == f.name)
 		}
 	}
 	e.trace.filter(f, nil, v)
@@ -104,5 +104,5 @@ func (e *evaluation) lastCohorts(before verdict, filters []filter) verdict {
 	if before == unknown && e.failure != NoReason {
 		e.failure, e.mayFail, v = NoReason, true, unknown
 	}
-	return min2(before, v)
+	return minVerdict(before, v)
 }

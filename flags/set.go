@@ -32,33 +32,33 @@ type Set struct {
 	// How many flags are bucketed by device, compare dates and name a context.
 	devices, dated int32
 	contexts       map[string]int32
-	kept           kept
+	fingerprint    fingerprint
 }
 
 // Faults are the flags, cohorts and operands that cannot work, with their
 // places, in the order of the definitions.
-func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.given().faults) }
+func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.orEmpty().faults) }
 
 // Needs says which stored facts could change an answer. The result is shared and
 // must not be changed.
-func (s *Set) Needs() *Needs { return &s.given().needs }
+func (s *Set) Needs() *Needs { return &s.orEmpty().needs }
 
 // Len is the number of flags, inactive ones included.
-func (s *Set) Len() int { return len(s.given().flags) }
+func (s *Set) Len() int { return len(s.orEmpty().flags) }
 
 // Revision is that of the definitions.
-func (s *Set) Revision() int64 { return s.given().revision }
+func (s *Set) Revision() int64 { return s.orEmpty().revision }
 
-// Dated reports whether an answer could depend on the instant of its evaluation: some
+// HasDates reports whether an answer could depend on the instant of its evaluation: some
 // flag or cohort compares dates. Otherwise the clock need not be read.
-func (s *Set) Dated() bool { return s.given().dated > 0 }
+func (s *Set) HasDates() bool { return s.orEmpty().dated > 0 }
 
 // MinimalFlagCalledEvents is passed on to clients (§10.3).
-func (s *Set) MinimalFlagCalledEvents() bool { return s.given().minimal }
+func (s *Set) MinimalFlagCalledEvents() bool { return s.orEmpty().minimal }
 
 // Keys lists the flags that can be answered, dependencies first.
 func (s *Set) Keys() []string {
-	s = s.given()
+	s = s.orEmpty()
 	keys := make([]string, len(s.order))
 	for i, f := range s.order {
 		keys[i] = s.flags[f].key()
@@ -66,34 +66,34 @@ func (s *Set) Keys() []string {
 	return keys
 }
 
-// Standing is how a flag stands in a set, whoever asks.
-type Standing uint8
+// FlagStatus is how a flag stands in a set, whoever asks.
+type FlagStatus uint8
 
 // The standings of a flag.
 const (
-	Absent     Standing = iota // the set has no such flag
-	Inactive                   // it is not active, or deleted
-	Unanswered                 // it is active, and on a cycle of dependencies or behind one
+	Absent     FlagStatus = iota // the set has no such flag
+	Inactive                     // it is not active, or deleted
+	Unanswered                   // it is active, and on a cycle of dependencies or behind one
 	Answered
 )
 
-// Standing says how the flag with this key stands.
-func (s *Set) Standing(key string) Standing {
-	s = s.given()
+// Status says how the flag with this key stands.
+func (s *Set) Status(key string) FlagStatus {
+	s = s.orEmpty()
 	i, ok := s.byKey[key]
 	switch {
 	case !ok:
 		return Absent
-	case !s.flags[i].is(bitActive):
+	case !s.flags[i].has(bitActive):
 		return Inactive
-	case !s.answered(i):
+	case !s.isAnswered(i):
 		return Unanswered
 	}
 	return Answered
 }
 
 // All are the keys of all flags, inactive ones included, in no order.
-func (s *Set) All() iter.Seq[string] { return maps.Keys(s.given().byKey) }
+func (s *Set) All() iter.Seq[string] { return maps.Keys(s.orEmpty().byKey) }
 
 type compiledFlag struct {
 	prefix  string // the key and a dot: the start of every hash input
@@ -145,8 +145,8 @@ const (
 	bitPinned   // it has pins
 )
 
-func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }
-func (f *compiledFlag) is(bit flagBits) bool { return f.bits&bit != 0 }
+func (f *compiledFlag) key() string           { return f.prefix[:len(f.prefix)-1] }
+func (f *compiledFlag) has(bit flagBits) bool { return f.bits&bit != 0 }
 
 type runtimeMask uint8
 
@@ -245,7 +245,7 @@ func share(percentage float64) float64 {
 	return percentage / 100
 }
 
-// answered reports whether a flag is in the order of evaluation.
-func (s *Set) answered(i int32) bool {
-	return s.flags[i].is(bitOrdered)
+// isAnswered reports whether a flag is in the order of evaluation.
+func (s *Set) isAnswered(i int32) bool {
+	return s.flags[i].has(bitOrdered)
 }

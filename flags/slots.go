@@ -64,7 +64,7 @@ func (s *slot) find(sub *Subject, distinct string) (value any, state factState, 
 		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
 			return st.CreatedAt.UTC().Format(time.RFC3339Nano), factPresent, SourceStored
 		}
-		return nil, sub.absent(), SourceNone
+		return nil, sub.absentState(), SourceNone
 	}
 	value, state, source = s.findPerson(sub, distinct, s.key)
 	if state == factMissing && s.initial != "" {
@@ -93,7 +93,7 @@ func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, V
 			if sub.LocatedByPeer && inStore {
 				return stored, factPresent, SourceStored
 			}
-			if !sub.LocatedByPeer || sub.absent() == factMissing {
+			if !sub.LocatedByPeer || sub.absentState() == factMissing {
 				return located, factPresent, SourceLocated
 			}
 			return nil, factUnknown, SourceNone
@@ -105,7 +105,7 @@ func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, V
 	if inStore {
 		return stored, factPresent, SourceStored
 	}
-	return nil, sub.absent(), SourceNone
+	return nil, sub.absentState(), SourceNone
 }
 
 func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
@@ -133,9 +133,9 @@ func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
 	return nil, factMissing, SourceNone
 }
 
-// absent is the state of a property that nobody supplied: missing when all is
+// absentState is the state of a property that nobody supplied: missing when all is
 // known, else unknown.
-func (sub *Subject) absent() factState {
+func (sub *Subject) absentState() factState {
 	if sub.Partial || sub.Stored != nil && sub.Stored.Failure != NoReason {
 		return factUnknown
 	}

@@ -52,8 +52,8 @@ type SnapshotConfig struct {
 func newSnapshot(ctx context.Context, sub *Subject) *Snapshot {
 	s := &Snapshot{ctx: wire.Context(ctx), read: map[string]*firstRead{}}
 	if sub != nil {
-		whom := *sub
-		s.subject = &whom
+		subject := *sub
+		s.subject = &subject
 	}
 	return s
 }
@@ -100,7 +100,7 @@ func snapshotValue[T any](s *Snapshot, key string, fallback T, pick func(*Decisi
 		v, _ := snapshotRead(s, key, fallback, pick)
 		return v
 	}
-	if r := s.decided(s.ctx, key); r.detail.Err == nil {
+	if r := s.decideOnce(s.ctx, key); r.detail.Err == nil {
 		if v, err := pick(&r.detail.Decision); err == nil {
 			return v
 		}
@@ -114,18 +114,18 @@ func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decisio
 		return fallback, Detail{Decision: Decision{Key: key, Reason: Reason{Condition: NoCondition}}, Err: ErrNotReady}
 	}
 	read := func(ctx context.Context) (T, Detail) {
-		d := &s.decided(ctx, key).detail
-		return picked(key, &d.Decision, d.Asked, d.Err, fallback, pick)
+		d := &s.decideOnce(ctx, key).detail
+		return pickDetail(key, &d.Decision, d.FromServer, d.Err, fallback, pick)
 	}
-	if len(s.hooks) == 0 || s.hookedBefore(key) {
+	if len(s.hooks) == 0 || s.isSeen(key) {
 		return read(s.ctx)
 	}
-	return hooked(s.ctx, s.hooks, key, s.subject, fallback, read)
+	return callHooks(s.ctx, s.hooks, key, s.subject, fallback, read)
 }
 
-// hookedBefore reports whether the hooks have been called for a flag, and notes that they
+// isSeen reports whether the hooks have been called for a flag, and notes that they
 // have.
-func (s *Snapshot) hookedBefore(key string) bool {
+func (s *Snapshot) isSeen(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.seen[key]
@@ -136,16 +136,16 @@ func (s *Snapshot) hookedBefore(key string) bool {
 	return before
 }
 
-// decided is what was decided when the flag was read first, perhaps now.
-func (s *Snapshot) decided(ctx context.Context, key string) *firstRead {
+// decideOnce is what was decided when the flag was read first, perhaps now.
+func (s *Snapshot) decideOnce(ctx context.Context, key string) *firstRead {
 	s.mu.Lock()
-	r, known := s.read[key]
-	if !known {
+	r, found := s.read[key]
+	if !found {
 		r = &firstRead{ready: make(chan struct{})}
 		s.read[key] = r
 	}
 	s.mu.Unlock()
-	if known {
+	if found {
 		<-r.ready
 		return r
 	}
@@ -232,9 +232,9 @@ func decodePayload[T any](raw json.RawMessage, detail Detail, fallback T) (T, De
 	if err == nil {
 		return v, detail
 	}
-	var whole T // of the attempt above nothing is kept
-	if len(detail.stored) > 0 && json.Unmarshal(detail.stored, &whole) == nil {
-		return whole, detail
+	var stored T // of the attempt above nothing is kept
+	if len(detail.stored) > 0 && json.Unmarshal(detail.stored, &stored) == nil {
+		return stored, detail
 	}
 	detail.Err = fmt.Errorf("%w: %w", ErrWrongKind, err)
 	return fallback, detail

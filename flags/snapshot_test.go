@@ -59,7 +59,7 @@ func TestSnapshot_Reads(t *testing.T) {
 }
 
 // Nobody, no snapshot and no Reader give the fallback, and say why.
-func TestSnapshot_OfNobody(t *testing.T) {
+func TestSnapshot_NoSubject(t *testing.T) {
 	ctx := context.Background()
 	cases := map[string]struct {
 		s   *flags.Snapshot
@@ -170,8 +170,8 @@ func TestSnapshot_OfDecider(t *testing.T) {
 	if got := s.Bootstrap().FeatureFlags; got["for-pro"] != true || got["client"] != true {
 		t.Error(got)
 	}
-	if people.asked != 1 || d.Stats().Requests != 1 {
-		t.Errorf("asked %d times, %d requests counted", people.asked, d.Stats().Requests)
+	if people.calls != 1 || d.Stats().Requests != 1 {
+		t.Errorf("asked %d times, %d requests counted", people.calls, d.Stats().Requests)
 	}
 	if r.For(ctx, sub).Bool("for-pro", true) {
 		t.Error("the next request does not see the change")
@@ -182,12 +182,12 @@ func TestSnapshot_OfDecider(t *testing.T) {
 }
 
 type countedPeople struct {
-	asked  int
+	calls  int
 	stored flags.Properties
 }
 
 func (p *countedPeople) Stored(context.Context, flags.Query) (*flags.Stored, error) {
-	p.asked++
+	p.calls++
 	return &flags.Stored{Person: p.stored}, nil
 }
 

@@ -137,9 +137,9 @@ func (sub *Subject) storedID() string {
 
 // ownID is an id that the request gives by itself or else as a property of the person.
 // The id of all visitors without cookies is none.
-func (sub *Subject) ownID(given, property string) string {
-	if given != "" && given != wire.CookielessID {
-		return given
+func (sub *Subject) ownID(provided, property string) string {
+	if provided != "" && provided != wire.CookielessID {
+		return provided
 	}
 	v := sub.Person[property]
 	id, ok := v.(string)

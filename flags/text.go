@@ -19,20 +19,20 @@ const maxDepth = 128
 // flags service reads that literal: integers that fit stay integers, "-0" and everything else is a
 // float. Of a value that is nested beyond maxDepth, what is too deep becomes unsupported.
 func normalize(v any) any {
-	if canonical(v, maxDepth) {
+	if isCanonical(v, maxDepth) {
 		return v
 	}
 	return convert(v)
 }
 
-func canonical(v any, depth int) bool {
+func isCanonical(v any, depth int) bool {
 	switch x := v.(type) {
-	case nil, bool, int64, pointed:
+	case nil, bool, int64, decimalFloat:
 		return true
 	case string:
 		return utf8.ValidString(x)
 	case float64:
-		return finite(x)
+		return isFinite(x)
 	case uint64:
 		return x > math.MaxInt64
 	case []any:
@@ -40,7 +40,7 @@ func canonical(v any, depth int) bool {
 			return false
 		}
 		for _, e := range x {
-			if !canonical(e, depth-1) {
+			if !isCanonical(e, depth-1) {
 				return false
 			}
 		}
@@ -50,7 +50,7 @@ func canonical(v any, depth int) bool {
 			return false
 		}
 		for k, e := range x {
-			if !utf8.ValidString(k) || !canonical(e, depth-1) {
+			if !utf8.ValidString(k) || !isCanonical(e, depth-1) {
 				return false
 			}
 		}
@@ -63,11 +63,11 @@ func canonical(v any, depth int) bool {
 // text and equals nothing.
 type unsupported struct{}
 
-// pointed is a whole number that JSON wrote with a point or an exponent: its text is "5.0", where
+// decimalFloat is a whole number that JSON wrote with a point or an exponent: its text is "5.0", where
 // that of a float64, which encoding/json writes as 5, is "5".
-type pointed float64
+type decimalFloat float64
 
-func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // appendText appends the text form of v (§4.2): a string as it is, everything else as compact JSON
 // with sorted keys. It reports false, and leaves dst as it was, for a type that normalize does not
@@ -98,18 +98,18 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	case uint64:
 		return strconv.AppendUint(dst, x, 10), true
 	case float64:
-		if !finite(x) {
+		if !isFinite(x) {
 			return dst, false
 		}
 		return appendGoFloat(dst, x), true
-	case pointed:
+	case decimalFloat:
 		return wire.AppendFloat(dst, float64(x)), true
 	case []any:
 		return appendList(dst, x, depth)
 	case map[string]any:
 		return appendObject(dst, x, depth)
 	}
-	if other := normalize(v); canonical(other, depth) {
+	if other := normalize(v); isCanonical(other, depth) {
 		return appendJSON(dst, other, depth)
 	}
 	return dst, false
@@ -158,7 +158,7 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 
 // appendGoFloat writes the text of what encoding/json makes of f, which is finite.
 func appendGoFloat(dst []byte, f float64) []byte {
-	if out, ok := wire.AppendWhole(dst, f); ok {
+	if out, ok := wire.AppendInteger(dst, f); ok {
 		return out
 	}
 	return wire.AppendFloat(dst, f)

@@ -55,7 +55,7 @@ func appendLowerRune(dst []byte, s string, i int) ([]byte, int) {
 		return append(dst, s[i]), i + 1
 	case r == 'İ':
 		return append(dst, "i̇"...), i + n
-	case r == 'Σ' && wordBefore(s[:i]) && !wordAfter(s[i+n:]):
+	case r == 'Σ' && hasCasedBefore(s[:i]) && !hasCasedAfter(s[i+n:]):
 		return append(dst, "ς"...), i + n
 	}
 	return utf8.AppendRune(dst, lowerRune(r)), i + n
@@ -87,34 +87,34 @@ var laterPairs = []struct{ from, to, add rune }{
 	{0x16EA0, 0x16EB8, 0x1B},
 }
 
-// wordBefore says whether the last rune that counts for case is a cased letter; wordAfter looks at
+// hasCasedBefore says whether the last rune that counts for case is a cased letter; hasCasedAfter looks at
 // the first.
-func wordBefore(s string) bool {
+func hasCasedBefore(s string) bool {
 	for s != "" {
 		r, n := utf8.DecodeLastRuneInString(s)
-		if !caseIgnorable(r) {
-			return cased(r)
+		if !isCaseIgnorable(r) {
+			return isCased(r)
 		}
 		s = s[:len(s)-n]
 	}
 	return false
 }
 
-func wordAfter(s string) bool {
+func hasCasedAfter(s string) bool {
 	for _, r := range s {
-		if !caseIgnorable(r) {
-			return cased(r)
+		if !isCaseIgnorable(r) {
+			return isCased(r)
 		}
 	}
 	return false
 }
 
-func cased(r rune) bool {
+func isCased(r rune) bool {
 	return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) ||
 		unicode.In(r, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-func caseIgnorable(r rune) bool {
+func isCaseIgnorable(r rune) bool {
 	switch r {
 	case '\'', '.', ':', '·', '\u0387', '՟', '״', '‘', '’', '․', '‧', '︓', '﹒', '﹕', '＇', '．', '：':
 		return true

@@ -10,12 +10,12 @@ import (
 func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:
-		return x, finite(x)
+		return x, isFinite(x)
 	case int64:
 		return float64(x), true
 	case string:
 		return parseNumber(x)
-	case pointed:
+	case decimalFloat:
 		return float64(x), true
 	case uint64:
 		return float64(x), true
@@ -48,22 +48,22 @@ func parseNumber(s string) (float64, bool) {
 		}
 		return 0, false
 	}
-	whole := digits(rest)
-	rest = rest[whole:]
+	intDigits := digits(rest)
+	rest = rest[intDigits:]
 	part := 0
 	if rest != "" && rest[0] == '.' {
 		part = digits(rest[1:])
 		rest = rest[1+part:]
 	}
-	if whole+part == 0 || rest != "" && !exponent(rest) {
+	if intDigits+part == 0 || rest != "" && !isExponent(rest) {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // the syntax is right; out of range gives the infinity or zero that is wanted
 	return f, true
 }
 
-// jsonNumber says whether s is a number by the grammar of RFC 8259.
-func jsonNumber(s string) bool {
+// isJSONNumber says whether s is a number by the grammar of RFC 8259.
+func isJSONNumber(s string) bool {
 	if s != "" && s[0] == '-' {
 		s = s[1:]
 	}
@@ -78,7 +78,7 @@ func jsonNumber(s string) bool {
 		}
 		s = s[1+n:]
 	}
-	return s == "" || exponent(s)
+	return s == "" || isExponent(s)
 }
 
 // digits counts the ASCII digits that s begins with.
@@ -90,8 +90,8 @@ func digits(s string) int {
 	return n
 }
 
-// exponent says whether s is e or E, an optional sign and at least one digit.
-func exponent(s string) bool {
+// isExponent says whether s is e or E, an optional sign and at least one digit.
+func isExponent(s string) bool {
 	if s == "" || s[0]|0x20 != 'e' {
 		return false
 	}

@@ -73,7 +73,7 @@ func (t *tracer) showFlag(f *compiledFlag) {
 func (t *tracer) showDecision(d *Decision) {
 	t.flag.Decision = traceDecision(d)
 	for i := len(t.flag.Conditions); i < len(t.compiled.conditions); i++ {
-		c := &ConditionTrace{Index: i, For: t.whom(&t.compiled.conditions[i]), Outcome: "not reached"}
+		c := &ConditionTrace{Index: i, For: t.bucketedBy(&t.compiled.conditions[i]), Outcome: "not reached"}
 		t.condition = c
 		t.showSkipped(t.compiled.conditions[i].filters)
 		t.flag.Conditions = append(t.flag.Conditions, c)
@@ -96,7 +96,7 @@ func (t *tracer) showMet(v verdict) {
 	}
 }
 
-func (t *tracer) whom(cond *compiledCondition) string {
+func (t *tracer) bucketedBy(cond *compiledCondition) string {
 	if !cond.grouped {
 		return "person"
 	}
@@ -108,7 +108,7 @@ func (t *tracer) whom(cond *compiledCondition) string {
 
 //go:noinline
 func (t *tracer) showCondition(i int, cond *compiledCondition) {
-	t.condition = &ConditionTrace{Index: i, For: t.whom(cond), Reached: true}
+	t.condition = &ConditionTrace{Index: i, For: t.bucketedBy(cond), Reached: true}
 	t.flag.Conditions = append(t.flag.Conditions, t.condition)
 	t.open = t.open[:0]
 }
@@ -146,11 +146,11 @@ func (t *tracer) showFilter(f *filter, seen *fact, v verdict) {
 	out.Result = v.String()
 	if seen != nil {
 		t.slots[f.target] = true
-		out.see(seen)
+		out.setSeen(seen)
 	}
 	switch {
 	case f.kind == filterFlag && f.target >= 0:
-		t.seeFlag(f, out)
+		t.setSeenFlag(f, out)
 	case f.kind == filterCohort:
 		co := &t.set.cohorts[f.target]
 		out.Cohort = &CohortTrace{ID: co.id, Result: co.failure.String()}
@@ -168,7 +168,7 @@ func (t *tracer) showFilter(f *filter, seen *fact, v verdict) {
 	t.add(out)
 }
 
-func (f *FilterTrace) see(seen *fact) {
+func (f *FilterTrace) setSeen(seen *fact) {
 	f.Source = seen.source
 	switch seen.state {
 	case factPresent:
@@ -196,7 +196,7 @@ func typeName(v any) string {
 		return "string"
 	case int64, uint64:
 		return "integer"
-	case float64, pointed:
+	case float64, decimalFloat:
 		return "float"
 	case []any:
 		return "array"
@@ -206,7 +206,7 @@ func typeName(v any) string {
 	return "unsupported"
 }
 
-func (t *tracer) seeFlag(f *filter, out *FilterTrace) {
+func (t *tracer) setSeenFlag(f *filter, out *FilterTrace) {
 	e := t.evaluation
 	s := &e.states[f.target]
 	out.Source, out.Type = SourceNone, "flag"
@@ -273,9 +273,9 @@ func (t *tracer) enrollment(slot int32, seen *fact) {
 	t.slots[slot] = true
 	f := &FilterTrace{Kind: "person property", Key: t.set.slots[slot].key, Operator: Exact, Result: "not set"}
 	f.Operand.Value = true
-	f.see(seen)
+	f.setSeen(seen)
 	if seen.state == factPresent {
-		f.Result = is(seen.value == true || seen.value == "true").String()
+		f.Result = verdictOf(seen.value == true || seen.value == "true").String()
 	}
 	t.flag.Enrollment = f
 }
@@ -287,7 +287,7 @@ func (t *tracer) holdout(h *compiledHoldout) {
 	b := &BucketTrace{Hashed: !h.everyone, Share: h.share, Result: "yes"}
 	if b.Hashed {
 		b.Input, b.Hash, b.Bucket = holdoutPrefix+t.evaluation.holdoutID, SHA1, t.evaluation.holdoutBucket
-		b.Result = is(b.Bucket <= h.share).String()
+		b.Result = verdictOf(b.Bucket <= h.share).String()
 	}
 	t.flag.Holdout = b
 }
@@ -323,7 +323,7 @@ func (b *bucketing) input(salt string) string {
 }
 
 func (f *compiledFlag) hash() Hash {
-	if f.is(bitMurmur3) {
+	if f.has(bitMurmur3) {
 		return Murmur3
 	}
 	return SHA1

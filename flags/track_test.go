@@ -9,19 +9,19 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-type sent struct {
+type trackedEvent struct {
 	event      string
 	properties map[string]any
 }
 
 // trackedReader decides three flags and sends events to a list.
-func trackedReader(events *[]sent) flags.Reader {
+func trackedReader(events *[]trackedEvent) flags.Reader {
 	answers := map[string]flags.Decision{
 		"on": {Key: "on", Enabled: true}, "wide": {Key: "wide", Enabled: true, Variant: "wide-one"}, "off": {Key: "off"},
 	}
 	decide := func(_ context.Context, key string, _ *flags.Subject, out *flags.Detail) {
-		var known bool
-		if out.Decision, known = answers[key]; !known {
+		var found bool
+		if out.Decision, found = answers[key]; !found {
 			out.Err = flags.ErrUnknownFlag
 		}
 	}
@@ -29,7 +29,7 @@ func trackedReader(events *[]sent) flags.Reader {
 		return flags.SnapshotConfig{
 			Decide: func(ctx context.Context, key string, out *flags.Detail) { decide(ctx, key, sub, out) },
 			Track: func(_ context.Context, event string, properties map[string]any) error {
-				*events = append(*events, sent{event, properties})
+				*events = append(*events, trackedEvent{event, properties})
 				return nil
 			},
 		}
@@ -39,7 +39,7 @@ func trackedReader(events *[]sent) flags.Reader {
 // An event has the values of the flags that were read before it, and which of them are on
 // (capture.md, properties of SDKs: $feature/<key>, $active_feature_flags).
 func TestSnapshot_Track(t *testing.T) {
-	var events []sent
+	var events []trackedEvent
 	reader := trackedReader(&events)
 	s := reader.For(t.Context(), &flags.Subject{DistinctID: "u"})
 	track := func(event string, properties map[string]any) {
@@ -55,7 +55,7 @@ func TestSnapshot_Track(t *testing.T) {
 	s.Bool("unknown", false)
 	own := map[string]any{"price": 3, "$feature/on": "own"}
 	track("second", own)
-	want := []sent{
+	want := []trackedEvent{
 		{"first", map[string]any{"$active_feature_flags": []string{}}},
 		{"second", map[string]any{
 			"$feature/on": "own", "$feature/wide": "wide-one", "$feature/off": false, "$active_feature_flags": []string{"on", "wide"}, "price": 3,
@@ -81,19 +81,19 @@ func TestWithTrack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var whom string
-	var got sent
+	var distinctID string
+	var got trackedEvent
 	r := flags.WithTrack(fixed, func(_ context.Context, sub *flags.Subject, event string, properties map[string]any) error {
-		whom, got = sub.DistinctID, sent{event, properties}
+		distinctID, got = sub.DistinctID, trackedEvent{event, properties}
 		return nil
 	})
 	s := r.For(t.Context(), &flags.Subject{DistinctID: "ana"})
 	if v := s.String("f", ""); v != "wide" || s.Track("paid", map[string]any{"total": 5}) != nil {
 		t.Fatal(v)
 	}
-	want := sent{"paid", map[string]any{"total": 5, "$feature/f": "wide", "$active_feature_flags": []string{"f"}}}
-	if whom != "ana" || !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: %v, want %v", whom, got, want)
+	want := trackedEvent{"paid", map[string]any{"total": 5, "$feature/f": "wide", "$active_feature_flags": []string{"f"}}}
+	if distinctID != "ana" || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %v, want %v", distinctID, got, want)
 	}
 	if err := flags.WithTrack(nil, nil).For(t.Context(), nil).Track("x", nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)

@@ -55,19 +55,19 @@ func UnknownKeys(part Part, document []byte) []*DefinitionError {
 	case CohortPart:
 		s = cohortOrTree(root)
 	}
-	w := &keyWalk{most: maxUnknownKeys}
+	w := &keyWalk{limit: maxUnknownKeys}
 	w.object(root, s, 0)
 	slices.SortStableFunc(w.misspelt, byPlace)
 	slices.SortStableFunc(w.unknown, byPlace)
 	return append(w.misspelt, w.unknown...)
 }
 
-// known fails at a misspelt member of an object or of what it contains.
-func (n node) known(s *shape) { (&keyWalk{most: maxUnknownKeys, faultsOnly: true}).fail(n, s) }
+// failUnknown fails at a misspelt member of an object or of what it contains.
+func (n node) failUnknown(s *shape) { (&keyWalk{limit: maxUnknownKeys, faultsOnly: true}).fail(n, s) }
 
-// knownHere fails at a misspelt member of an object itself.
-func (n node) knownHere(s *shape) {
-	(&keyWalk{most: maxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
+// failUnknownHere fails at a misspelt member of an object itself.
+func (n node) failUnknownHere(s *shape) {
+	(&keyWalk{limit: maxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
 }
 
 func (w *keyWalk) fail(n node, s *shape) {
@@ -80,7 +80,7 @@ func byPlace(a, b *DefinitionError) int { return cmp.Compare(a.Path, b.Path) }
 
 // keyWalk goes through definitions and gathers the members that nothing reads.
 type keyWalk struct {
-	most              int
+	limit             int
 	faultsOnly        bool // unknown members that are not misspelt are not gathered
 	shallow           bool // only the object itself
 	misspelt, unknown []*DefinitionError
@@ -90,7 +90,7 @@ type keyWalk struct {
 
 // object looks at one object; what is none is a matter of the parser.
 func (w *keyWalk) object(n node, s *shape, depth int) {
-	if n.kind() != tape.Object || s == nil || depth > cohortDepth || len(w.misspelt) >= w.most {
+	if n.kind() != tape.Object || s == nil || depth > cohortDepth || len(w.misspelt) >= w.limit {
 		return
 	}
 	if s == flagShape || s == cohortShape || s == treeShape {
@@ -104,7 +104,7 @@ func (w *keyWalk) object(n node, s *shape, depth int) {
 			w.code = CohortFiltersParsingError
 		}
 	}
-	var last *lasts
+	var last *lastCells
 	if n.end()-n.i > fewCells {
 		last = lastOfNames(n)
 	}
@@ -112,12 +112,12 @@ func (w *keyWalk) object(n node, s *shape, depth int) {
 		v := n.cell(i)
 		m := s.byName[n.t.Cells[i].Name]
 		switch {
-		case m == nil || m.relic && !v.null():
+		case m == nil || m.obsolete && !v.null():
 			if last == nil {
 				last = lastOfNames(n)
 			}
-			w.stranger(n, s, last, i)
-		case m.at != nil && !v.null() && !w.shallow && n.isLast(i, last):
+			w.addUnknown(n, s, last, i)
+		case m.shape != nil && !v.null() && !w.shallow && n.isLast(i, last):
 			w.member(v, m, depth+1)
 		}
 	}
@@ -126,11 +126,11 @@ func (w *keyWalk) object(n node, s *shape, depth int) {
 // fewCells may be looked through for a member again and again.
 const fewCells = 512
 
-// lasts are the last members of an object by the numbers of their names, 0 for none.
-type lasts [math.MaxUint8 + 1]int32
+// lastCells are the last members of an object by the numbers of their names, 0 for none.
+type lastCells [math.MaxUint8 + 1]int32
 
-func lastOfNames(n node) *lasts {
-	var last lasts
+func lastOfNames(n node) *lastCells {
+	var last lastCells
 	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
 		last[n.t.Cells[i].Name] = i
 	}
@@ -139,7 +139,7 @@ func lastOfNames(n node) *lasts {
 
 // isLast reports whether no later member has the known name of the one at i: it would
 // go before it. last may be nil.
-func (n node) isLast(i int32, last *lasts) bool {
+func (n node) isLast(i int32, last *lastCells) bool {
 	cells := n.t.Cells
 	if last != nil {
 		return last[cells[i].Name] == i
@@ -156,29 +156,29 @@ func (w *keyWalk) member(n node, m *member, depth int) {
 	switch {
 	case n.kind() == tape.List && m.list:
 		for list := n.list(); list.next(); {
-			w.object(list.node, m.at(list.node), depth)
+			w.object(list.node, m.shape(list.node), depth)
 		}
 	case n.kind() == tape.Object && !m.each:
-		w.object(n, m.at(n), depth)
+		w.object(n, m.shape(n), depth)
 	case n.kind() == tape.Object:
 		for _, e := range n.entries() {
-			w.object(e.node, m.at(e.node), depth)
+			w.object(e.node, m.shape(e.node), depth)
 		}
 	}
 }
 
-// stranger notes a member that is not known.
-func (w *keyWalk) stranger(n node, s *shape, there *lasts, i int32) {
-	if len(w.misspelt) >= w.most || n.t.Cells[i].Name != 0 && !n.isLast(i, there) {
+// addUnknown notes a member that is not known.
+func (w *keyWalk) addUnknown(n node, s *shape, last *lastCells, i int32) {
+	if len(w.misspelt) >= w.limit || n.t.Cells[i].Name != 0 && !n.isLast(i, last) {
 		return
 	}
 	name := n.t.NameOf(i)
-	e := &DefinitionError{Suggestion: s.meant(there, name)}
+	e := &DefinitionError{Suggestion: s.nearestMember(last, name)}
 	list := &w.misspelt
 	if e.Suggestion == "" {
 		list = &w.unknown
 	}
-	if len(*list) >= w.most || e.Suggestion == "" && w.faultsOnly {
+	if len(*list) >= w.limit || e.Suggestion == "" && w.faultsOnly {
 		return
 	}
 	e.Path = n.path()
@@ -192,8 +192,8 @@ func (w *keyWalk) stranger(n node, s *shape, there *lasts, i int32) {
 		e.Problem = "is not a member of " + s.what + `, "` + e.Suggestion + `" is most likely meant`
 	}
 	if w.flag.t != nil {
-		_ = read(func() { e.Flag = strings.Clone(w.flag.at(nKey).textOr()) })
-		_ = read(func() { e.FlagID = w.flag.at(nID).intOr() })
+		_ = read(func() { e.Flag = strings.Clone(w.flag.at(nKey).textOrEmpty()) })
+		_ = read(func() { e.FlagID = w.flag.at(nID).intOrZero() })
 	}
 	if n.t.Cells[i].Name != 0 || !slices.ContainsFunc(*list, func(other *DefinitionError) bool { return other.Path == e.Path }) {
 		*list = append(*list, e)
@@ -208,16 +208,16 @@ func plainName(name string) string {
 	return strconv.QuoteToASCII(wire.Shorten(name, 64))
 }
 
-// meant is the member that a misspelt name stands for, empty for none.
-func (s *shape) meant(there *lasts, misspelt string) (best string) {
+// nearestMember is the member that a misspelt name stands for, empty for none.
+func (s *shape) nearestMember(last *lastCells, misspelt string) (best string) {
 	lower, least := strings.ToLower(misspelt), maxEdits+1
-	for known, m := range s.members {
-		d := edits(lower, known)
-		if m.inert || d > maxEdits || 2*d > len(known) || there[knownNames.Number(known)] != 0 {
+	for name, m := range s.members {
+		d := edits(lower, name)
+		if m.inert || d > maxEdits || 2*d > len(name) || last[recordNames.Number(name)] != 0 {
 			continue
 		}
-		if d < least || d == least && known < best {
-			best, least = known, d
+		if d < least || d == least && name < best {
+			best, least = name, d
 		}
 	}
 	return best

@@ -10,7 +10,7 @@ const (
 	invalid // cannot be compared: no match, also when negated
 )
 
-func is(b bool) verdict {
+func verdictOf(b bool) verdict {
 	if b {
 		return yes
 	}
@@ -31,8 +31,8 @@ var verdicts = [...]string{"no", "yes", "unknown", "invalid"}
 
 func (v verdict) String() string { return verdicts[v] }
 
-// min2 is the and of verdicts: no before unknown before yes.
-func min2(a, b verdict) verdict {
+// minVerdict is the and of verdicts: no before unknown before yes.
+func minVerdict(a, b verdict) verdict {
 	if a == no || b == no {
 		return no
 	}

@@ -33,7 +33,7 @@ var (
 		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterSettings{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
 		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Hook{}, flags.Kind(0), flags.LocalProblem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
 		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{}, flags.Read{},
-		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.Standing(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
+		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.FlagStatus(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
 		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
 		// These hold locks or memory, and are not copied.
 		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Filter)(nil), (*flags.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),

@@ -58,13 +58,13 @@ func BenchmarkClientIPNoAlloc(b *testing.B) {
 func TestNoAllocations(t *testing.T) {
 	db := open(t, "city.mmdb")
 	var sink netip.Addr
-	known, unknown, mapped := ip("192.0.2.1"), ip("203.0.113.200"), ip("::ffff:192.0.2.1")
+	listed, unlisted, mapped := ip("192.0.2.1"), ip("203.0.113.200"), ip("::ffff:192.0.2.1")
 	remote, trusted := ip("10.0.0.1"), DefaultTrusted()
 	one, port, six := []string{"203.0.113.7"}, []string{"203.0.113.7:80"}, []string{"[2001:db8::1%eth0]:443"}
 	chain := []string{"203.0.113.7, 10.0.0.2", "10.0.0.3"}
 	for name, call := range map[string]func(){
-		"Locate":           func() { db.Locate(known) },
-		"Locate, nothing":  func() { db.Locate(unknown) },
+		"Locate":           func() { db.Locate(listed) },
+		"Locate, nothing":  func() { db.Locate(unlisted) },
 		"Locate, mapped":   func() { db.Locate(mapped) },
 		"Locate, loopback": func() { db.Locate(netip.IPv6Loopback()) },
 		"CallerIP":         func() { sink, _ = CallerIP(one, nil, remote) },

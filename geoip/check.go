@@ -30,7 +30,7 @@ const (
 	// separatorSize is the zero bytes between the search tree and the data.
 	separatorSize = 16
 
-	whatToGet = "get GeoLite2 or GeoIP2 City or Country of MaxMind, or \"IP to City Lite\" or \"IP to Country Lite\" of DB-IP, " +
+	sourcesHint = "get GeoLite2 or GeoIP2 City or Country of MaxMind, or \"IP to City Lite\" or \"IP to Country Lite\" of DB-IP, " +
 		"as an .mmdb file; the flat @ip-location-db builds and ASN, ISP and other kinds do not hold what is needed"
 )
 
@@ -111,8 +111,8 @@ func openReader(data []byte) (*geoip2.Reader, error) {
 	return r, nil
 }
 
-func wrongKind(what string) error {
-	return fmt.Errorf("%w: %s: %s", ErrWrongKind, what, whatToGet)
+func wrongKind(problem string) error {
+	return fmt.Errorf("%w: %s: %s", ErrWrongKind, problem, sourcesHint)
 }
 
 // nodeReaders gives, by the size of a record in bits, how the two records of a node are read.

@@ -78,10 +78,10 @@ func FuzzOpen(f *testing.F) {
 		f.Add(data, uint16(len(data)-40), byte(0xFF))
 		f.Add(data, uint16(3), byte(0xFF))
 	}
-	f.Fuzz(func(t *testing.T, data []byte, at uint16, value byte) {
+	f.Fuzz(func(t *testing.T, data []byte, offset uint16, value byte) {
 		if len(data) > 0 {
 			data = bytes.Clone(data)
-			data[int(at)%len(data)] ^= value
+			data[int(offset)%len(data)] ^= value
 		}
 		r, err := openReader(data)
 		if err != nil {

@@ -23,7 +23,7 @@ const defaultWatchInterval = 5 * time.Second
 // DB is an open database. All methods may be used at the same time from many goroutines. Nil is one that is closed.
 type DB struct {
 	path    string
-	current atomic.Pointer[loaded] // nil after Close
+	current atomic.Pointer[database] // nil after Close
 
 	mu     sync.Mutex  // one reload at a time; guards what follows
 	tried  os.FileInfo // the file of the last attempt, good or bad; nil: there was none
@@ -33,9 +33,9 @@ type DB struct {
 	reloads, failedReloads    atomic.Uint64
 }
 
-// loaded is one file in memory with the answers it has given. It is dropped as a whole, so no answer of an old
+// database is one file in memory with the answers it has given. It is dropped as a whole, so no answer of an old
 // file outlives it. The reader is never closed: its bytes are ordinary memory and look-ups may still be under way.
-type loaded struct {
+type database struct {
 	reader     *geoip2.Reader
 	ipv4Only   bool
 	kind       string
@@ -68,7 +68,7 @@ func Open(path string) (*DB, error) {
 }
 
 // load reads and checks a file; the state of the file comes with an error too, see readFile.
-func load(path string) (*loaded, os.FileInfo, error) {
+func load(path string) (*database, os.FileInfo, error) {
 	data, info, err := readFile(path)
 	if err != nil {
 		return nil, info, fmt.Errorf("geoip: %w", err)
@@ -82,7 +82,7 @@ func load(path string) (*loaded, os.FileInfo, error) {
 		return nil, info, fmt.Errorf("geoip: %w", err)
 	}
 	meta := reader.Metadata()
-	return &loaded{
+	return &database{
 		reader:     reader,
 		ipv4Only:   meta.IPVersion == 4,
 		kind:       meta.DatabaseType,
@@ -91,7 +91,7 @@ func load(path string) (*loaded, os.FileInfo, error) {
 	}, info, nil
 }
 
-func (db *DB) given() *DB {
+func (db *DB) orEmpty() *DB {
 	if db == nil {
 		return &DB{closed: true}
 	}
@@ -100,12 +100,12 @@ func (db *DB) given() *DB {
 
 // Locate returns the properties of §8.3 that are known of ip; nil: nothing is known, or the address is not a public
 // one. An IPv4 address in IPv6 form is read as IPv4 and a zone is dropped. The map is shared: callers must not change it.
-func (db *DB) Locate(ip netip.Addr) map[string]any { return db.answer(ip, wantPlace).place }
+func (db *DB) Locate(ip netip.Addr) map[string]any { return db.lookUp(ip, wantPlace).place }
 
-// answer returns what is known of ip, at least what is wanted of it.
-func (db *DB) answer(ip netip.Addr, wanted parts) answer {
-	db = db.given()
-	ip = plain(ip)
+// lookUp returns what is known of ip, at least what is wanted of it.
+func (db *DB) lookUp(ip netip.Addr, need parts) answer {
+	db = db.orEmpty()
+	ip = normalize(ip)
 	l := db.current.Load()
 	if l == nil || !hasPlace(ip) {
 		return answer{}
@@ -115,13 +115,13 @@ func (db *DB) answer(ip netip.Addr, wanted parts) answer {
 		return answer{}
 	}
 	a, _ := l.remembered.Get(ip)
-	if a.has&wanted != 0 {
+	if a.has&need != 0 {
 		db.hits.Add(1)
 		return a
 	}
-	a.has |= wanted
+	a.has |= need
 	if record, err := l.reader.City(ip); err == nil {
-		a.read(record, wanted)
+		a.read(record, need)
 	} else {
 		db.unreadable.Add(1)
 	}
@@ -138,27 +138,27 @@ func hasPlace(ip netip.Addr) bool {
 // Reload reads the file again, changed or not, and takes it into use with an empty memory. On an error, which says
 // the same as one of Open, the last good database stays.
 func (db *DB) Reload() error {
-	db = db.given()
+	db = db.orEmpty()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.reload()
 }
 
-// Changed says whether the file is another than the one last tried: replaced, written to, removed or come back. It
+// HasChanged says whether the file is another than the one last tried: replaced, written to, removed or come back. It
 // costs one stat; it is false after Close.
-func (db *DB) Changed() bool {
-	db = db.given()
+func (db *DB) HasChanged() bool {
+	db = db.orEmpty()
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.changed()
+	return db.hasChanged()
 }
 
 // Refresh reloads if the file has changed. A bad file is reported once, not again until it changes.
 func (db *DB) Refresh() (reloaded bool, err error) {
-	db = db.given()
+	db = db.orEmpty()
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if !db.changed() {
+	if !db.hasChanged() {
 		return false, nil
 	}
 	err = db.reload()
@@ -188,7 +188,7 @@ func (db *DB) Watch(ctx context.Context, every time.Duration, onError func(error
 // Close lets go of the database: from now on Locate knows nothing and Reload returns [ErrClosed]. Look-ups under way end
 // as usual. It may be called twice.
 func (db *DB) Close() error {
-	db = db.given()
+	db = db.orEmpty()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.closed = true
@@ -198,7 +198,7 @@ func (db *DB) Close() error {
 
 // Stats returns the totals.
 func (db *DB) Stats() Stats {
-	db = db.given()
+	db = db.orEmpty()
 	s := Stats{
 		Lookups:       db.lookups.Load(),
 		Hits:          db.hits.Load(),
@@ -212,8 +212,8 @@ func (db *DB) Stats() Stats {
 	return s
 }
 
-// changed needs db.mu.
-func (db *DB) changed() bool {
+// hasChanged needs db.mu.
+func (db *DB) hasChanged() bool {
 	if db.closed {
 		return false
 	}

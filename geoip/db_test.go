@@ -79,8 +79,8 @@ func open(t testing.TB, name string) *DB {
 
 func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// ends returns the first and the last address of a network.
-func ends(t *testing.T, network string) [2]netip.Addr {
+// firstAndLast returns the first and the last address of a network.
+func firstAndLast(t *testing.T, network string) [2]netip.Addr {
 	t.Helper()
 	p := netip.MustParsePrefix(network)
 	b := p.Addr().AsSlice()
@@ -104,7 +104,7 @@ func TestFlags_8_3_EveryRowOfTheSource(t *testing.T) {
 		t.Run(file.name, func(t *testing.T) {
 			db := open(t, file.name)
 			for _, row := range rows {
-				for _, a := range ends(t, row.Network) {
+				for _, a := range firstAndLast(t, row.Network) {
 					want := row.want(file.city)
 					if a.Is6() && !file.ipv6 {
 						want = nil

@@ -25,11 +25,11 @@ type answer struct {
 	has     parts
 }
 
-func (a *answer) read(r *geoip2.City, wanted parts) {
-	if wanted&wantPlace != 0 {
+func (a *answer) read(r *geoip2.City, need parts) {
+	if need&wantPlace != 0 {
 		a.place = properties(r)
 	}
-	if wanted&wantDetails != 0 {
+	if need&wantDetails != 0 {
 		a.details = details(r)
 	}
 }
@@ -37,12 +37,12 @@ func (a *answer) read(r *geoip2.City, wanted parts) {
 // Details returns the $geoip_ properties of capture.md §12.1 that are known of ip, each with its value as JSON text; nil:
 // nothing is known, or the address is not a public one. $geoip_city_confidence is never known: City and Country databases
 // do not hold it. The result is shared: callers must not change it.
-func (db *DB) Details(ip netip.Addr) [][2]string { return db.answer(ip, wantDetails).details }
+func (db *DB) Details(ip netip.Addr) [][2]string { return db.lookUp(ip, wantDetails).details }
 
 // detail is one of the properties and where a record keeps it.
 type detail struct {
 	name string
-	of   func(*geoip2.City) string // JSON text, empty: not known
+	text func(*geoip2.City) string // JSON text, empty: not known
 }
 
 // detailFields is the table of capture.md §12.1, without $geoip_city_confidence.
@@ -64,15 +64,15 @@ var detailFields = [...]detail{
 }
 
 func details(r *geoip2.City) [][2]string {
-	var known [len(detailFields)][2]string
+	var values [len(detailFields)][2]string
 	n := 0
 	for _, f := range detailFields {
-		if value := f.of(r); value != "" {
-			known[n] = [2]string{f.name, value}
+		if value := f.text(r); value != "" {
+			values[n] = [2]string{f.name, value}
 			n++
 		}
 	}
-	return append([][2]string(nil), known[:n]...)
+	return append([][2]string(nil), values[:n]...)
 }
 
 func subdivision(r *geoip2.City, i int) geoip2.CitySubdivision {

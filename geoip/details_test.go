@@ -70,8 +70,8 @@ func TestDetails_12_1_All(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	zero, none := 0.0, math.NaN()
-	r = &geoip2.City{Location: geoip2.Location{Latitude: &zero, Longitude: &none}}
+	zero, nan := 0.0, math.NaN()
+	r = &geoip2.City{Location: geoip2.Location{Latitude: &zero, Longitude: &nan}}
 	if diff := cmp.Diff([][2]string{{"$geoip_latitude", "0"}}, details(r)); diff != "" {
 		t.Errorf("the equator (-want +got):\n%s", diff)
 	}
@@ -81,7 +81,7 @@ func TestDetails_12_1_All(t *testing.T) {
 }
 
 // Locate and Details do not take one another's answers away.
-func TestDetails_BesideLocate(t *testing.T) {
+func TestDetails_WithLocate(t *testing.T) {
 	db := open(t, "city.mmdb")
 	a := ip("192.0.2.1")
 	for range 2 {
@@ -115,12 +115,12 @@ func TestDetails_NoPlace(t *testing.T) {
 
 func TestDetails_RememberedAllocatesNothing(t *testing.T) {
 	db := open(t, "city.mmdb")
-	known, unknown := ip("192.0.2.1"), ip("203.0.113.192")
-	db.Details(known)
-	db.Details(unknown)
+	listed, unlisted := ip("192.0.2.1"), ip("203.0.113.192")
+	db.Details(listed)
+	db.Details(unlisted)
 	if n := testing.AllocsPerRun(100, func() {
-		db.Details(known)
-		db.Details(unknown)
+		db.Details(listed)
+		db.Details(unlisted)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

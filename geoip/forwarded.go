@@ -27,7 +27,7 @@ const (
 // Addr. A single address costs no allocation.
 func CallerIP(forwardedFor, literal []string, remote netip.Addr) (ip netip.Addr, fromHeader bool) {
 	lines := forwardedFor
-	if blank(lines) {
+	if isAllBlank(lines) {
 		lines = literal
 	}
 	seen := 0
@@ -40,7 +40,7 @@ func CallerIP(forwardedFor, literal []string, remote netip.Addr) (ip netip.Addr,
 			}
 		}
 	}
-	return plain(remote), false
+	return normalize(remote), false
 }
 
 // ClientIP returns the address of the client as far as it can be trusted, for limits, logs and all that protects
@@ -60,7 +60,7 @@ func CallerIP(forwardedFor, literal []string, remote netip.Addr) (ip netip.Addr,
 // It is only as safe as trusted: every machine in a trusted network can name any client it likes, and a proxy that
 // passes X-Forwarded-For on without adding its own peer hands that right to its clients.
 func ClientIP(forwardedFor []string, remote netip.Addr, trusted []netip.Prefix) netip.Addr {
-	client := plain(remote)
+	client := normalize(remote)
 	seen := 0
 	for i := len(forwardedFor) - 1; i >= 0; i-- {
 		line := forwardedFor[i]
@@ -156,8 +156,8 @@ func isPort(s string) bool {
 	return n <= 65535
 }
 
-// plain drops the zone and the IPv6 form of an IPv4 address: either could otherwise slip past a list of networks.
-func plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
+// normalize drops the zone and the IPv6 form of an IPv4 address: either could otherwise slip past a list of networks.
+func normalize(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 
 func contains(networks []netip.Prefix, ip netip.Addr) bool {
 	for _, n := range networks {
@@ -178,7 +178,7 @@ func cutLast(s string) (before, last string, more bool) {
 
 func isBlank(s string) bool { return strings.Trim(s, " \t") == "" }
 
-func blank(lines []string) bool {
+func isAllBlank(lines []string) bool {
 	for _, line := range lines {
 		if !isBlank(line) {
 			return false

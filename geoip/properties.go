@@ -8,7 +8,7 @@ type Properties = map[string]any
 // field is one of the seven properties and where a record keeps it.
 type field struct {
 	name string
-	of   func(*geoip2.City) string // empty: not known
+	text func(*geoip2.City) string // empty: not known
 }
 
 // fields is the table of §8.3. A Country record has the same shape as a City record with the rest left out.
@@ -26,7 +26,7 @@ var fields = [...]field{
 func properties(r *geoip2.City) Properties {
 	var p Properties
 	for _, f := range fields {
-		if value := f.of(r); value != "" {
+		if value := f.text(r); value != "" {
 			if p == nil {
 				p = make(Properties, len(fields))
 			}

@@ -26,8 +26,8 @@ func replace(t testing.TB, path, name string) {
 	}
 }
 
-// copied opens a copy of city.mmdb that a test may replace.
-func copied(t testing.TB) (*DB, string) {
+// copyDB opens a copy of city.mmdb that a test may replace.
+func copyDB(t testing.TB) (*DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "geo.mmdb")
 	replace(t, path, "city.mmdb")
@@ -41,7 +41,7 @@ func copied(t testing.TB) (*DB, string) {
 // berlin is 192.0.2.1 in city.mmdb (7 properties) and in country.mmdb (4).
 var berlin = ip("192.0.2.1")
 
-func wantKnown(t *testing.T, db *DB, n int) {
+func wantRemembered(t *testing.T, db *DB, n int) {
 	t.Helper()
 	if got := db.Locate(berlin); len(got) != n {
 		t.Errorf("%d properties, want %d: %v", len(got), n, got)
@@ -49,14 +49,14 @@ func wantKnown(t *testing.T, db *DB, n int) {
 }
 
 func TestReload_ForgetsOldAnswers(t *testing.T) {
-	db, path := copied(t)
-	wantKnown(t, db, 7)
+	db, path := copyDB(t)
+	wantRemembered(t, db, 7)
 	replace(t, path, "country.mmdb")
-	wantKnown(t, db, 7) // not yet
+	wantRemembered(t, db, 7) // not yet
 	if err := db.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	wantKnown(t, db, 4)
+	wantRemembered(t, db, 4)
 	want := Stats{Lookups: 3, Hits: 1, Reloads: 1, Remembered: 1, Type: "DBIP-Country-Lite",
 		Built: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} // build_time of source.json
 	if diff := cmp.Diff(want, db.Stats()); diff != "" {
@@ -65,13 +65,13 @@ func TestReload_ForgetsOldAnswers(t *testing.T) {
 }
 
 func TestReload_KeepsTheLastGoodDatabase(t *testing.T) {
-	db, path := copied(t)
+	db, path := copyDB(t)
 	for _, bad := range []string{"asn.mmdb", "flat.mmdb", "source.json"} {
 		replace(t, path, bad)
 		if err := db.Reload(); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
-		wantKnown(t, db, 7)
+		wantRemembered(t, db, 7)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestReload_KeepsTheLastGoodDatabase(t *testing.T) {
 	if err := db.Reload(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	wantKnown(t, db, 7)
+	wantRemembered(t, db, 7)
 	if s := db.Stats(); s.FailedReloads != 4 || s.Reloads != 0 {
 		t.Errorf("stats %+v", s)
 	}
@@ -87,10 +87,10 @@ func TestReload_KeepsTheLastGoodDatabase(t *testing.T) {
 
 // A file overwritten in place: half of it, then all. Each state is reported once.
 func TestRefresh_OncePerChange(t *testing.T) {
-	db, path := copied(t)
+	db, path := copyDB(t)
 	step := func(name string, wantReloaded, wantErr bool) {
 		t.Helper()
-		if changed := db.Changed(); changed != (wantReloaded || wantErr) {
+		if changed := db.HasChanged(); changed != (wantReloaded || wantErr) {
 			t.Errorf("%s: Changed is %v", name, changed)
 		}
 		reloaded, err := db.Refresh()
@@ -105,12 +105,12 @@ func TestRefresh_OncePerChange(t *testing.T) {
 	}
 	step("half", false, true)
 	step("still half", false, false)
-	wantKnown(t, db, 7)
+	wantRemembered(t, db, 7)
 	if err := os.WriteFile(path, country, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	step("whole", true, false)
-	wantKnown(t, db, 4)
+	wantRemembered(t, db, 4)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -118,13 +118,13 @@ func TestRefresh_OncePerChange(t *testing.T) {
 	step("still gone", false, false)
 	replace(t, path, "city.mmdb")
 	step("back", true, false)
-	wantKnown(t, db, 7)
+	wantRemembered(t, db, 7)
 }
 
 func TestWatch_ReloadsAndEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	synctest.Test(t, func(t *testing.T) {
-		db, path := copied(t)
+		db, path := copyDB(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		faults := make(chan error, 100)
 		ended := make(chan struct{})
@@ -148,18 +148,18 @@ func TestWatch_ReloadsAndEnds(t *testing.T) {
 		if err := <-faults; !errors.Is(err, ErrWrongKind) {
 			t.Errorf("got %v", err)
 		}
-		wantKnown(t, db, 7)
+		wantRemembered(t, db, 7)
 		replace(t, path, "country.mmdb")
 		after(defaultWatchInterval)
-		wantKnown(t, db, 4)
+		wantRemembered(t, db, 4)
 		cancel()
 		<-ended
 	})
 }
 
 func TestClose(t *testing.T) {
-	db, path := copied(t)
-	wantKnown(t, db, 7)
+	db, path := copyDB(t)
+	wantRemembered(t, db, 7)
 	for range 2 {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
@@ -169,8 +169,8 @@ func TestClose(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	replace(t, path, "country.mmdb")
-	if err := db.Reload(); !errors.Is(err, ErrClosed) || db.Changed() {
-		t.Errorf("got %v, changed %v", err, db.Changed())
+	if err := db.Reload(); !errors.Is(err, ErrClosed) || db.HasChanged() {
+		t.Errorf("got %v, changed %v", err, db.HasChanged())
 	}
 	if s := db.Stats(); s.Type != "" || s.Lookups != 1 {
 		t.Errorf("stats %+v", s)
@@ -180,7 +180,7 @@ func TestClose(t *testing.T) {
 // Every answer during reloads is wholly that of one file or of the other.
 func TestReload_WhileLocating(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	db, path := copied(t)
+	db, path := copyDB(t)
 	rows, _ := readSource(t)
 	row := rows[0]
 	var readers sync.WaitGroup

@@ -42,8 +42,8 @@ func (c *Caller) Level(organization string) Level {
 	return 0
 }
 
-// Standing is a caller in a place. Project is nil outside of projects.
-type Standing struct {
+// Scope is a caller in a place. Project is nil outside of projects.
+type Scope struct {
 	*Caller
 	Organization *OrganizationRecord
 	Project      *ProjectRecord
@@ -52,8 +52,8 @@ type Standing struct {
 	rules accessRules // of the project, about the caller; nil: none
 }
 
-// Admin reports whether the caller has at least the level of an administrator.
-func (st *Standing) Admin() bool { return st.Level >= Admin }
+// IsAdmin reports whether the caller has at least the level of an administrator.
+func (scope *Scope) IsAdmin() bool { return scope.Level >= Admin }
 
 // HashKey is how a key is kept: §1.3.
 func HashKey(key string) string {
@@ -71,20 +71,20 @@ func MaskKey(key string) string {
 
 // Service lets callers in: it knows whose a key is, and where its user may be.
 type Service struct {
-	Desk Desk[Tx]
-	// Things find the things of paths that access rules may be about, by kind.
-	Things map[string]Finder
+	Env Env[Tx]
+	// Finders find the things of paths that access rules may be about, by kind.
+	Finders map[string]Finder
 }
 
-// usedEvery is how exactly the time of a key's last use is kept (§1.2).
-const usedEvery = time.Hour
+// lastUsedPrecision is how exactly the time of a key's last use is kept (§1.2).
+const lastUsedPrecision = time.Hour
 
 // Authenticate finds out whose key it is. place is where the key stood, for the
 // error: Authorization header, body or query string.
-func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller, error) {
+func (s *Service) Authenticate(ctx context.Context, key, location string) (*Caller, error) {
 	c := &Caller{}
 	hash := HashKey(key)
-	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+	err := s.Env.Store.Read(ctx, func(tx Tx) error {
 		k, err := tx.Key(hash)
 		if c.Key = k; err != nil || k == nil || k.Secret {
 			return err
@@ -102,10 +102,10 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 		return nil, err
 	}
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
-		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
+		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + location + " is invalid. " + KeyHint(key))}
 	}
-	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
-		err = s.Desk.Store.Write(ctx, func(tx Tx) error {
+	if now := s.Env.Now(); now.Sub(c.Key.LastUsedAt) > lastUsedPrecision {
+		err = s.Env.Store.Write(ctx, func(tx Tx) error {
 			k, err := tx.Key(hash)
 			if err != nil || k == nil {
 				return err
@@ -117,9 +117,9 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 	return c, err
 }
 
-// WrongKindOfKey says of a key that is no personal one what it is, empty where it
+// KeyHint says of a key that is no personal one what it is, empty where it
 // may be one.
-func WrongKindOfKey(key string) string {
+func KeyHint(key string) string {
 	switch {
 	case strings.HasPrefix(key, "phc_"):
 		return "A key that begins with phc_ is a project's public one, for SDKs: here a personal API key is wanted, which begins with phx_."
@@ -129,145 +129,145 @@ func WrongKindOfKey(key string) string {
 	return ""
 }
 
-// Internal is the scope that no key can be given, but a key of all scopes has.
-const Internal = "INTERNAL"
+// InternalScope is the scope that no key can be given, but a key of all scopes has.
+const InternalScope = "INTERNAL"
 
 // Require looks whether the key has a scope: write holds read (§1.4). An empty
 // scope is one that every key has.
-func (c *Caller) Require(scope string) error {
-	if scope == "" || c.Key.Scopes == nil {
+func (c *Caller) Require(keyScope string) error {
+	if keyScope == "" || c.Key.Scopes == nil {
 		return nil
 	}
-	object, read := strings.CutSuffix(scope, ":read")
+	object, read := strings.CutSuffix(keyScope, ":read")
 	has := slices.ContainsFunc(c.Key.Scopes, func(has string) bool {
-		return has == "*" || has == scope && scope != Internal || read && has == object+":write"
+		return has == "*" || has == keyScope && keyScope != InternalScope || read && has == object+":write"
 	})
 	if !has {
-		return Denied("API key missing required scope '%s'", scope)
+		return Denied("API key missing required scope '%s'", keyScope)
 	}
 	return nil
 }
 
-// ScopedAll reports whether a key skips the lists of §1.6: one of old, without
+// HasAllScopes reports whether a key skips the lists of §1.6: one of old, without
 // scopes.
-func (c *Caller) ScopedAll() bool { return c.Key.Scopes == nil }
+func (c *Caller) HasAllScopes() bool { return c.Key.Scopes == nil }
 
-// WithoutProject refuses keys of single projects where there is no project.
-func (c *Caller) WithoutProject() error {
-	if len(c.Key.Projects) > 0 && !c.ScopedAll() {
+// DenyProjectKeys refuses keys of single projects where there is no project.
+func (c *Caller) DenyProjectKeys() error {
+	if len(c.Key.Projects) > 0 && !c.HasAllScopes() {
 		return Denied("API keys with scoped projects are only supported on project-based endpoints.")
 	}
 	return nil
 }
 
-// Current is how paths name what the caller works in now.
-const Current = "@current"
+// CurrentRef is how paths name what the caller works in now.
+const CurrentRef = "@current"
 
 // Project finds the project of a path: its number or @current.
-func (s *Service) Project(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	st, err := s.findProject(ctx, c, named)
+func (s *Service) Project(ctx context.Context, c *Caller, ref string) (*Scope, error) {
+	scope, err := s.findProject(ctx, c, ref)
 	if err != nil {
 		return nil, err
 	}
-	return st, c.enter(st)
+	return scope, c.checkEntry(scope)
 }
 
 // VisibleProject is Project for paths that are a project's own: one that the
 // caller may not be in is not there (§5.8).
-func (s *Service) VisibleProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	st, err := s.findProject(ctx, c, named)
+func (s *Service) VisibleProject(ctx context.Context, c *Caller, ref string) (*Scope, error) {
+	scope, err := s.findProject(ctx, c, ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.keyOpens(st); err != nil {
+	if err := c.checkKey(scope); err != nil {
 		return nil, err
 	}
-	if st.Organization == nil || !c.Reaches(st.Project) {
+	if scope.Organization == nil || !c.CanReach(scope.Project) {
 		return nil, ErrNoProject()
 	}
-	return st, c.enter(st)
+	return scope, c.checkEntry(scope)
 }
 
-func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	var st *Standing
-	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
-		p, err := s.projectNamed(tx, c, named)
+func (s *Service) findProject(ctx context.Context, c *Caller, ref string) (*Scope, error) {
+	var scope *Scope
+	err := s.Env.Store.Read(ctx, func(tx Tx) error {
+		p, err := s.resolveProject(tx, c, ref)
 		if err == nil {
-			st, err = StandIn(tx, c, p)
+			scope, err = NewScope(tx, c, p)
 		}
 		return err
 	})
-	return st, err
+	return scope, err
 }
 
-// StandIn is a caller in a project, let in or not, as it is now.
-func StandIn(tx Tx, c *Caller, p *ProjectRecord) (st *Standing, err error) {
-	st = &Standing{Caller: c, Project: p, Level: c.Level(p.Organization)}
-	if st.Organization, err = tx.Organization(p.Organization); err == nil {
-		st.rules, err = rulesAbout(tx, c, p)
+// NewScope is a caller in a project, let in or not, as it is now.
+func NewScope(tx Tx, c *Caller, p *ProjectRecord) (scope *Scope, err error) {
+	scope = &Scope{Caller: c, Project: p, Level: c.Level(p.Organization)}
+	if scope.Organization, err = tx.Organization(p.Organization); err == nil {
+		scope.rules, err = rulesForCaller(tx, c, p)
 	}
-	return st, err
+	return scope, err
 }
 
-// UserIn is a user in a project without a key, as jobs stand there for whoever has asked
+// NewUserScope is a user in a project without a key, as jobs stand there for whoever has asked
 // for them: nil for one who may not be in it, or is gone.
-func UserIn(tx Tx, user int64, p *ProjectRecord) (*Standing, error) {
+func NewUserScope(tx Tx, user int64, p *ProjectRecord) (*Scope, error) {
 	u, err := UserByNumber(tx, user)
 	if err != nil || u == nil || u.Inactive {
 		return nil, err
 	}
 	c, err := CallerFor(tx, u)
-	if err != nil || !c.Reaches(p) {
+	if err != nil || !c.CanReach(p) {
 		return nil, err
 	}
 	c.Key = &KeyRecord{}
-	return StandIn(tx, c, p)
+	return NewScope(tx, c, p)
 }
 
-// keyOpens looks whether the lists of the key have a project (§1.6).
-func (c *Caller) keyOpens(st *Standing) error {
-	if len(c.Key.Projects) > 0 && !c.ScopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
-		return Denied("API key does not have access to the requested project: ID %d.", st.Project.ID)
+// checkKey looks whether the lists of the key have a project (§1.6).
+func (c *Caller) checkKey(scope *Scope) error {
+	if len(c.Key.Projects) > 0 && !c.HasAllScopes() && !slices.Contains(c.Key.Projects, scope.Project.ID) {
+		return Denied("API key does not have access to the requested project: ID %d.", scope.Project.ID)
 	}
-	if !c.OpensOrganization(st.Project.Organization) {
-		return Denied("API key does not have access to the requested organization: ID %s.", st.Project.Organization)
+	if !c.CanOpenOrganization(scope.Project.Organization) {
+		return Denied("API key does not have access to the requested organization: ID %s.", scope.Project.Organization)
 	}
 	return nil
 }
 
-// enter looks whether the caller may be in a project (§1.5).
-func (c *Caller) enter(st *Standing) error {
-	if err := c.keyOpens(st); err != nil {
+// checkEntry looks whether the caller may be in a project (§1.5).
+func (c *Caller) checkEntry(scope *Scope) error {
+	if err := c.checkKey(scope); err != nil {
 		return err
 	}
-	if st.Organization == nil || !c.Reaches(st.Project) {
+	if scope.Organization == nil || !c.CanReach(scope.Project) {
 		return Denied("You don't have access to the project.")
 	}
-	return KeysAllowed(st)
+	return CheckMemberKeys(scope)
 }
 
-// KeysAllowed refuses the keys of members where the organization does not want
+// CheckMemberKeys refuses the keys of members where the organization does not want
 // them (§1.5).
-func KeysAllowed(st *Standing) error {
-	if st.Key.ID == "" { // no personal key
+func CheckMemberKeys(scope *Scope) error {
+	if scope.Key.ID == "" { // no personal key
 		return nil
 	}
-	meta, err := MetaOfOrganization(st.Organization)
-	if err != nil || !meta.NoMemberKeys || st.Admin() {
+	meta, err := MetaOfOrganization(scope.Organization)
+	if err != nil || !meta.NoMemberKeys || scope.IsAdmin() {
 		return err
 	}
-	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", st.Organization.Name)
+	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", scope.Organization.Name)
 }
 
 // ErrNoProject is the answer where there is no such project, or none that may be seen.
 func ErrNoProject() error { return Missing("Project not found.") }
 
-func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, error) {
-	id, err := strconv.ParseInt(named, 10, 64)
-	if named == Current {
+func (s *Service) resolveProject(tx Tx, c *Caller, ref string) (*ProjectRecord, error) {
+	id, err := strconv.ParseInt(ref, 10, 64)
+	if ref == CurrentRef {
 		return s.currentProject(tx, c)
 	}
-	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != named {
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != ref {
 		return nil, ErrNoProject()
 	}
 	p, err := tx.Project(id)
@@ -279,32 +279,32 @@ func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, 
 
 // ProjectByKey finds the project of a public key that stands in a request beside
 // the path (§1.7).
-func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Standing, error) {
-	var st *Standing
-	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Scope, error) {
+	var scope *Scope
+	err := s.Env.Store.Read(ctx, func(tx Tx) error {
 		p, err := tx.ProjectByKey(apiKey)
 		if err == nil && p != nil {
-			st, err = StandIn(tx, c, p)
+			scope, err = NewScope(tx, c, p)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if st == nil {
+	if scope == nil {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Project token is invalid."}
 	}
-	return st, c.enter(st)
+	return scope, c.checkEntry(scope)
 }
 
 // currentProject is the one that the user has chosen, or the first that the user
 // and the key reach.
 func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
-	usable := func(p *ProjectRecord) bool {
-		return p != nil && c.Reaches(p) && c.keyOpens(&Standing{Project: p}) == nil
+	isUsable := func(p *ProjectRecord) bool {
+		return p != nil && c.CanReach(p) && c.checkKey(&Scope{Project: p}) == nil
 	}
 	if c.User.Project != 0 {
-		if p, err := tx.Project(c.User.Project); err != nil || usable(p) {
+		if p, err := tx.Project(c.User.Project); err != nil || isUsable(p) {
 			return p, err
 		}
 	}
@@ -314,7 +314,7 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 			return nil, err
 		}
 		for i := range list {
-			if usable(&list[i]) {
+			if isUsable(&list[i]) {
 				return &list[i], nil
 			}
 		}
@@ -322,23 +322,23 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 	return nil, ErrNoProject()
 }
 
-// OrganizationNamed finds the organization of a path: its id or @current. Only
+// Organization finds the organization of a path: its id or @current. Only
 // members get in, whose level st.Level is.
-func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	if err := c.WithoutProject(); err != nil {
+func (s *Service) Organization(ctx context.Context, c *Caller, ref string) (*Scope, error) {
+	if err := c.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
-	st := &Standing{Caller: c}
-	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		id := named
-		if named == Current {
+	scope := &Scope{Caller: c}
+	err := s.Env.Store.Read(ctx, func(tx Tx) (err error) {
+		id := ref
+		if ref == CurrentRef {
 			id = c.CurrentOrganization()
 		}
-		id, ok := NormalUUID(id)
+		id, ok := NormalizeUUID(id)
 		if !ok {
 			return Missing("Organization not found.")
 		}
-		if st.Organization, err = tx.Organization(id); err == nil && st.Organization == nil {
+		if scope.Organization, err = tx.Organization(id); err == nil && scope.Organization == nil {
 			err = Missing("Organization not found.")
 		}
 		return err
@@ -346,39 +346,39 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 	if err != nil {
 		return nil, err
 	}
-	if !c.OpensOrganization(st.Organization.ID) {
-		return nil, Denied("API key does not have access to the requested organization: ID %s.", st.Organization.ID)
+	if !c.CanOpenOrganization(scope.Organization.ID) {
+		return nil, Denied("API key does not have access to the requested organization: ID %s.", scope.Organization.ID)
 	}
-	if st.Level = c.Level(st.Organization.ID); st.Level == 0 {
+	if scope.Level = c.Level(scope.Organization.ID); scope.Level == 0 {
 		return nil, Denied(MsgNoPermission)
 	}
-	return st, KeysAllowed(st)
+	return scope, CheckMemberKeys(scope)
 }
 
-// OwnOrganization is OrganizationNamed for paths that are an organization's own:
+// VisibleOrganization is Organization for paths that are an organization's own:
 // one that the caller or the key does not reach is not there (§1.5, §1.6).
-func (s *Service) OwnOrganization(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	if err := c.WithoutProject(); err != nil {
+func (s *Service) VisibleOrganization(ctx context.Context, c *Caller, ref string) (*Scope, error) {
+	if err := c.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
-	id, ok := NormalUUID(named)
-	if named == Current {
+	id, ok := NormalizeUUID(ref)
+	if ref == CurrentRef {
 		if id = c.CurrentOrganization(); id == "" {
 			return nil, Missing("Current organization not found.")
 		}
 	} else if !ok {
 		return nil, ErrNotFound()
 	}
-	if c.Level(id) == 0 || !c.OpensOrganization(id) {
+	if c.Level(id) == 0 || !c.CanOpenOrganization(id) {
 		return nil, ErrNotFound()
 	}
-	return s.OrganizationNamed(ctx, c, id)
+	return s.Organization(ctx, c, id)
 }
 
-// OpensOrganization reports whether the list of the key has an organization
+// CanOpenOrganization reports whether the list of the key has an organization
 // (§1.6).
-func (c *Caller) OpensOrganization(id string) bool {
-	return len(c.Key.Organizations) == 0 || c.ScopedAll() || slices.Contains(c.Key.Organizations, id)
+func (c *Caller) CanOpenOrganization(id string) bool {
+	return len(c.Key.Organizations) == 0 || c.HasAllScopes() || slices.Contains(c.Key.Organizations, id)
 }
 
 // CurrentOrganization is the one that the user has chosen, or the first that the
@@ -388,12 +388,12 @@ func (c *Caller) CurrentOrganization() string {
 		return c.User.Organization
 	}
 	for _, m := range c.Memberships {
-		if c.OpensOrganization(m.Organization) {
+		if c.CanOpenOrganization(m.Organization) {
 			return m.Organization
 		}
 	}
 	return ""
 }
 
-// Anywhere is a place without project and organization.
-func (c *Caller) Anywhere() *Standing { return &Standing{Caller: c} }
+// GlobalScope is a place without project and organization.
+func (c *Caller) GlobalScope() *Scope { return &Scope{Caller: c} }

@@ -9,8 +9,8 @@ import (
 
 // AccessFields are what a body says of a rule.
 var AccessFields = Fields{
-	{Name: "access_level", Type: Text, Required: true, Null: true, Max: 20, Help: "null takes the rule away"},
-	{Name: "resource", Type: Text, Null: true, Max: 100, Help: "of rules about all things of a kind: which"},
+	{Name: "access_level", Type: Text, Required: true, Null: true, MaxLength: 20, Help: "null takes the rule away"},
+	{Name: "resource", Type: Text, Null: true, MaxLength: 100, Help: "of rules about all things of a kind: which"},
 	{Name: "organization_member", Type: UUID, Null: true, Help: "the membership that it is about; without member and role it is the default"},
 	{Name: "role", Type: UUID, Null: true, Help: "the role that it is about"},
 }
@@ -20,56 +20,56 @@ type accessControls struct {
 	Rules     []accessRule  `json:"access_controls"`
 	Available []AccessLevel `json:"available_access_levels"`
 	Default   AccessLevel   `json:"default_access_level"`
-	Least     AccessLevel   `json:"minimum_access_level"`
-	Most      AccessLevel   `json:"maximum_access_level"`
-	Own       AccessLevel   `json:"user_access_level"`
-	MayEdit   bool          `json:"user_can_edit_access_levels"`
+	Lowest    AccessLevel   `json:"minimum_access_level"`
+	Highest   AccessLevel   `json:"maximum_access_level"`
+	UserLevel AccessLevel   `json:"user_access_level"`
+	CanEdit   bool          `json:"user_can_edit_access_levels"`
 }
 
 // levelsOf are the levels that rules about a kind may give, the one that everybody has
 // without a rule, and the bounds.
-func levelsOf(kind string) (all []AccessLevel, unless, least, most AccessLevel) {
+func levelsOf(kind string) (all []AccessLevel, fallback, lowest, highest AccessLevel) {
 	if kind == KindProject {
 		return projectLevels, AdminAccess, NoAccess, AdminAccess
 	}
-	bounds := ruledKinds[kind]
-	if least, most = bounds.least, bounds.most; least == "" {
-		least = NoAccess
+	bounds := levelsByKind[kind]
+	if lowest, highest = bounds.lowest, bounds.highest; lowest == "" {
+		lowest = NoAccess
 	}
-	if most == "" {
-		most = Manager
+	if highest == "" {
+		highest = Manager
 	}
-	unless = Editor
-	if !most.Allows(unless) {
-		unless = most
+	fallback = Editor
+	if !highest.Allows(fallback) {
+		fallback = highest
 	}
-	return objectLevels, unless, least, most
+	return objectLevels, fallback, lowest, highest
 }
 
-// accessPlace is where rules are read and written: a project itself, all its kinds of
+// findTarget is where rules are read and written: a project itself, all its kinds of
 // things (no kind), or a thing.
-type accessPlace struct {
+type accessTarget struct {
 	kind   string
-	object *Thing
+	object *AccessObject
 }
 
-func (s *Service) accessPlace(ctx context.Context, st *Standing, kind, id string) (p accessPlace, err error) {
+func (s *Service) findTarget(ctx context.Context, scope *Scope, kind, id string) (p accessTarget, err error) {
 	p.kind = kind
-	if s.Things[kind] == nil {
+	if s.Finders[kind] == nil {
 		return p, nil
 	}
-	if p.object, err = s.Things[kind](ctx, st, id); err == nil && p.object == nil {
+	if p.object, err = s.Finders[kind](ctx, scope, id); err == nil && p.object == nil {
 		err = ErrNotFound()
 	}
 	return p, err
 }
 
-// mayEdit reports whether the caller may change the rules.
-func (p accessPlace) mayEdit(st *Standing) bool {
-	return st.Administers() || p.object != nil && st.AccessTo(*p.object) == Manager
+// canEdit reports whether the caller may change the rules.
+func (p accessTarget) canEdit(scope *Scope) bool {
+	return scope.CanAdminister() || p.object != nil && scope.AccessTo(*p.object) == Manager
 }
 
-func (p accessPlace) refusal() error {
+func (p accessTarget) refusal() error {
 	if p.object != nil {
 		return Denied("Must be manager to modify %s permissions.", p.kind)
 	}
@@ -78,45 +78,45 @@ func (p accessPlace) refusal() error {
 
 // Controls are the rules about a thing of a kind; with the kind project about the
 // standing's project, without one about the kinds of things in it.
-func (s *Service) Controls(ctx context.Context, st *Standing, kind, id string) (*accessControls, error) {
-	place, err := s.accessPlace(ctx, st, kind, id)
+func (s *Service) Controls(ctx context.Context, scope *Scope, kind, id string) (*accessControls, error) {
+	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {
 		return nil, err
 	}
-	out := &accessControls{Own: st.Access(), MayEdit: place.mayEdit(st)}
-	out.Available, out.Default, out.Least, out.Most = levelsOf(kind)
-	out.Rules, err = Read(ctx, &s.Desk, func(tx Tx) ([]accessRule, error) {
+	out := &accessControls{UserLevel: scope.Access(), CanEdit: target.canEdit(scope)}
+	out.Available, out.Default, out.Lowest, out.Highest = levelsOf(kind)
+	out.Rules, err = Read(ctx, &s.Env, func(tx Tx) ([]accessRule, error) {
 		switch {
 		case kind == KindProject:
-			return rulesOf(tx, st.Project)
-		case place.object == nil:
-			return rulesOn(tx, st.Project.ID, rulePlace{})
+			return projectRules(tx, scope.Project)
+		case target.object == nil:
+			return rulesForTarget(tx, scope.Project.ID, ruleTarget{})
 		}
-		return rulesOn(tx, st.Project.ID, rulePlace{kind, place.object.ID})
+		return rulesForTarget(tx, scope.Project.ID, ruleTarget{kind, target.object.ID})
 	})
-	if place.object != nil {
-		out.Own = st.AccessTo(*place.object)
+	if target.object != nil {
+		out.UserLevel = scope.AccessTo(*target.object)
 	}
 	return out, err
 }
 
 // SetControl makes, changes or, with null as the level, takes away a rule, for which it
 // returns nil. See Controls.
-func (s *Service) SetControl(ctx context.Context, st *Standing, kind, id string, b Body) (*accessRule, error) {
-	place, err := s.accessPlace(ctx, st, kind, id)
+func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string, b Body) (*accessRule, error) {
+	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {
 		return nil, err
 	}
-	if !place.mayEdit(st) {
-		return nil, place.refusal()
+	if !target.canEdit(scope) {
+		return nil, target.refusal()
 	}
-	r, err := place.read(st, b)
+	r, err := target.read(scope, b)
 	if err != nil {
 		return nil, err
 	}
-	return Write(ctx, &s.Desk, func(tx Tx) (*accessRule, error) {
+	return Write(ctx, &s.Env, func(tx Tx) (*accessRule, error) {
 		rule := r // a copy for each run
-		user, err := checkTarget(tx, st.Project.Organization, &rule)
+		user, err := checkSubject(tx, scope.Project.Organization, &rule)
 		if err != nil {
 			return nil, err
 		}
@@ -124,21 +124,21 @@ func (s *Service) SetControl(ctx context.Context, st *Standing, kind, id string,
 		if kind == KindProject {
 			set = s.setProjectRule
 		}
-		before, after, err := set(tx, st, rule, user)
+		before, after, err := set(tx, scope, rule, user)
 		if err != nil {
 			return nil, err
 		}
-		var was, is any
+		var oldRule, newRule any
 		if before != nil {
-			was = *before
+			oldRule = *before
 		}
 		if after != nil {
-			is = *after
+			newRule = *after
 		}
-		if was == nil && is == nil {
+		if oldRule == nil && newRule == nil {
 			return nil, nil
 		}
-		return after, s.Desk.Note(tx, st.Caller, st.Parent(), "AccessControl", rule.item(), rule.item(), was, is)
+		return after, s.Env.LogActivity(tx, scope.Caller, scope.Parent(), "AccessControl", rule.item(), rule.item(), oldRule, newRule)
 	})
 }
 
@@ -151,7 +151,7 @@ func (r *accessRule) item() string {
 }
 
 // read reads a rule out of a body, without times.
-func (p accessPlace) read(st *Standing, b Body) (r accessRule, err error) {
+func (p accessTarget) read(scope *Scope, b Body) (r accessRule, err error) {
 	v, err := AccessFields.Create(b)
 	if err != nil {
 		return r, err
@@ -163,15 +163,15 @@ func (p accessPlace) read(st *Standing, b Body) (r accessRule, err error) {
 	case p.object != nil:
 		r.ResourceID = &p.object.ID
 	case p.kind == KindProject:
-		id := strconv.FormatInt(st.Project.ID, 10)
+		id := strconv.FormatInt(scope.Project.ID, 10)
 		r.ResourceID = &id
 	default:
 		r.Resource = v.Text("resource")
 		if r.Resource == "" {
-			return r, Coded(CodeRequired, "resource", "This field is required.")
+			return r, CodedFault(CodeRequired, "resource", "This field is required.")
 		}
-		if _, known := ruledKinds[r.Resource]; !known {
-			return r, Coded(codeInvalidChoice, "resource", "%q is not a valid choice.", r.Resource)
+		if _, ok := levelsByKind[r.Resource]; !ok {
+			return r, CodedFault(codeInvalidChoice, "resource", "%q is not a valid choice.", r.Resource)
 		}
 	}
 	if r.Member != nil && r.Role != nil {
@@ -182,7 +182,7 @@ func (p accessPlace) read(st *Standing, b Body) (r accessRule, err error) {
 
 // checkLevel refuses a level that rules about a kind cannot give; none is fine.
 func checkLevel(kind string, level AccessLevel) error {
-	all, _, least, most := levelsOf(kind)
+	all, _, lowest, highest := levelsOf(kind)
 	switch {
 	case level == "":
 		return nil
@@ -192,17 +192,17 @@ func checkLevel(kind string, level AccessLevel) error {
 			names[i] = string(all[i])
 		}
 		return Fault("", "Invalid access level. Must be one of: %s", strings.Join(names, ", "))
-	case !level.Allows(least):
-		return Fault("", "Access level cannot be set below the minimum '%s' for %s.", least, kind)
-	case !most.Allows(level):
-		return Fault("", "Access level cannot be set above the maximum '%s' for %s.", most, kind)
+	case !level.Allows(lowest):
+		return Fault("", "Access level cannot be set below the minimum '%s' for %s.", lowest, kind)
+	case !highest.Allows(level):
+		return Fault("", "Access level cannot be set above the maximum '%s' for %s.", highest, kind)
 	}
 	return nil
 }
 
-// checkTarget refuses members and roles of other organizations, and returns the uuid of
+// checkSubject refuses members and roles of other organizations, and returns the uuid of
 // the member's user.
-func checkTarget(tx Tx, organization string, r *accessRule) (user string, err error) {
+func checkSubject(tx Tx, organization string, r *accessRule) (user string, err error) {
 	switch {
 	case r.Member != nil:
 		list, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: organization, Limit: 1, Match: func(x *Record) bool {
@@ -228,8 +228,8 @@ func checkTarget(tx Tx, organization string, r *accessRule) (user string, err er
 
 // setRule stores a rule, or takes away the one that has no level, and returns what was
 // there and what is, nil for none.
-func (s *Service) setRule(tx Tx, st *Standing, r accessRule, _ string) (before, after *accessRule, err error) {
-	now, project := At(s.Desk.Now()), st.Project.ID
+func (s *Service) setRule(tx Tx, scope *Scope, r accessRule, _ string) (before, after *accessRule, err error) {
+	now, project := NewStamp(s.Env.Now()), scope.Project.ID
 	r.Created, r.Updated = now, now
 	record := r.record(project)
 	old, err := tx.Get(kindAccessRule, record.Parent, record.ID)
@@ -261,10 +261,10 @@ func (s *Service) makeRoomForRule(tx Tx, project int64) error {
 		return err
 	}
 	p, meta, err := projectNow(tx, project)
-	if err != nil || meta.Ruled {
+	if err != nil || meta.HasRules {
 		return err
 	}
-	meta.Ruled = true
+	meta.HasRules = true
 	p.Meta = Encode(meta)
 	return tx.PutProject(p)
 }
@@ -283,63 +283,63 @@ func projectNow(tx Tx, id int64) (*ProjectRecord, ProjectMeta, error) {
 
 // setProjectRule is setRule for a rule about the project itself. user is the uuid of the
 // member's user.
-func (s *Service) setProjectRule(tx Tx, st *Standing, r accessRule, user string) (before, after *accessRule, err error) {
-	p, meta, err := projectNow(tx, st.Project.ID)
+func (s *Service) setProjectRule(tx Tx, scope *Scope, r accessRule, user string) (before, after *accessRule, err error) {
+	p, meta, err := projectNow(tx, scope.Project.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	named, was := user, meta.Default
+	subjectID, oldLevel := user, meta.Default
 	switch {
 	case r.Member != nil:
-		was = meta.Members[named]
+		oldLevel = meta.Members[subjectID]
 	case r.Role != nil:
-		named = *r.Role
-		was = meta.Roles[named]
+		subjectID = *r.Role
+		oldLevel = meta.Roles[subjectID]
 	}
-	now := At(s.Desk.Now())
-	made, known := meta.Made[named]
-	if !known {
-		made.Made = now
+	now := NewStamp(s.Env.Now())
+	times, ok := meta.RuleTimes[subjectID]
+	if !ok {
+		times.Created = now
 	}
-	if was != "" {
+	if oldLevel != "" {
 		old := r
-		old.Level, old.Created, old.Updated = was, made.Made, made.Changed
+		old.Level, old.Created, old.Updated = oldLevel, times.Created, times.Updated
 		before = &old
 	}
-	made.Changed = now
-	meta.setRule(&r, named, made)
+	times.Updated = now
+	meta.setRule(&r, subjectID, times)
 	if r.Level != "" {
-		r.Created, r.Updated = made.Made, now
+		r.Created, r.Updated = times.Created, now
 		after = &r
 	}
 	p.Meta = Encode(meta)
 	return before, after, tx.PutProject(p)
 }
 
-func (m *ProjectMeta) setRule(r *accessRule, named string, made span) {
-	into := &m.Members
+func (m *ProjectMeta) setRule(r *accessRule, subjectID string, times ruleTimes) {
+	levels := &m.Members
 	if r.Role != nil {
-		into = &m.Roles
+		levels = &m.Roles
 	}
 	switch {
 	case r.Member == nil && r.Role == nil:
 		m.Default = r.Level
 	case r.Level == "":
-		delete(*into, named)
+		delete(*levels, subjectID)
 	default:
-		if *into == nil {
-			*into = map[string]AccessLevel{}
+		if *levels == nil {
+			*levels = map[string]AccessLevel{}
 		}
-		(*into)[named] = r.Level
+		(*levels)[subjectID] = r.Level
 	}
 	if r.Level == "" {
-		delete(m.Made, named)
+		delete(m.RuleTimes, subjectID)
 		return
 	}
-	if m.Made == nil {
-		m.Made = map[string]span{}
+	if m.RuleTimes == nil {
+		m.RuleTimes = map[string]ruleTimes{}
 	}
-	m.Made[named] = made
+	m.RuleTimes[subjectID] = times
 }
 
 // userAccess is somebody who may look at a thing (clients.md §11.3).
@@ -359,13 +359,13 @@ type usersWithAccess struct {
 
 // Users are the active members of the organization who may look at a thing of the
 // standing's project, in the order in which they have joined.
-func (s *Service) Users(ctx context.Context, st *Standing, kind, id string) (*usersWithAccess, error) {
-	place, err := s.accessPlace(ctx, st, kind, id)
+func (s *Service) Users(ctx context.Context, scope *Scope, kind, id string) (*usersWithAccess, error) {
+	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {
 		return nil, err
 	}
-	return Read(ctx, &s.Desk, func(tx Tx) (*usersWithAccess, error) {
-		members, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: st.Project.Organization})
+	return Read(ctx, &s.Env, func(tx Tx) (*usersWithAccess, error) {
+		members, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: scope.Project.Organization})
 		if err != nil {
 			return nil, err
 		}
@@ -383,11 +383,11 @@ func (s *Service) Users(ctx context.Context, st *Standing, kind, id string) (*us
 			if err != nil {
 				return nil, err
 			}
-			in, err := StandIn(tx, c, st.Project)
+			memberScope, err := NewScope(tx, c, scope.Project)
 			if err != nil {
 				return nil, err
 			}
-			if level, from := in.accessTo(*place.object); level != NoAccess && c.Reaches(st.Project) {
+			if level, from := memberScope.accessTo(*target.object); level != NoAccess && c.CanReach(scope.Project) {
 				out.Users = append(out.Users, userAccess{u.ID, level, from, m.ID, m.Level})
 			}
 		}

@@ -12,25 +12,25 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// somebodysRule is a rule about dashboard 1, or without one about dashboards: of whom ("",
+// testRule is a rule about dashboard 1, or without one about dashboards: of whom ("",
 // bob, cyd, or a role: builders has bob, testers has bob and cyd).
-type somebodysRule struct {
-	one   bool
-	whom  string
-	level management.AccessLevel
+type testRule struct {
+	onObject bool
+	subject  string
+	level    management.AccessLevel
 }
 
 // accessWorld is a project with dashboard 1, which cyd has made, and the roles of rules.
 type accessWorld struct {
 	*ruletest.World
-	targets map[string]string // members of bodies that say whom a rule is about
+	subjects map[string]string // members of bodies that say whom a rule is about
 }
 
 func newAccessWorld(t *testing.T) *accessWorld {
 	t.Helper()
-	w := &accessWorld{ruletest.New(t, memstore.New(memstore.Outside{})), map[string]string{"": ""}}
-	ann := w.Standing(t, "ann")
-	if _, err := w.Dashboards.Create(t.Context(), w.Standing(t, "cyd"), ruletest.Body(t, `{"name":"Ours"}`)); err != nil {
+	w := &accessWorld{ruletest.New(t, memstore.New(memstore.ExternalData{})), map[string]string{"": ""}}
+	ann := w.Scope(t, "ann")
+	if _, err := w.Dashboards.Create(t.Context(), w.Scope(t, "cyd"), ruletest.Body(t, `{"name":"Ours"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for role, members := range map[string][]string{"builders": {"bob"}, "testers": {"bob", "cyd"}} {
@@ -38,31 +38,31 @@ func newAccessWorld(t *testing.T) *accessWorld {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.targets[role] = fmt.Sprintf(`,"role":%q`, r.ID)
+		w.subjects[role] = fmt.Sprintf(`,"role":%q`, r.ID)
 		for _, name := range members {
-			if _, err := w.Organizations.JoinRole(t.Context(), ann, r.ID, ruletest.Body(t, fmt.Sprintf(`{"user_uuid":%q}`, ruletest.UUID(name)))); err != nil {
+			if _, err := w.Organizations.AddRoleMember(t.Context(), ann, r.ID, ruletest.Body(t, fmt.Sprintf(`{"user_uuid":%q}`, ruletest.UUID(name)))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, name := range []string{"bob", "cyd"} {
-		w.targets[name] = fmt.Sprintf(`,"organization_member":%q`, w.Standing(t, name).Memberships[0].ID)
+		w.subjects[name] = fmt.Sprintf(`,"organization_member":%q`, w.Scope(t, name).Memberships[0].ID)
 	}
 	return w
 }
 
 // set makes a rule, or takes it away where it has no level.
-func (w *accessWorld) set(t *testing.T, r somebodysRule) {
+func (w *accessWorld) set(t *testing.T, r testRule) {
 	t.Helper()
 	kind, resource, level := "", `,"resource":"dashboard"`, "null"
-	if r.one {
+	if r.onObject {
 		kind, resource = "dashboard", ""
 	}
 	if r.level != "" {
 		level = fmt.Sprintf("%q", r.level)
 	}
-	body := ruletest.Body(t, `{"access_level":`+level+resource+w.targets[r.whom]+`}`)
-	if _, err := w.SetControl(t.Context(), w.Standing(t, "ann"), kind, "1", body); err != nil {
+	body := ruletest.Body(t, `{"access_level":`+level+resource+w.subjects[r.subject]+`}`)
+	if _, err := w.SetControl(t.Context(), w.Scope(t, "ann"), kind, "1", body); err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
 }
@@ -70,9 +70,9 @@ func (w *accessWorld) set(t *testing.T, r somebodysRule) {
 // level is what dashboard 1 says that somebody may do with it; none where it refuses.
 func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 	t.Helper()
-	d, err := w.Dashboards.Get(t.Context(), w.Standing(t, name), "1")
+	d, err := w.Dashboards.Get(t.Context(), w.Scope(t, name), "1")
 	if err != nil {
-		if told := new(management.Error); errors.As(err, &told) && told.Kind == management.Forbidden {
+		if apiErr := new(management.Error); errors.As(err, &apiErr) && apiErr.Kind == management.Forbidden {
 			return management.NoAccess
 		}
 		t.Fatal(err)
@@ -84,27 +84,27 @@ func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 func TestAccessControls_Level(t *testing.T) {
 	const none, viewer, editor, manager = management.NoAccess, management.Viewer, management.Editor, management.Manager
 	for _, c := range []struct {
-		what, who string
-		rules     []somebodysRule
-		want      management.AccessLevel
+		what, user string
+		rules      []testRule
+		want       management.AccessLevel
 	}{
-		{"1: an owner, whatever rules say", "ann", []somebodysRule{{true, "", none}, {false, "", none}}, manager},
-		{"1: an administrator", "gus", []somebodysRule{{true, "", none}, {false, "", none}}, manager},
-		{"1: the creator", "cyd", []somebodysRule{{true, "cyd", none}, {false, "", none}}, manager},
-		{"2: a rule that names the member", "bob", []somebodysRule{{true, "bob", viewer}}, viewer},
-		{"2: a rule that names a role", "bob", []somebodysRule{{true, "builders", manager}}, manager},
-		{"2: the highest of them", "bob", []somebodysRule{{true, "bob", none}, {true, "builders", viewer}, {true, "testers", none}}, viewer},
-		{"2: they go before the kind's", "bob", []somebodysRule{{true, "bob", none}, {false, "bob", manager}, {false, "", manager}}, none},
-		{"2: they go before the default", "bob", []somebodysRule{{true, "bob", none}, {true, "", manager}}, none},
-		{"2: not those of others", "bob", []somebodysRule{{true, "cyd", none}}, editor},
-		{"3: the kind's default", "bob", []somebodysRule{{false, "", viewer}}, viewer},
-		{"3: the member's", "bob", []somebodysRule{{false, "bob", viewer}}, viewer},
-		{"3: a role's", "bob", []somebodysRule{{false, "testers", none}}, none},
-		{"3: the highest of default, member and roles", "bob", []somebodysRule{{false, "", viewer}, {false, "bob", none}, {false, "testers", editor}}, editor},
-		{"3: the default may be the highest", "bob", []somebodysRule{{false, "", manager}, {false, "bob", viewer}}, manager},
-		{"3: they go before the object's default", "bob", []somebodysRule{{false, "", manager}, {true, "", none}}, manager},
-		{"4: the object's default", "bob", []somebodysRule{{true, "", viewer}}, viewer},
-		{"4: rules of the kind about others are none", "bob", []somebodysRule{{true, "", viewer}, {false, "cyd", none}}, viewer},
+		{"1: an owner, whatever rules say", "ann", []testRule{{true, "", none}, {false, "", none}}, manager},
+		{"1: an administrator", "gus", []testRule{{true, "", none}, {false, "", none}}, manager},
+		{"1: the creator", "cyd", []testRule{{true, "cyd", none}, {false, "", none}}, manager},
+		{"2: a rule that names the member", "bob", []testRule{{true, "bob", viewer}}, viewer},
+		{"2: a rule that names a role", "bob", []testRule{{true, "builders", manager}}, manager},
+		{"2: the highest of them", "bob", []testRule{{true, "bob", none}, {true, "builders", viewer}, {true, "testers", none}}, viewer},
+		{"2: they go before the kind's", "bob", []testRule{{true, "bob", none}, {false, "bob", manager}, {false, "", manager}}, none},
+		{"2: they go before the default", "bob", []testRule{{true, "bob", none}, {true, "", manager}}, none},
+		{"2: not those of others", "bob", []testRule{{true, "cyd", none}}, editor},
+		{"3: the kind's default", "bob", []testRule{{false, "", viewer}}, viewer},
+		{"3: the member's", "bob", []testRule{{false, "bob", viewer}}, viewer},
+		{"3: a role's", "bob", []testRule{{false, "testers", none}}, none},
+		{"3: the highest of default, member and roles", "bob", []testRule{{false, "", viewer}, {false, "bob", none}, {false, "testers", editor}}, editor},
+		{"3: the default may be the highest", "bob", []testRule{{false, "", manager}, {false, "bob", viewer}}, manager},
+		{"3: they go before the object's default", "bob", []testRule{{false, "", manager}, {true, "", none}}, manager},
+		{"4: the object's default", "bob", []testRule{{true, "", viewer}}, viewer},
+		{"4: rules of the kind about others are none", "bob", []testRule{{true, "", viewer}, {false, "cyd", none}}, viewer},
 		{"5: no rules", "bob", nil, editor},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -112,28 +112,28 @@ func TestAccessControls_Level(t *testing.T) {
 			for _, r := range c.rules {
 				w.set(t, r)
 			}
-			if got := w.level(t, c.who); got != c.want {
-				t.Errorf("%s has %s, want %s", c.who, got, c.want)
+			if got := w.level(t, c.user); got != c.want {
+				t.Errorf("%s has %s, want %s", c.user, got, c.want)
 			}
 		})
 	}
 }
 
-// plainLevel reads §11.2 line by line, over all rules there are.
-func plainLevel(who string, rules map[somebodysRule]management.AccessLevel) management.AccessLevel {
+// expectedLevel reads §11.2 line by line, over all rules there are.
+func expectedLevel(user string, rules map[testRule]management.AccessLevel) management.AccessLevel {
 	order := []management.AccessLevel{"none", "viewer", "editor", "manager"}
-	highest := func(one bool, whom ...string) (found management.AccessLevel) {
+	highest := func(onObject bool, subjects ...string) (found management.AccessLevel) {
 		for _, level := range order {
-			for _, w := range whom {
-				if rules[somebodysRule{one: one, whom: w}] == level {
+			for _, subject := range subjects {
+				if rules[testRule{onObject: onObject, subject: subject}] == level {
 					found = level
 				}
 			}
 		}
 		return found
 	}
-	names := map[string][]string{"bob": {"bob", "builders", "testers"}, "cyd": {"cyd", "testers"}}[who]
-	if names == nil || who == "cyd" { // 1
+	names := map[string][]string{"bob": {"bob", "builders", "testers"}, "cyd": {"cyd", "testers"}}[user]
+	if names == nil || user == "cyd" { // 1
 		return "manager"
 	}
 	if level := highest(true, names...); level != "" { // 2
@@ -150,20 +150,20 @@ func plainLevel(who string, rules map[somebodysRule]management.AccessLevel) mana
 
 // Whatever rules are made and taken away one after the other, levels are those of a plain
 // reading of clients.md §11.2.
-func TestAccessControls_AsReadPlainly(t *testing.T) {
+func TestAccessControls_Reference(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
-	w, rules := newAccessWorld(t), map[somebodysRule]management.AccessLevel{}
+	w, rules := newAccessWorld(t), map[testRule]management.AccessLevel{}
 	for step := range 400 {
-		r := somebodysRule{random.IntN(2) == 0, []string{"", "bob", "cyd", "builders", "testers"}[random.IntN(5)], ""}
-		place := r
+		r := testRule{random.IntN(2) == 0, []string{"", "bob", "cyd", "builders", "testers"}[random.IntN(5)], ""}
+		key := r
 		r.level = []management.AccessLevel{"", "", "none", "viewer", "editor", "manager"}[random.IntN(6)]
 		w.set(t, r)
-		if rules[place] = r.level; r.level == "" {
-			delete(rules, place)
+		if rules[key] = r.level; r.level == "" {
+			delete(rules, key)
 		}
-		for _, who := range []string{"ann", "gus", "bob", "cyd"} {
-			if got, want := w.level(t, who), plainLevel(who, rules); got != want {
-				t.Fatalf("step %d, %s has %s, want %s: %v", step, who, got, want, rules)
+		for _, user := range []string{"ann", "gus", "bob", "cyd"} {
+			if got, want := w.level(t, user), expectedLevel(user, rules); got != want {
+				t.Fatalf("step %d, %s has %s, want %s: %v", step, user, got, want, rules)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func TestAccessControls_AsReadPlainly(t *testing.T) {
 // A project has a bounded number of rules.
 func TestAccessControls_Bound(t *testing.T) {
 	w := newAccessWorld(t)
-	ann := w.Standing(t, "ann")
+	ann := w.Scope(t, "ann")
 	full := w.Store.Write(t.Context(), func(tx rooms.Tx) (err error) {
 		for i := 0; i < 10_000 && err == nil; i++ {
 			err = tx.Put(&management.Record{Kind: "access_rule", Parent: management.ProjectParent(ruletest.Project), ID: fmt.Sprint(i), Other: "member:another's", Data: []byte(`{}`)})

@@ -25,15 +25,15 @@ var ranks = map[AccessLevel]int{NoAccess: 1, MemberAccess: 2, AdminAccess: 3, Vi
 // Allows reports whether a level is another one or above it.
 func (l AccessLevel) Allows(need AccessLevel) bool { return ranks[l] >= ranks[need] }
 
-// ruledKind is a kind of things that rules may be about: their levels are least to most,
+// levelBounds is a kind of things that rules may be about: their levels are least to most,
 // empty for no bound.
-type ruledKind struct{ least, most AccessLevel }
+type levelBounds struct{ lowest, highest AccessLevel }
 
-// ruledKinds are the kinds of things that rules may be about. Some there are not here,
+// levelsByKind are the kinds of things that rules may be about. Some there are not here,
 // such as notebooks: rules about them are stored, so that whoever manages them by
 // Terraform need not leave them out.
-var ruledKinds = map[string]ruledKind{
-	"action": {least: Viewer}, "activity_log": {most: Viewer}, "alert": {}, "annotation": {}, "cohort": {}, "dashboard": {},
+var levelsByKind = map[string]levelBounds{
+	"action": {lowest: Viewer}, "activity_log": {highest: Viewer}, "alert": {}, "annotation": {}, "cohort": {}, "dashboard": {},
 	"early_access_feature": {}, "error_tracking": {}, "experiment": {}, "external_data_source": {}, "feature_flag": {},
 	"insight": {}, "llm_analytics": {}, "logs": {}, "notebook": {}, "property_definition": {}, "revenue_analytics": {},
 	"session_recording": {}, "survey": {}, "web_analytics": {},
@@ -42,15 +42,15 @@ var ruledKinds = map[string]ruledKind{
 // KindProject is what access rules call a project itself.
 const KindProject = "project"
 
-// rulePlace is what a rule is about: a kind of things, or with an ID one of them.
-type rulePlace struct{ kind, id string }
+// ruleTarget is what a rule is about: a kind of things, or with an ID one of them.
+type ruleTarget struct{ kind, id string }
 
-// rulesAt are the levels that the rules about one place give to one user: those for
+// userLevels are the levels that the rules about one place give to one user: those for
 // everybody, those that name the user and those that name a role of the user. Empty
 // ones are not given.
-type rulesAt struct{ everybody, member, role AccessLevel }
+type userLevels struct{ everybody, member, role AccessLevel }
 
-func (at rulesAt) named() AccessLevel { return higher(at.member, at.role) }
+func (l userLevels) explicit() AccessLevel { return higher(l.member, l.role) }
 
 func higher(a, b AccessLevel) AccessLevel {
 	if b.Allows(a) {
@@ -60,24 +60,24 @@ func higher(a, b AccessLevel) AccessLevel {
 }
 
 // accessRules are the rules of a project that are about one user.
-type accessRules map[rulePlace]rulesAt
+type accessRules map[ruleTarget]userLevels
 
 // add counts a rule in, which has to be about the user.
 func (rules accessRules) add(r *accessRule) {
-	place := rulePlace{kind: r.Resource}
+	target := ruleTarget{kind: r.Resource}
 	if r.ResourceID != nil {
-		place.id = *r.ResourceID
+		target.id = *r.ResourceID
 	}
-	at := rules[place]
+	levels := rules[target]
 	switch {
 	case r.Member != nil:
-		at.member = r.Level
+		levels.member = r.Level
 	case r.Role != nil:
-		at.role = higher(at.role, r.Level)
+		levels.role = higher(levels.role, r.Level)
 	default:
-		at.everybody = r.Level
+		levels.everybody = r.Level
 	}
-	rules[place] = at
+	rules[target] = levels
 }
 
 // Where a level comes from.
@@ -93,12 +93,12 @@ const (
 // things, where the user is neither its creator nor an administrator (clients.md §11.2, 2
 // to 5), and where that comes from.
 func (rules accessRules) level(kind, id string) (AccessLevel, string) {
-	object, all := rules[rulePlace{kind, id}], rules[rulePlace{kind: kind}]
+	object, all := rules[ruleTarget{kind, id}], rules[ruleTarget{kind: kind}]
 	switch {
-	case id != "" && object.named() != "":
-		return object.named(), object.source(object.named())
-	case higher(all.everybody, all.named()) != "":
-		level := higher(all.everybody, all.named())
+	case id != "" && object.explicit() != "":
+		return object.explicit(), object.source(object.explicit())
+	case higher(all.everybody, all.explicit()) != "":
+		level := higher(all.everybody, all.explicit())
 		return level, all.source(level)
 	case id != "" && object.everybody != "":
 		return object.everybody, fromEverybody
@@ -106,55 +106,55 @@ func (rules accessRules) level(kind, id string) (AccessLevel, string) {
 	return Editor, fromEverybody
 }
 
-func (at rulesAt) source(level AccessLevel) string {
+func (l userLevels) source(level AccessLevel) string {
 	switch level {
-	case at.member:
+	case l.member:
 		return fromMember
-	case at.role:
+	case l.role:
 		return fromRole
 	}
 	return fromEverybody
 }
 
-// Thing is what rules may be about, and the number of who made it; without an ID it is all
+// AccessObject is what rules may be about, and the number of who made it; without an ID it is all
 // things of the kind.
-type Thing struct {
+type AccessObject struct {
 	Kind, ID string
 	Author   int64
 }
 
 // AccessTo is what the caller may do with a thing, without an ID with a kind of things:
 // clients.md §11.2. Who is not let in only looks.
-func (st *Standing) AccessTo(o Thing) AccessLevel {
-	level, _ := st.accessTo(o)
+func (scope *Scope) AccessTo(o AccessObject) AccessLevel {
+	level, _ := scope.accessTo(o)
 	return level
 }
 
-func (st *Standing) accessTo(o Thing) (AccessLevel, string) {
+func (scope *Scope) accessTo(o AccessObject) (AccessLevel, string) {
 	switch {
-	case st == nil || st.Caller == nil || st.User == nil:
+	case scope == nil || scope.Caller == nil || scope.User == nil:
 		return Viewer, fromEverybody
-	case st.Admin():
+	case scope.IsAdmin():
 		return Manager, fromOwnLevel
-	case o.ID != "" && o.Author == st.User.ID:
+	case o.ID != "" && o.Author == scope.User.ID:
 		return Manager, fromCreator
 	}
-	return st.rules.level(o.Kind, o.ID)
+	return scope.rules.level(o.Kind, o.ID)
 }
 
-// Sees reports whether the caller may look at a thing.
-func (st *Standing) Sees(o Thing) bool { return st.AccessTo(o) != NoAccess }
+// CanSee reports whether the caller may look at a thing.
+func (scope *Scope) CanSee(o AccessObject) bool { return scope.AccessTo(o) != NoAccess }
 
-// Needs refuses a caller who may do less with a thing.
-func (st *Standing) Needs(level AccessLevel, o Thing) error {
-	if st.AccessTo(o).Allows(level) {
+// RequireAccess refuses a caller who may do less with a thing.
+func (scope *Scope) RequireAccess(level AccessLevel, o AccessObject) error {
+	if scope.AccessTo(o).Allows(level) {
 		return nil
 	}
 	return Denied("You do not have %s access to this resource.", level)
 }
 
-// Ruled reports whether rules of the project may hide something from the caller.
-func (st *Standing) Ruled() bool { return len(st.rules) > 0 && !st.Admin() }
+// IsRestricted reports whether rules of the project may hide something from the caller.
+func (scope *Scope) IsRestricted() bool { return len(scope.rules) > 0 && !scope.IsAdmin() }
 
 // Access is what the caller may do in a project: administrators of the organization
 // everything, others what a rule says that names them or a role of theirs, the highest of
@@ -167,10 +167,10 @@ func (c *Caller) Access(p *ProjectRecord) AccessLevel {
 // projectAccess tells besides whether the level is the caller's own, and not one that
 // everybody has.
 func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
-	switch in := c.Level(p.Organization); {
-	case in == 0:
+	switch orgLevel := c.Level(p.Organization); {
+	case orgLevel == 0:
 		return NoAccess, false
-	case in >= Admin:
+	case orgLevel >= Admin:
 		return AdminAccess, true
 	}
 	meta, err := MetaOfProject(p)
@@ -190,13 +190,13 @@ func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
 	return AdminAccess, false
 }
 
-// Administers reports whether the caller is an administrator of the organization, or of
+// CanAdminister reports whether the caller is an administrator of the organization, or of
 // the project by a rule that names the caller or a role, and not by the default, which
 // everybody has.
-func (st *Standing) Administers() bool {
-	if st.Project == nil {
-		return st.Admin()
+func (scope *Scope) CanAdminister() bool {
+	if scope.Project == nil {
+		return scope.IsAdmin()
 	}
-	level, own := st.projectAccess(st.Project)
+	level, own := scope.projectAccess(scope.Project)
 	return own && level == AdminAccess
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // kindAccessRule is a rule about a kind of things of a project, its Parent, or about one
-// of them: Other is whom it is about (everybody, ofMember, ofRole), Sort where it is
+// of them: Other is whom it is about (everybody, memberSubject, roleSubject), Sort where it is
 // listed. What is said of projects themselves stands in ProjectMeta.
 const kindAccessRule = "access_rule"
 
@@ -32,29 +32,29 @@ type accessRule struct {
 	Updated    Stamp       `json:"updated_at"`
 }
 
-// span is when something was made and last changed.
-type span struct {
-	Made    Stamp `json:"made"`
-	Changed Stamp `json:"changed"`
+// ruleTimes is when something was made and last changed.
+type ruleTimes struct {
+	Created Stamp `json:"made"`
+	Updated Stamp `json:"changed"`
 }
 
 // Whom rules are about, as Record.Other.
-func everybody(project int64) string    { return ProjectParent(project) + "/everybody" }
-func ofMember(membership string) string { return "member:" + membership }
-func ofRole(role string) string         { return "role:" + role }
+func everybodySubject(project int64) string  { return ProjectParent(project) + "/everybody" }
+func memberSubject(membership string) string { return "member:" + membership }
+func roleSubject(role string) string         { return "role:" + role }
 
-func (r *accessRule) about(project int64) string {
+func (r *accessRule) subject(project int64) string {
 	switch {
 	case r.Member != nil:
-		return ofMember(*r.Member)
+		return memberSubject(*r.Member)
 	case r.Role != nil:
-		return ofRole(*r.Role)
+		return roleSubject(*r.Role)
 	}
-	return everybody(project)
+	return everybodySubject(project)
 }
 
-// placeSort is where the rules about a place are listed: those about kinds first.
-func placeSort(p rulePlace) string {
+// targetSort is where the rules about a place are listed: those about kinds first.
+func targetSort(p ruleTarget) string {
 	if p.id == "" {
 		return "0/" + p.kind + "/"
 	}
@@ -62,14 +62,14 @@ func placeSort(p rulePlace) string {
 }
 
 func (r *accessRule) record(project int64) *Record {
-	place := rulePlace{kind: r.Resource}
+	target := ruleTarget{kind: r.Resource}
 	if r.ResourceID != nil {
-		place.id = *r.ResourceID
+		target.id = *r.ResourceID
 	}
-	whom := r.about(project)
+	subject := r.subject(project)
 	return &Record{
-		Kind: kindAccessRule, Parent: ProjectParent(project), ID: placeSort(place) + whom, Other: whom,
-		Sort: placeSort(place) + SortTime(r.Created.Time), Data: Encode(r),
+		Kind: kindAccessRule, Parent: ProjectParent(project), ID: targetSort(target) + subject, Other: subject,
+		Sort: targetSort(target) + SortTime(r.Created.Time), Data: Encode(r),
 	}
 }
 
@@ -83,25 +83,25 @@ func rolesOf(tx Tx, user string) ([]string, error) {
 	return out, err
 }
 
-// rulesAbout are the rules of a project that are about a user: one lookup for everybody,
+// rulesForCaller are the rules of a project that are about a user: one lookup for everybody,
 // one for the membership and one for each role, and none where there are no rules.
-func rulesAbout(tx Tx, c *Caller, p *ProjectRecord) (accessRules, error) {
+func rulesForCaller(tx Tx, c *Caller, p *ProjectRecord) (accessRules, error) {
 	meta, err := MetaOfProject(p)
-	if err != nil || !meta.Ruled || c.Level(p.Organization) == 0 {
+	if err != nil || !meta.HasRules || c.Level(p.Organization) == 0 {
 		return nil, err
 	}
-	whom := []string{everybody(p.ID)}
+	subjects := []string{everybodySubject(p.ID)}
 	for _, m := range c.Memberships {
 		if m.Organization == p.Organization {
-			whom = append(whom, ofMember(m.ID))
+			subjects = append(subjects, memberSubject(m.ID))
 		}
 	}
 	for _, role := range c.roles {
-		whom = append(whom, ofRole(role))
+		subjects = append(subjects, roleSubject(role))
 	}
 	out, parent := accessRules{}, ProjectParent(p.ID)
-	for _, other := range whom {
-		list, err := ListRecords[accessRule](tx, Query{Kind: kindAccessRule, Other: other, Match: func(r *Record) bool { return r.Parent == parent }})
+	for _, subject := range subjects {
+		list, err := ListRecords[accessRule](tx, Query{Kind: kindAccessRule, Other: subject, Match: func(r *Record) bool { return r.Parent == parent }})
 		if err != nil {
 			return nil, err
 		}
@@ -112,30 +112,30 @@ func rulesAbout(tx Tx, c *Caller, p *ProjectRecord) (accessRules, error) {
 	return out, nil
 }
 
-// rulesOn are the rules of a project about one place, or about kinds of things where that
+// rulesForTarget are the rules of a project about one place, or about kinds of things where that
 // is the zero one, as they are listed.
-func rulesOn(tx Tx, project int64, place rulePlace) ([]accessRule, error) {
-	from, to := placeSort(place), placeSort(place)+"\x7f"
-	if place.kind == "" {
+func rulesForTarget(tx Tx, project int64, target ruleTarget) ([]accessRule, error) {
+	from, to := targetSort(target), targetSort(target)+"\x7f"
+	if target.kind == "" {
 		from, to = "0/", "1/"
 	}
 	list, err := ListRecords[accessRule](tx, Query{Kind: kindAccessRule, Parent: ProjectParent(project), From: from, To: to})
 	return list.Results, err
 }
 
-// rulesOf are the rules about a project itself.
-func rulesOf(tx Tx, p *ProjectRecord) ([]accessRule, error) {
+// projectRules are the rules about a project itself.
+func projectRules(tx Tx, p *ProjectRecord) ([]accessRule, error) {
 	meta, err := MetaOfProject(p)
 	if err != nil {
 		return nil, err
 	}
 	id, out := strconv.FormatInt(p.ID, 10), []accessRule{}
-	rule := func(named string, level AccessLevel) *accessRule {
-		made, known := meta.Made[named]
-		if !known { // an invitation has brought it, or a switch
-			made = span{At(p.CreatedAt), At(p.CreatedAt)}
+	rule := func(subjectID string, level AccessLevel) *accessRule {
+		times, ok := meta.RuleTimes[subjectID]
+		if !ok { // an invitation has brought it, or a switch
+			times = ruleTimes{NewStamp(p.CreatedAt), NewStamp(p.CreatedAt)}
 		}
-		out = append(out, accessRule{Level: level, Resource: KindProject, ResourceID: &id, Created: made.Made, Updated: made.Changed})
+		out = append(out, accessRule{Level: level, Resource: KindProject, ResourceID: &id, Created: times.Created, Updated: times.Updated})
 		return &out[len(out)-1]
 	}
 	if meta.Default != "" {
@@ -156,25 +156,25 @@ func rulesOf(tx Tx, p *ProjectRecord) ([]accessRule, error) {
 	return out, nil
 }
 
-// DropMemberRules takes away the rules that name a membership that ends.
-func DropMemberRules(tx Tx, m *Membership) error {
-	return dropRules(tx, m.Organization, ofMember(m.ID), func(meta *ProjectMeta) bool { return meta.forget(meta.Members, m.User) })
+// DeleteMemberRules takes away the rules that name a membership that ends.
+func DeleteMemberRules(tx Tx, m *Membership) error {
+	return deleteRules(tx, m.Organization, memberSubject(m.ID), func(meta *ProjectMeta) bool { return meta.removeRule(meta.Members, m.User) })
 }
 
-// DropRoleRules takes away the rules that name a role that goes.
-func DropRoleRules(tx Tx, organization, role string) error {
-	return dropRules(tx, organization, ofRole(role), func(meta *ProjectMeta) bool { return meta.forget(meta.Roles, role) })
+// DeleteRoleRules takes away the rules that name a role that goes.
+func DeleteRoleRules(tx Tx, organization, role string) error {
+	return deleteRules(tx, organization, roleSubject(role), func(meta *ProjectMeta) bool { return meta.removeRule(meta.Roles, role) })
 }
 
-func (m *ProjectMeta) forget(from map[string]AccessLevel, named string) (was bool) {
-	_, was = from[named]
-	delete(from, named)
-	delete(m.Made, named)
-	return was
+func (m *ProjectMeta) removeRule(levels map[string]AccessLevel, subjectID string) (existed bool) {
+	_, existed = levels[subjectID]
+	delete(levels, subjectID)
+	delete(m.RuleTimes, subjectID)
+	return existed
 }
 
-func dropRules(tx Tx, organization, whom string, forget func(*ProjectMeta) bool) error {
-	list, _, err := tx.List(Query{Kind: kindAccessRule, Other: whom})
+func deleteRules(tx Tx, organization, subject string, remove func(*ProjectMeta) bool) error {
+	list, _, err := tx.List(Query{Kind: kindAccessRule, Other: subject})
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func dropRules(tx Tx, organization, whom string, forget func(*ProjectMeta) bool)
 		if err != nil {
 			return err
 		}
-		if !forget(&meta) {
+		if !remove(&meta) {
 			continue
 		}
 		projects[i].Meta = Encode(meta)
@@ -204,21 +204,21 @@ func dropRules(tx Tx, organization, whom string, forget func(*ProjectMeta) bool)
 }
 
 // Finder finds the thing of a path in the caller's project, deleted or not: nil for none.
-type Finder func(ctx context.Context, st *Standing, id string) (*Thing, error)
+type Finder func(ctx context.Context, scope *Scope, id string) (*AccessObject, error)
 
-func (r *resource[T, Stored, Shown]) Finder() Finder {
-	deleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}} // which finds those too
-	return func(ctx context.Context, st *Standing, id string) (*Thing, error) {
-		return Read(ctx, r.desk, func(tx T) (*Thing, error) {
-			x, err := r.load(&View[T]{Tx: tx, Standing: st}, id, deleted)
-			var told *Error
-			if errors.As(err, &told) && told.Kind == NotFound {
+func (r *resource[T, Stored, Out]) Finder() Finder {
+	includeDeleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}} // which finds those too
+	return func(ctx context.Context, scope *Scope, id string) (*AccessObject, error) {
+		return Read(ctx, r.env, func(tx T) (*AccessObject, error) {
+			x, err := r.load(&View[T]{Tx: tx, Scope: scope}, id, includeDeleted)
+			var apiErr *Error
+			if errors.As(err, &apiErr) && apiErr.Kind == NotFound {
 				return nil, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			o := r.spec.Thing(x)
+			o := r.spec.Object(x)
 			return &o, nil
 		})
 	}
@@ -226,16 +226,16 @@ func (r *resource[T, Stored, Shown]) Finder() Finder {
 
 // Permit refuses a caller who may do less than is needed with the thing that a path
 // names. What is not there is left to who looks for it.
-func (s *Service) Permit(ctx context.Context, st *Standing, kind, id string, need AccessLevel) error {
-	if len(st.rules) == 0 || st.Admin() {
+func (s *Service) Permit(ctx context.Context, scope *Scope, kind, id string, need AccessLevel) error {
+	if len(scope.rules) == 0 || scope.IsAdmin() {
 		return nil // whoever is let in edits
 	}
 	if id == "" {
-		return st.Needs(need, Thing{Kind: kind})
+		return scope.RequireAccess(need, AccessObject{Kind: kind})
 	}
-	o, err := s.Things[kind](ctx, st, id)
+	o, err := s.Finders[kind](ctx, scope, id)
 	if err != nil || o == nil {
 		return err
 	}
-	return st.Needs(need, *o)
+	return scope.RequireAccess(need, *o)
 }

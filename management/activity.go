@@ -70,27 +70,27 @@ var unlogged = map[string]bool{
 }
 
 // Changes compares two things as they are shown; nil is one that is not there.
-func Changes(scope string, before, after any) ([]Change, error) {
-	was, err := JSONMembers(before)
+func Changes(activityScope string, before, after any) ([]Change, error) {
+	oldMembers, err := JSONMembers(before)
 	if err != nil {
 		return nil, err
 	}
-	is, err := JSONMembers(after)
+	newMembers, err := JSONMembers(after)
 	if err != nil {
 		return nil, err
 	}
-	names := maps.Clone(is)
+	names := maps.Clone(newMembers)
 	if names == nil {
 		names = map[string]json.RawMessage{}
 	}
-	maps.Copy(names, was)
+	maps.Copy(names, oldMembers)
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		a, b := was[name], is[name]
-		if unlogged[name] || unlogged[scope+"."+name] || bytes.Equal(a, b) || EmptyJSON(a) && EmptyJSON(b) {
+		a, b := oldMembers[name], newMembers[name]
+		if unlogged[name] || unlogged[activityScope+"."+name] || bytes.Equal(a, b) || EmptyJSON(a) && EmptyJSON(b) {
 			continue
 		}
-		c := Change{Type: scope, Action: "changed", Field: name, Before: a, After: b}
+		c := Change{Type: activityScope, Action: "changed", Field: name, Before: a, After: b}
 		if EmptyJSON(a) {
 			c.Action, c.Before = "created", nil
 		} else if EmptyJSON(b) {
@@ -123,11 +123,11 @@ func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// Note writes a line of the log in the transaction of the change. by is nil for
+// LogActivity writes a line of the log in the transaction of the change. by is nil for
 // the server itself; before is nil for what was made, after for what is gone. A
 // change that changes nothing is not noted.
-func (d *Desk[T]) Note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
-	list, err := Changes(scope, before, after)
+func (d *Env[T]) LogActivity(tx Tx, caller *Caller, parent, activityScope, item, name string, before, after any) error {
+	list, err := Changes(activityScope, before, after)
 	if err != nil {
 		return err
 	}
@@ -140,29 +140,31 @@ func (d *Desk[T]) Note(tx Tx, by *Caller, parent, scope, item, name string, befo
 	case len(list) == 0:
 		return nil
 	}
-	return d.NoteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
+	return d.LogActivityAs(tx, caller, parent, activity, activityScope, item, ActivityDetail{Name: name, Changes: list})
 }
 
-// NoteAs is note for what has a word of its own.
-func (d *Desk[T]) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
+// LogActivityAs is note for what has a word of its own.
+func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activityScope, item string, detail ActivityDetail) error {
 	n, err := tx.Next(KindActivity)
 	if err != nil {
 		return err
 	}
 	a := storedActivity{Activity: Activity{
-		ID: d.NewID(), Activity: activity, Scope: scope, ItemID: item, Created: At(d.Now()), Detail: detail,
+		ID: d.NewID(), Activity: activity, Scope: activityScope, ItemID: item, Created: NewStamp(d.Now()), Detail: detail,
 		User: ActivityUser{FirstName: "System", System: true},
 	}, Version: detail.Version}
-	if by != nil {
-		email := by.User.Email
-		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email, System: detail.System}
+	if caller != nil {
+		email := caller.User.Email
+		a.UserID, a.User = caller.User.ID, ActivityUser{FirstName: caller.User.FirstName, Email: &email, System: detail.System}
 	}
 	return tx.Put(&Record{
-		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: SortNumber(n), Data: Encode(a),
+		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityKey(parent, activityScope, item), Sort: SortNumber(n), Data: Encode(a),
 	})
 }
 
-func activityOf(parent, scope, item string) string { return parent + "/" + scope + "/" + item }
+func activityKey(parent, activityScope, item string) string {
+	return parent + "/" + activityScope + "/" + item
+}
 
 // activityPage is a page of the log, newest first. Pages are numbered from 1.
 type activityPage struct {
@@ -176,34 +178,34 @@ type ActivityQuery struct {
 	Scopes []string // kinds of things
 	Item   string
 	User   string // number or uuid of who made the change
-	// Allowed: whether the reader may see the Item has been looked at.
-	Allowed     bool
-	Limit, Page int
+	// AccessChecked: whether the reader may see the Item has been looked at.
+	AccessChecked bool
+	Limit, Page   int
 }
 
 // storedActivity is a line of the log as it is kept. By is the number of who made
 // the change, 0 for the server itself and in lines of before it was kept.
 type storedActivity struct {
 	Activity
-	By      int64 `json:"by,omitempty"`
+	UserID  int64 `json:"by,omitempty"`
 	Version int64 `json:"version,omitempty"` // as in the detail
 }
 
-// by reports whether somebody made a change; lines that name nobody by number do so
+// isBy reports whether somebody made a change; lines that name nobody by number do so
 // by address.
-func (a *storedActivity) by(u *User) bool {
-	if a.By == 0 {
+func (a *storedActivity) isBy(u *User) bool {
+	if a.UserID == 0 {
 		return a.Activity.User.Email != nil && *a.Activity.User.Email == u.Email
 	}
-	return a.By == u.ID
+	return a.UserID == u.ID
 }
 
-// userNamed finds a user by number or uuid, nil for none.
-func userNamed(tx Tx, named string) (*User, error) {
-	if uuid, ok := NormalUUID(named); ok {
+// findUser finds a user by number or uuid, nil for none.
+func findUser(tx Tx, ref string) (*User, error) {
+	if uuid, ok := NormalizeUUID(ref); ok {
 		return UserByUUID(tx, uuid)
 	}
-	id, err := strconv.ParseInt(named, 10, 64)
+	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil || id <= 0 {
 		return nil, nil
 	}
@@ -212,21 +214,21 @@ func userNamed(tx Tx, named string) (*User, error) {
 
 // ActivityLog reads the log of the standing's project, or outside of projects that
 // of its organization.
-func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery) (*activityPage, error) {
-	return Read(ctx, &s.Desk, func(tx Tx) (*activityPage, error) {
+func (s *Service) ActivityLog(ctx context.Context, scope *Scope, q ActivityQuery) (*activityPage, error) {
+	return Read(ctx, &s.Env, func(tx Tx) (*activityPage, error) {
 		out := &activityPage{Results: []Activity{}}
 		var user *User
 		if q.User != "" {
 			var err error
-			if user, err = userNamed(tx, q.User); err != nil || user == nil { // nobody has changed nothing
+			if user, err = findUser(tx, q.User); err != nil || user == nil { // nobody has changed nothing
 				return out, err
 			}
 		}
-		seen, err := q.seenBy(tx, st)
+		isVisible, err := q.lineFilter(tx, scope)
 		if err != nil {
 			return nil, err
 		}
-		list, count, err := tx.List(q.query(st.Parent(), user, seen))
+		list, count, err := tx.List(q.query(scope.Parent(), user, isVisible))
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +238,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 			if err != nil {
 				return nil, fmt.Errorf("the log: %w", err)
 			}
-			st.trim(a)
+			scope.trim(a)
 			out.Results = append(out.Results, *a)
 		}
 		return out, nil
@@ -245,16 +247,16 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 
 // query asks the store for a page of the log; user is nil for everybody, seen for all
 // lines.
-func (q *ActivityQuery) query(parent string, user *User, seen func(*storedActivity) bool) Query {
+func (q *ActivityQuery) query(parent string, user *User, isVisible func(*storedActivity) bool) Query {
 	out := Query{Kind: KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
 	scopes := q.Scopes
 	if len(scopes) == 1 && q.Item != "" {
-		out.Other, scopes = activityOf(parent, scopes[0], q.Item), nil
+		out.Other, scopes = activityKey(parent, scopes[0], q.Item), nil
 	}
-	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil || seen != nil {
+	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil || isVisible != nil {
 		out.Match = func(r *Record) bool {
 			a, err := Decode[storedActivity](r)
-			return err == nil && Among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user)) && (seen == nil || seen(a))
+			return err == nil && MatchesValue(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.isBy(user)) && (isVisible == nil || isVisible(a))
 		}
 	}
 	return out

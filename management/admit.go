@@ -16,20 +16,20 @@ import (
 //
 // An error that is an *Error of the kind Unauthenticated refuses the caller, others are
 // faults of the store.
-func (s *Service) Admit(ctx context.Context, said *Caller) (*Caller, error) {
-	if said.User == nil || len(said.Memberships) > 0 {
-		return nil, refused("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
+func (s *Service) Admit(ctx context.Context, claim *Caller) (*Caller, error) {
+	if claim.User == nil || len(claim.Memberships) > 0 {
+		return nil, unauthenticated("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
 	}
 	key := &KeyRecord{Scopes: []string{"*"}}
-	if k := said.Key; k != nil {
+	if k := claim.Key; k != nil {
 		key.Label, key.Projects, key.Organizations = k.Label, k.Projects, k.Organizations
 		if k.Scopes != nil {
 			key.Scopes = k.Scopes
 		}
 	}
 	var c *Caller
-	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
-		u, err := userSaid(tx, said.User)
+	err := s.Env.Store.Read(ctx, func(tx Tx) error {
+		u, err := findClaimedUser(tx, claim.User)
 		if err == nil && u != nil {
 			c, err = CallerFor(tx, u)
 		}
@@ -39,13 +39,13 @@ func (s *Service) Admit(ctx context.Context, said *Caller) (*Caller, error) {
 		return nil, err
 	}
 	if c == nil || c.User.Inactive {
-		return nil, refused("there is no user " + strings.ToValidUTF8(cmp.Or(said.User.UUID, said.User.Email, "of this number")+", or it is not active: invite it first", "?"))
+		return nil, unauthenticated("there is no user " + strings.ToValidUTF8(cmp.Or(claim.User.UUID, claim.User.Email, "of this number")+", or it is not active: invite it first", "?"))
 	}
 	c.Key, key.User, key.Hash = key, c.User.ID, "user "+c.User.UUID // one of its own for limits
 	return c, nil
 }
 
-func userSaid(tx Tx, u *User) (*User, error) {
+func findClaimedUser(tx Tx, u *User) (*User, error) {
 	switch {
 	case u.UUID != "":
 		return UserByUUID(tx, u.UUID)
@@ -57,6 +57,6 @@ func userSaid(tx Tx, u *User) (*User, error) {
 	return nil, nil
 }
 
-func refused(message string) error {
+func unauthenticated(message string) error {
 	return &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: message}
 }

@@ -21,7 +21,7 @@ type FlagApprovals struct {
 // FlagApprovalsField is the setting of a project.
 var FlagApprovalsField = Field{Name: "flag_approvals", Type: Object, Help: "needed (0 to 5; 0: off), tags (only flags with one of them; none: all), switch_off_free (true: a flag may be switched off without one); what is left out is as by default"}
 
-var approvalFields = Fields{{Name: "needed", Type: Int, Most: 5}, {Name: "tags", Type: TextList, Max: 255}, {Name: "switch_off_free", Type: Bool}}
+var approvalFields = Fields{{Name: "needed", Type: Int, MaxValue: 5}, {Name: "tags", Type: TextList, MaxLength: 255}, {Name: "switch_off_free", Type: Bool}}
 
 // maxApprovalTags bounds FlagApprovals.Tags.
 const maxApprovalTags = 100
@@ -30,7 +30,7 @@ const maxApprovalTags = 100
 func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
 	var b Body
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
-		return out, Coded(CodeNotADict, FlagApprovalsField.Name, "Expected a dictionary of items.")
+		return out, CodedFault(CodeNotADict, FlagApprovalsField.Name, "Expected a dictionary of items.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
 		if !slices.ContainsFunc(approvalFields, func(f Field) bool { return f.Name == name }) {
@@ -39,11 +39,11 @@ func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
 	}
 	v, err := approvalFields.Change(b)
 	if err != nil {
-		return out, Inside(FlagApprovalsField.Name, err)
+		return out, PrefixField(FlagApprovalsField.Name, err)
 	}
-	out = FlagApprovals{Needed: v.Int("needed"), Tags: TidyTags(v.Texts("tags")), SwitchOffFree: !v.Has("switch_off_free") || v.Bool("switch_off_free")}
+	out = FlagApprovals{Needed: v.Int("needed"), Tags: NormalizeTags(v.Texts("tags")), SwitchOffFree: !v.Has("switch_off_free") || v.Bool("switch_off_free")}
 	if len(out.Tags) > maxApprovalTags {
-		return out, Coded(CodeMaxLength, FlagApprovalsField.Name+"__tags", "Ensure this field has no more than %d elements.", maxApprovalTags)
+		return out, CodedFault(CodeMaxLength, FlagApprovalsField.Name+"__tags", "Ensure this field has no more than %d elements.", maxApprovalTags)
 	}
 	return out, nil
 }
@@ -57,8 +57,8 @@ func (m *ProjectMeta) Approvals() (FlagApprovals, error) {
 	return out, nil
 }
 
-// Inside puts a fault of something into the field that it stands in.
-func Inside(field string, err error) error {
+// PrefixField puts a fault of something into the field that it stands in.
+func PrefixField(field string, err error) error {
 	var fault *Error
 	if errors.As(err, &fault) && fault.Kind == Invalid {
 		inner := *fault

@@ -8,7 +8,7 @@
 //
 // A request goes through it in this order (§1.5): Service.Authenticate finds the
 // Caller of a key, Caller.Require looks at the key's scopes, Service.Project or
-// Service.OrganizationNamed at what the caller may reach, and a method of a room does
+// Service.Organization at what the caller may reach, and a method of a room does
 // the work. Errors are *Error for what the caller is told; all others are faults of
 // ours or of the store.
 //

@@ -8,23 +8,23 @@ type Erasure struct {
 	Person string
 	// Events were erased.
 	Events int64
-	// Stays: only events were erased.
-	Stays bool
+	// EventsOnly: only events were erased.
+	EventsOnly bool
 }
 
-// NoteErasures writes a line for each erasure into the project's log of changes: who
+// LogErasures writes a line for each erasure into the project's log of changes: who
 // erased whom, and how many events.
-func (s *Service) NoteErasures(ctx context.Context, st *Standing, list []Erasure) error {
+func (s *Service) LogErasures(ctx context.Context, scope *Scope, list []Erasure) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		for _, e := range list {
 			activity := "deleted"
-			if e.Stays {
+			if e.EventsOnly {
 				activity = "updated"
 			}
-			err := s.Desk.NoteAs(tx, st.Caller, st.Parent(), activity, "Person", e.Person, ActivityDetail{
+			err := s.Env.LogActivityAs(tx, scope.Caller, scope.Parent(), activity, "Person", e.Person, ActivityDetail{
 				Name: e.Person, Changes: []Change{{Type: "Person", Action: "deleted", Field: "events", Before: Encode(e.Events)}},
 			})
 			if err != nil {

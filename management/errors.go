@@ -35,8 +35,8 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// ErrTaken is returned by Tx.Put when another record has the same Unique text.
-var ErrTaken = errors.New("management: the unique text of the record is another one's")
+// ErrDuplicate is returned by Tx.Put when another record has the same Unique text.
+var ErrDuplicate = errors.New("management: the unique text of the record is another one's")
 
 // The codes of §2.2 that say more than the kind does.
 const (
@@ -56,11 +56,11 @@ const (
 
 // Fault is an invalid field. Field may be empty.
 func Fault(field, format string, args ...any) *Error {
-	return Coded(CodeInvalid, field, format, args...)
+	return CodedFault(CodeInvalid, field, format, args...)
 }
 
-// Coded is an invalid field with a code of its own.
-func Coded(code, field, format string, args ...any) *Error {
+// CodedFault is an invalid field with a code of its own.
+func CodedFault(code, field, format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -91,5 +91,5 @@ func ErrNotFound() *Error { return Missing(msgNotFound) }
 
 // ErrNoObject is a number in a body that names nothing.
 func ErrNoObject(field string, id any) error {
-	return Coded(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
+	return CodedFault(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
 }

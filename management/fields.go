@@ -31,20 +31,20 @@ const (
 
 // Field is one writable field of a resource.
 type Field struct {
-	Name     string
-	Type     Type
-	Required bool // it has to be there when the thing is made
-	Null     bool // it may be null
-	Blank    bool // of texts: it may be empty
-	Max      int  // of texts: the most characters, 0 for no limit
-	Least    int64
-	Most     int64 // of Int, when it is not 0: Least <= value <= Most
-	Choices  []string
-	Numbers  []int64
-	Help     string // for the documentation of the API
-	// Ruled fields are put where they belong by the rules of the resource, or have no
+	Name      string
+	Type      Type
+	Required  bool // it has to be there when the thing is made
+	Null      bool // it may be null
+	Blank     bool // of texts: it may be empty
+	MaxLength int  // of texts: the most characters, 0 for no limit
+	MinValue  int64
+	MaxValue  int64 // of Int, when it is not 0: Least <= value <= Most
+	Choices   []string
+	Numbers   []int64
+	Help      string // for the documentation of the API
+	// Custom fields are put where they belong by the rules of the resource, or have no
 	// effect; all others go into the member of their name (Fields.Lay).
-	Ruled bool
+	Custom bool
 }
 
 // Fields are the writable fields of a resource, in the order in which their
@@ -94,10 +94,10 @@ func (f Fields) ReadAll(b Body, create bool) (values Values, faults []error) {
 	values = Values{}
 	for i := range f {
 		field := &f[i]
-		raw, there := b.Members[field.Name]
-		if !there {
+		raw, present := b.Members[field.Name]
+		if !present {
 			if create && field.Required {
-				faults = append(faults, Coded(CodeRequired, field.Name, "This field is required."))
+				faults = append(faults, CodedFault(CodeRequired, field.Name, "This field is required."))
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func (f *Field) Read(raw json.RawMessage) (any, error) {
 		if f.Null || f.Type == Any {
 			return nil, nil
 		}
-		return nil, Coded(CodeNull, f.Name, "This field may not be null.")
+		return nil, CodedFault(CodeNull, f.Name, "This field may not be null.")
 	}
 	return readers[f.Type](f, raw, kind)
 }
@@ -161,7 +161,7 @@ func init() {
 
 func readObject(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if kind != "dict" {
-		return nil, Coded(CodeNotADict, f.Name, "Expected a dictionary of items but got type %q.", kind)
+		return nil, CodedFault(CodeNotADict, f.Name, "Expected a dictionary of items but got type %q.", kind)
 	}
 	return slices.Clone(raw), nil
 }
@@ -175,7 +175,7 @@ func readArray(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 // NotAList is the fault of a field that is no array but of another kind.
 func NotAList(field, kind string) error {
-	return Coded(codeNotAList, field, "Expected a list of items but got type %q.", kind)
+	return CodedFault(codeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
 
 // Items takes an array apart.
@@ -188,21 +188,21 @@ func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error
 		return nil, Fault(f.Name, "Expected a list of items.")
 	}
 	if len(list) > MaxItems {
-		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d elements.", MaxItems)
+		return nil, CodedFault(CodeMaxLength, f.Name, "Ensure this field has no more than %d elements.", MaxItems)
 	}
 	return list, nil
 }
 
 // listOf reads each item with a field that stands for it.
-func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, error) {
+func listOf[T any](f *Field, raw json.RawMessage, kind string, itemField Field) (any, error) {
 	list, err := Items(f, raw, kind)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]T, 0, len(list))
 	for i, item := range list {
-		one.Name = fmt.Sprintf("%s__%d", f.Name, i)
-		v, err := one.Read(item)
+		itemField.Name = fmt.Sprintf("%s__%d", f.Name, i)
+		v, err := itemField.Read(item)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, 
 
 // ReadTextList reads the value of a field of type TextList, as []string.
 func ReadTextList(f *Field, raw json.RawMessage, kind string) (any, error) {
-	return listOf[string](f, raw, kind, Field{Type: Text, Blank: f.Blank, Max: f.Max})
+	return listOf[string](f, raw, kind, Field{Type: Text, Blank: f.Blank, MaxLength: f.MaxLength})
 }
 
 func readIntList(f *Field, raw json.RawMessage, kind string) (any, error) {

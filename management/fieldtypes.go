@@ -28,14 +28,14 @@ func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
 		return nil, Fault(f.Name, "Not a valid string.")
 	}
 	if strings.ContainsRune(text, 0) {
-		return nil, Coded("null_characters_not_allowed", f.Name, "Null characters are not allowed.")
+		return nil, CodedFault("null_characters_not_allowed", f.Name, "Null characters are not allowed.")
 	}
 	text = strings.TrimSpace(text)
 	if text == "" && !f.Blank {
-		return nil, Coded(codeBlank, f.Name, "This field may not be blank.")
+		return nil, CodedFault(codeBlank, f.Name, "This field may not be blank.")
 	}
-	if f.Max > 0 && utf8.RuneCountInString(text) > f.Max {
-		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", f.Max)
+	if f.MaxLength > 0 && utf8.RuneCountInString(text) > f.MaxLength {
+		return nil, CodedFault(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", f.MaxLength)
 	}
 	return text, nil
 }
@@ -51,19 +51,19 @@ func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
 	}
 	text := v.(string)
 	if utf8.RuneCountInString(text) > MaxEmail {
-		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", MaxEmail)
+		return nil, CodedFault(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", MaxEmail)
 	}
-	out, ok := NormalEmail(text)
+	out, ok := NormalizeEmail(text)
 	if !ok {
 		return nil, Fault(f.Name, "Enter a valid email address.")
 	}
 	return out, nil
 }
 
-// NormalEmail is an address with its domain in lower case. Characters that cannot be
+// NormalizeEmail is an address with its domain in lower case. Characters that cannot be
 // seen, and those of full width, are refused: with them two addresses look the same.
-func NormalEmail(text string) (string, bool) {
-	if strings.ContainsFunc(text, misleading) {
+func NormalizeEmail(text string) (string, bool) {
+	if strings.ContainsFunc(text, isMisleading) {
 		return "", false
 	}
 	at := strings.LastIndexByte(text, '@')
@@ -80,10 +80,10 @@ func NormalEmail(text string) (string, bool) {
 	return text[:at+1] + domain, true
 }
 
-// misleading are runes that nobody sees, or takes for others: what is not printed,
+// isMisleading are runes that nobody sees, or takes for others: what is not printed,
 // fillers and joiners that are, marks that change the one before, and full and half
 // width forms of letters and signs.
-func misleading(r rune) bool {
+func isMisleading(r rune) bool {
 	switch {
 	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800, r == 0x034f: // letters and signs without an image
 		return true
@@ -110,16 +110,16 @@ func readUUID(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if kind != "str" || json.Unmarshal(raw, &text) != nil {
 		return nil, Fault(f.Name, "Must be a valid UUID.")
 	}
-	id, ok := NormalUUID(text)
+	id, ok := NormalizeUUID(text)
 	if !ok {
 		return nil, Fault(f.Name, "Must be a valid UUID.")
 	}
 	return id, nil
 }
 
-// NormalUUID is a UUID with dashes and in lower case. Forms without dashes, in
+// NormalizeUUID is a UUID with dashes and in lower case. Forms without dashes, in
 // braces, and with urn:uuid: in front are read too.
-func NormalUUID(text string) (string, bool) {
+func NormalizeUUID(text string) (string, bool) {
 	text = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.ToLower(text), "urn:uuid:"), "{}"))
 	id, ok := wire.ParseUUID(text)
 	if !ok || len(text) > 36 {
@@ -144,7 +144,7 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 // NotAChoice is a value that is none of the choices, which it names. The first
 // sentence is §2.2's.
 func NotAChoice(field, got string, choices []string) *Error {
-	return Coded(codeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
+	return CodedFault(codeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
 }
 
 // Integer reads a whole number, also one that stands in a text.
@@ -174,10 +174,10 @@ func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
 	switch {
 	case !ok:
 		return nil, Fault(f.Name, "A valid integer is required.")
-	case f.Most != 0 && n < f.Least:
-		return nil, Coded(CodeMinValue, f.Name, "Ensure this value is greater than or equal to %d.", f.Least)
-	case f.Most != 0 && n > f.Most:
-		return nil, Coded(codeMaxValue, f.Name, "Ensure this value is less than or equal to %d.", f.Most)
+	case f.MaxValue != 0 && n < f.MinValue:
+		return nil, CodedFault(CodeMinValue, f.Name, "Ensure this value is greater than or equal to %d.", f.MinValue)
+	case f.MaxValue != 0 && n > f.MaxValue:
+		return nil, CodedFault(codeMaxValue, f.Name, "Ensure this value is less than or equal to %d.", f.MaxValue)
 	}
 	return n, nil
 }
@@ -236,18 +236,18 @@ func ParseTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// maxShown is how much of a text errors repeat, in bytes.
-const maxShown = 200
+// maxQuoted is how much of a text errors repeat, in bytes.
+const maxQuoted = 200
 
 // ShortText is a text as errors repeat it.
 func ShortText(text string) string {
-	if len(text) <= maxShown {
+	if len(text) <= maxQuoted {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
 // NotATimezone is the fault of a timezone that nobody knows.
 func NotATimezone(name string) *Error {
-	return Coded(codeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
+	return CodedFault(codeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
 }

@@ -1,26 +1,26 @@
 package management
 
-// kindPlace is how far a follower of the log has come: ID is its name.
-const kindPlace = "place"
+// kindFollowerPosition is how far a follower of the log has come: ID is its name.
+const kindFollowerPosition = "place"
 
-type followerPlace struct {
+type followerPosition struct {
 	After int64 `json:"after"`
 }
 
-// PlaceOf is the place of a follower, 0 for one that has not begun.
-func PlaceOf(tx Tx, follower string) (int64, error) {
-	r, err := tx.Get(kindPlace, "", follower)
+// FollowerPosition is the place of a follower, 0 for one that has not begun.
+func FollowerPosition(tx Tx, follower string) (int64, error) {
+	r, err := tx.Get(kindFollowerPosition, "", follower)
 	if err != nil || r == nil {
 		return 0, err
 	}
-	p, err := Decode[followerPlace](r)
+	p, err := Decode[followerPosition](r)
 	if err != nil {
 		return 0, err
 	}
 	return p.After, nil
 }
 
-// PutPlace saves how far a follower has come.
-func PutPlace(tx Tx, follower string, after int64) error {
-	return tx.Put(&Record{Kind: kindPlace, ID: follower, Data: Encode(followerPlace{after})})
+// PutFollowerPosition saves how far a follower has come.
+func PutFollowerPosition(tx Tx, follower string, after int64) error {
+	return tx.Put(&Record{Kind: kindFollowerPosition, ID: follower, Data: Encode(followerPosition{after})})
 }

@@ -28,9 +28,9 @@ type JobDone struct {
 	Again bool
 }
 
-// TellTo tells somebody, who may be nil; of nothing when d is nil.
-func (d *JobDone) TellTo(told func(JobDone)) {
-	if d != nil && told != nil {
-		told(*d)
+// ReportTo tells somebody, who may be nil; of nothing when d is nil.
+func (d *JobDone) ReportTo(report func(JobDone)) {
+	if d != nil && report != nil {
+		report(*d)
 	}
 }

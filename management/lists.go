@@ -31,8 +31,8 @@ func (l List[T]) Counted() (count int, results any) {
 // are 0. The zero value is null.
 type Stamp struct{ time.Time }
 
-// At is a Stamp in UTC, cut to microseconds as times are stored.
-func At(t time.Time) Stamp {
+// NewStamp is a Stamp in UTC, cut to microseconds as times are stored.
+func NewStamp(t time.Time) Stamp {
 	if t.IsZero() {
 		return Stamp{}
 	}
@@ -65,34 +65,34 @@ const MaxSearch = 200
 // CheckSearch refuses a text to search for that is too long.
 func CheckSearch(text string) error {
 	if utf8.RuneCountInString(text) > MaxSearch {
-		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", MaxSearch)
+		return CodedFault(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", MaxSearch)
 	}
 	return nil
 }
 
-// Among reports whether a value is one of those that are asked for; none asks for
+// MatchesValue reports whether a value is one of those that are asked for; none asks for
 // all.
-func Among[T comparable](asked []T, value T) bool {
-	return len(asked) == 0 || slices.Contains(asked, value)
+func MatchesValue[T comparable](requested []T, value T) bool {
+	return len(requested) == 0 || slices.Contains(requested, value)
 }
 
-// Shares reports whether one of the values that are asked for is there; none asks
+// MatchesAny reports whether one of the values that are asked for is there; none asks
 // for all.
-func Shares[T comparable](asked, there []T) bool {
-	return len(asked) == 0 || slices.ContainsFunc(asked, func(v T) bool { return slices.Contains(there, v) })
+func MatchesAny[T comparable](requested, values []T) bool {
+	return len(requested) == 0 || slices.ContainsFunc(requested, func(v T) bool { return slices.Contains(values, v) })
 }
 
-// Is reports whether a truth is the one that is asked for; nil asks for both.
-func Is(asked *bool, value bool) bool { return asked == nil || *asked == value }
+// MatchesBool reports whether a truth is the one that is asked for; nil asks for both.
+func MatchesBool(requested *bool, value bool) bool { return requested == nil || *requested == value }
 
-// Within reports whether from < at < to; zero bounds are none.
-func Within(at Stamp, from, to time.Time) bool {
-	return (from.IsZero() || at.After(from)) && (to.IsZero() || at.Before(to))
+// IsBetween reports whether from < at < to; zero bounds are none.
+func IsBetween(when Stamp, from, to time.Time) bool {
+	return (from.IsZero() || when.After(from)) && (to.IsZero() || when.Before(to))
 }
 
-// Order puts a list in the order of a field, with - in front the other way round. A
+// SortBy puts a list in the order of a field, with - in front the other way round. A
 // field that is not there leaves it as it is.
-func Order[T any](list []T, fields map[string]func(a, b T) int, by string) {
+func SortBy[T any](list []T, fields map[string]func(a, b T) int, by string) {
 	field := fields[strings.TrimPrefix(by, "-")]
 	if field == nil {
 		return
@@ -137,13 +137,13 @@ func ListRecords[T any](tx Tx, q Query) (List[T], error) {
 	return out, nil
 }
 
-// HoldsText reports whether a text holds another one, in whatever case.
-func HoldsText(text, part string) bool {
+// ContainsFold reports whether a text holds another one, in whatever case.
+func ContainsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// TidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
-func TidyTags(list []string) []string {
+// NormalizeTags are tags trimmed, in lower case and without duplicates (§4.1.1).
+func NormalizeTags(list []string) []string {
 	out, seen := []string{}, map[string]bool{"": true}
 	for _, tag := range list {
 		if tag = strings.ToLower(strings.TrimSpace(tag)); !seen[tag] {
@@ -154,8 +154,8 @@ func TidyTags(list []string) []string {
 	return out
 }
 
-// Texts is a list that is never null.
-func Texts(list []string) []string {
+// NonNilStrings is a list that is never null.
+func NonNilStrings(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

@@ -6,13 +6,13 @@ import "strconv"
 // that had a UUID before: ID is the UUID, Sort the number.
 func formerKind(kind string) string { return "former_" + kind }
 
-// NumberNamed finds the id of the record that a path names by its number, or by the
+// ResolveNumber finds the id of the record that a path names by its number, or by the
 // UUID that it had before there were numbers (decision 26); empty for none.
-func NumberNamed(tx Tx, kind, parent, named string) (string, error) {
-	if n, err := strconv.ParseInt(named, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == named {
-		return named, nil
+func ResolveNumber(tx Tx, kind, parent, ref string) (string, error) {
+	if n, err := strconv.ParseInt(ref, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == ref {
+		return ref, nil
 	}
-	uuid, ok := NormalUUID(named)
+	uuid, ok := NormalizeUUID(ref)
 	if !ok {
 		return "", nil
 	}

@@ -43,10 +43,10 @@ type ProjectMeta struct {
 	Default AccessLevel            `json:"default_access,omitempty"`
 	Members map[string]AccessLevel `json:"members,omitempty"`
 	Roles   map[string]AccessLevel `json:"roles,omitempty"`
-	// Made is when a rule was made and last changed, by user or role, empty for Default.
-	Made map[string]span `json:"rules_made,omitempty"`
-	// Ruled: there may be access rules about things in the project.
-	Ruled bool `json:"ruled,omitempty"`
+	// RuleTimes is when a rule was made and last changed, by user or role, empty for Default.
+	RuleTimes map[string]ruleTimes `json:"rules_made,omitempty"`
+	// HasRules: there may be access rules about things in the project.
+	HasRules bool `json:"ruled,omitempty"`
 	// Settings are those that SDKs and pages read, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
@@ -63,27 +63,27 @@ func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 }
 
 // Access is what the caller may do in the project.
-func (st *Standing) Access() AccessLevel {
-	if st.Project == nil {
+func (scope *Scope) Access() AccessLevel {
+	if scope.Project == nil {
 		return NoAccess
 	}
-	return st.Caller.Access(st.Project)
+	return scope.Caller.Access(scope.Project)
 }
 
 // Parent is the Parent of records that belong where the caller is: in the project, or
 // outside of projects in the organization. Outside of both it is empty.
-func (st *Standing) Parent() string {
+func (scope *Scope) Parent() string {
 	switch {
-	case st.Project != nil:
-		return ProjectParent(st.Project.ID)
-	case st.Organization != nil:
-		return st.Organization.ID
+	case scope.Project != nil:
+		return ProjectParent(scope.Project.ID)
+	case scope.Organization != nil:
+		return scope.Organization.ID
 	}
 	return ""
 }
 
-// Reaches reports whether the caller may be in a project at all.
-func (c *Caller) Reaches(p *ProjectRecord) bool {
+// CanReach reports whether the caller may be in a project at all.
+func (c *Caller) CanReach(p *ProjectRecord) bool {
 	return c.Access(p) != NoAccess
 }
 

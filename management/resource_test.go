@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-type laid struct {
+type applied struct {
 	inner
 	Text   string          `json:"text"`
 	Maybe  *string         `json:"maybe"`
 	At     Stamp           `json:"at"`
 	Raw    json.RawMessage `json:"raw"`
-	Ruled  string          `json:"ruled"`
+	Custom string          `json:"ruled"`
 	Number *int64          `json:"number"`
 }
 
@@ -23,17 +23,17 @@ type inner struct {
 	Text string   `json:"text"` // the outer one's
 }
 
-var laidFields = Fields{
+var appliedFields = Fields{
 	{Name: "text", Type: Text, Null: true, Blank: true}, {Name: "maybe", Type: Choice, Choices: []string{"a", "b"}, Null: true}, {Name: "at", Type: Time, Null: true},
-	{Name: "raw", Type: Object, Null: true}, {Name: "ruled", Type: Int, Ruled: true}, {Name: "number", Type: Int, Null: true},
+	{Name: "raw", Type: Object, Null: true}, {Name: "ruled", Type: Int, Custom: true}, {Name: "number", Type: Int, Null: true},
 	{Name: "deep", Type: Bool}, {Name: "list", Type: TextList},
 }
 
 // What is not sent stays (§2.5), null empties, and Ruled fields are for the rules.
-func TestFields_Lay(t *testing.T) {
+func TestFields_Apply(t *testing.T) {
 	b := "b"
 	one := int64(1)
-	before := laid{Text: "t", Maybe: &b, At: At(time.Unix(0, 0)), Raw: json.RawMessage(`{}`), Ruled: "r", Number: &one, inner: inner{Deep: true, List: []string{"l"}}}
+	before := applied{Text: "t", Maybe: &b, At: NewStamp(time.Unix(0, 0)), Raw: json.RawMessage(`{}`), Custom: "r", Number: &one, inner: inner{Deep: true, List: []string{"l"}}}
 	const was = `{"at":"1970-01-01T00:00:00Z","deep":true,"list":["l"],"maybe":"b","number":1,"raw":{},"ruled":"r","text":"t"}`
 	for body, want := range map[string]string{
 		`{}`:                                 was,
@@ -54,12 +54,12 @@ func TestFields_Lay(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
 			t.Fatal(err)
 		}
-		v, err := laidFields.Change(Body{Members: members})
+		v, err := appliedFields.Change(Body{Members: members})
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
 		x := before
-		laidFields.Lay(v, &x)
+		appliedFields.Apply(v, &x)
 		all, err := JSONMembers(x)
 		if err != nil {
 			t.Fatal(err)
@@ -85,8 +85,8 @@ func TestNewResource_TablesFit(t *testing.T) {
 					t.Errorf("panics with %q, want %q", got, want)
 				}
 			}()
-			NewResource(&Desk[Tx]{}, Spec[Tx, laid, laid]{Kind: "thing", Fields: f})
+			NewResource(&Env[Tx]{}, Spec[Tx, applied, applied]{Kind: "thing", Fields: f})
 		}()
 	}
-	NewResource(&Desk[Tx]{}, Spec[Tx, laid, laid]{Kind: "thing", Fields: laidFields})
+	NewResource(&Env[Tx]{}, Spec[Tx, applied, applied]{Kind: "thing", Fields: appliedFields})
 }

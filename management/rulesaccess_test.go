@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// theKeys are the personal keys of accessRows by their texts. ann, bob and eve are of
+// testKeys are the personal keys of accessRows by their texts. ann, bob and eve are of
 // Organization, dan is of TheirOrganization; a third organization has nobody.
-var theKeys = map[string]management.KeyRecord{
+var testKeys = map[string]management.KeyRecord{
 	"phx_ann_0000000000000000": {User: 1, Scopes: []string{"*"}},
 	"phx_bob_0000000000000000": {User: 2, Scopes: []string{"*"}},
 	"phx_dan_0000000000000000": {User: 4, Scopes: []string{"*"}},
@@ -29,10 +29,10 @@ var theKeys = map[string]management.KeyRecord{
 	"phs_secret_0000000000000": {Secret: true, Projects: []int64{ruletest.Project}},
 }
 
-// nobodysOrganization is one without members, goneProject one that is deleted.
+// emptyOrganization is one without members, deletedProject one that is deleted.
 const (
-	nobodysOrganization       = "0191f0a2-5b1c-7d3e-8f40-00000000000c"
-	goneProject         int64 = 9
+	emptyOrganization       = "0191f0a2-5b1c-7d3e-8f40-00000000000c"
+	deletedProject    int64 = 9
 )
 
 // accessCalls: a path begins with the key, by the word in its middle.
@@ -40,10 +40,10 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx := t.Context()
 	err := w.Store.Write(ctx, func(tx rooms.Tx) error {
 		failed := errors.Join(
-			tx.PutOrganization(&management.OrganizationRecord{ID: nobodysOrganization, Name: "Nobody's"}),
-			tx.PutProject(&management.ProjectRecord{ID: goneProject, Organization: ruletest.Organization, APIKey: "phc_gone", Deleted: true}),
+			tx.PutOrganization(&management.OrganizationRecord{ID: emptyOrganization, Name: "Nobody's"}),
+			tx.PutProject(&management.ProjectRecord{ID: deletedProject, Organization: ruletest.Organization, APIKey: "phc_gone", Deleted: true}),
 		)
-		for text, k := range theKeys {
+		for text, k := range testKeys {
 			k.ID, k.Hash = text, management.HashKey(text)
 			failed = errors.Join(failed, tx.PutKey(&k))
 		}
@@ -53,7 +53,7 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		t.Fatal(err)
 	}
 	caller := func(word string) *management.Caller {
-		for text := range theKeys {
+		for text := range testKeys {
 			if strings.HasPrefix(text, "phx_"+word+"_") {
 				c, err := w.Authenticate(ctx, text, "Authorization header")
 				if err != nil {
@@ -65,39 +65,39 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		t.Fatalf("no key is called %q", word)
 		return nil
 	}
-	shown := func(st standing, err error) (any, error) {
+	view := func(scope callScope, err error) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := map[string]any{"level": st.Level, "organization": st.Organization.Name, "admin": st.Admin()}
-		if st.Project != nil {
-			out["project"], out["access"] = st.Project.ID, st.Access()
+		out := map[string]any{"level": scope.Level, "organization": scope.Organization.Name, "admin": scope.IsAdmin()}
+		if scope.Project != nil {
+			out["project"], out["access"] = scope.Project.ID, scope.Access()
 		}
 		return out, nil
 	}
-	enter := func(in func(c *management.Caller, named string) (standing, error)) func(standing, string, string) (any, error) {
-		return func(_ standing, path, _ string) (any, error) {
-			word, named, _ := strings.Cut(path, " ")
-			return shown(in(caller(word), named))
+	enter := func(find func(c *management.Caller, ref string) (callScope, error)) func(callScope, string, string) (any, error) {
+		return func(_ callScope, path, _ string) (any, error) {
+			word, ref, _ := strings.Cut(path, " ")
+			return view(find(caller(word), ref))
 		}
 	}
 	return ruletest.Calls{
-		"authenticate": func(_ standing, place, key string) (any, error) {
-			c, err := w.Authenticate(ctx, key, place)
+		"authenticate": func(_ callScope, location, key string) (any, error) {
+			c, err := w.Authenticate(ctx, key, location)
 			if err != nil {
 				return nil, err
 			}
 			return map[string]any{"user": c.User.FirstName, "memberships": len(c.Memberships)}, nil
 		},
-		"project":      enter(func(c *management.Caller, named string) (standing, error) { return w.Project(ctx, c, named) }),
-		"visible":      enter(func(c *management.Caller, named string) (standing, error) { return w.VisibleProject(ctx, c, named) }),
-		"token":        enter(func(c *management.Caller, named string) (standing, error) { return w.ProjectByKey(ctx, c, named) }),
-		"organization": enter(func(c *management.Caller, named string) (standing, error) { return w.OrganizationNamed(ctx, c, named) }),
-		"own":          enter(func(c *management.Caller, named string) (standing, error) { return w.OwnOrganization(ctx, c, named) }),
-		"require": func(_ standing, word, scope string) (any, error) {
-			return nil, caller(word).Require(scope)
+		"project":      enter(func(c *management.Caller, ref string) (callScope, error) { return w.Project(ctx, c, ref) }),
+		"visible":      enter(func(c *management.Caller, ref string) (callScope, error) { return w.VisibleProject(ctx, c, ref) }),
+		"token":        enter(func(c *management.Caller, ref string) (callScope, error) { return w.ProjectByKey(ctx, c, ref) }),
+		"organization": enter(func(c *management.Caller, ref string) (callScope, error) { return w.Organization(ctx, c, ref) }),
+		"own":          enter(func(c *management.Caller, ref string) (callScope, error) { return w.VisibleOrganization(ctx, c, ref) }),
+		"require": func(_ callScope, word, keyScope string) (any, error) {
+			return nil, caller(word).Require(keyScope)
 		},
-		"setting": func(_ standing, _, meta string) (any, error) { // of Organization
+		"setting": func(_ callScope, _, meta string) (any, error) { // of Organization
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
 				o, err := tx.Organization(ruletest.Organization)
 				if err != nil {
@@ -107,7 +107,7 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 				return tx.PutOrganization(o)
 			})
 		},
-		"choose": func(_ standing, word, project string) (any, error) { // a user's current project and organization
+		"choose": func(_ callScope, word, project string) (any, error) { // a user's current project and organization
 			u := caller(word).User
 			u.Project, u.Organization = 0, ""
 			if project == "theirs" {
@@ -121,7 +121,7 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 }
 
 func TestAccess(t *testing.T) {
-	ask(t, accessCalls, map[string][]ruletest.Row{
+	runTables(t, accessCalls, map[string][]ruletest.Row{
 		"keys": keyRows, "projects": projectRows, "projects of lists": visibleRows, "tokens": tokenRows, "organizations": organizationRows, "own organizations": ownRows,
 		"current ones": currentRows, "organizations without keys": noKeyRows, "scopes": scopeRows,
 	})
@@ -197,7 +197,7 @@ var organizationRows = rows(
 		{"§1.5 a member", "bob", "organization bob " + ruletest.Organization, ``, `{"organization":"Ours","level":1,"project":"(absent)"}`},
 		{"§1.7 in other letters", "bob", "organization bob " + strings.ToUpper(ruletest.Organization), ``, `{"organization":"Ours"}`},
 		{"§6 row 13", "bob", "organization bob " + ruletest.TheirOrganization, ``, noPermission},
-		{"§1.5 of nobody", "bob", "organization ann " + nobodysOrganization, ``, noPermission},
+		{"§1.5 of nobody", "bob", "organization ann " + emptyOrganization, ``, noPermission},
 		{"§6 row 14", "bob", "organization bob 0191f0a2-5b1c-7d3e-8f40-0000000000ff", ``, `404 not_found - Organization not found.`},
 		{"§6 row 76", "bob", "organization ours " + ruletest.Organization, ``, onlyProjects},
 		{"§1.5 even unknown ones", "bob", "organization ours x", ``, onlyProjects},
@@ -270,9 +270,9 @@ var scopeRows = rows(
 // §1.4: write holds read of the same object; a list without scopes holds none.
 func TestCaller_Require(t *testing.T) {
 	for _, c := range []struct {
-		scopes []string
-		asked  string
-		want   bool
+		scopes   []string
+		keyScope string
+		want     bool
 	}{
 		{[]string{"dashboard:write"}, "dashboard:read", true},
 		{[]string{"dashboard:write"}, "dashboard:write", true},
@@ -287,15 +287,15 @@ func TestCaller_Require(t *testing.T) {
 		{nil, "anything:write", true},
 	} {
 		caller := management.Caller{Key: &management.KeyRecord{Scopes: c.scopes}}
-		if err := caller.Require(c.asked); (err == nil) != c.want {
-			t.Errorf("%v asked for %q: %v, want %v", c.scopes, c.asked, err, c.want)
+		if err := caller.Require(c.keyScope); (err == nil) != c.want {
+			t.Errorf("%v asked for %q: %v, want %v", c.scopes, c.keyScope, err, c.want)
 		}
 	}
 }
 
 // §1.2: last_used_at is changed when it is null or older than an hour.
 func TestAuthenticate_LastUsed(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	accessCalls(t, w)
 	const key = "phx_bob_0000000000000000"
 	used := func(after time.Duration) time.Time {
@@ -358,11 +358,11 @@ func TestCaller_Access(t *testing.T) {
 
 // Admit: a service that has a sign-in of its own names a user of this server.
 func TestService_Admit(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	bob := ruletest.UUID("bob")
 	for _, c := range []struct {
 		what   string
-		said   management.Caller
+		claim  management.Caller
 		user   string // empty: refused
 		scopes string
 	}{
@@ -378,10 +378,10 @@ func TestService_Admit(t *testing.T) {
 		{"inactive", management.Caller{User: &management.User{UUID: ruletest.UUID("fay")}}, "", ""},
 		{"memberships of its own", management.Caller{User: &management.User{UUID: bob}, Memberships: []management.Membership{{Level: management.Owner}}}, "", ""},
 	} {
-		got, err := w.Admit(t.Context(), &c.said)
+		got, err := w.Admit(t.Context(), &c.claim)
 		if c.user == "" {
-			var told *management.Error
-			if !errors.As(err, &told) || told.Kind != management.Unauthenticated {
+			var apiErr *management.Error
+			if !errors.As(err, &apiErr) || apiErr.Kind != management.Unauthenticated {
 				t.Errorf("%s: %v, %v, want a refusal", c.what, got, err)
 			}
 			continue

@@ -33,7 +33,7 @@ func TestStamp(t *testing.T) {
 		{time.Date(2025, 1, 1, 0, 30, 0, 0, oslo), `"2024-12-31T23:30:00Z"`},
 		{time.Time{}, `null`},
 	} {
-		s := management.At(c.at)
+		s := management.NewStamp(c.at)
 		text := string(management.Encode(s))
 		if text != c.want {
 			t.Errorf("%v is %s, want %s", c.at, text, c.want)
@@ -77,27 +77,27 @@ func TestPageOf(t *testing.T) {
 func TestFilters(t *testing.T) {
 	yes, no := true, false
 	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
-	third := management.At(day(3))
+	third := management.NewStamp(day(3))
 	for what, got := range map[string][2]bool{
-		"among none":              {management.Among(nil, 7), true},
-		"among others":            {management.Among([]int{1, 2}, 7), false},
-		"among them":              {management.Among([]int{1, 7}, 7), true},
-		"shares none":             {management.Shares(nil, []string{"a"}), true},
-		"shares one":              {management.Shares([]string{"x", "a"}, []string{"a", "b"}), true},
-		"shares nothing":          {management.Shares([]string{"x"}, []string{"a"}), false},
-		"shares with nothing":     {management.Shares([]string{"x"}, nil), false},
-		"is either":               {management.Is(nil, false), true},
-		"is true":                 {management.Is(&yes, true), true},
-		"is not false":            {management.Is(&no, true), false},
-		"within nothing":          {management.Within(third, time.Time{}, time.Time{}), true},
-		"after":                   {management.Within(third, day(2), time.Time{}), true},
-		"not after itself":        {management.Within(third, day(3), time.Time{}), false},
-		"before":                  {management.Within(third, time.Time{}, day(4)), true},
-		"not before itself":       {management.Within(third, time.Time{}, day(3)), false},
-		"between":                 {management.Within(third, day(2), day(4)), true},
-		"holds, in whatever case": {management.HoldsText("Größe XL", "GRÖSSE"), false},
-		"holds, in upper case":    {management.HoldsText("Size XL", "xl"), true},
-		"holds nothing":           {management.HoldsText("", ""), true},
+		"among none":              {management.MatchesValue(nil, 7), true},
+		"among others":            {management.MatchesValue([]int{1, 2}, 7), false},
+		"among them":              {management.MatchesValue([]int{1, 7}, 7), true},
+		"shares none":             {management.MatchesAny(nil, []string{"a"}), true},
+		"shares one":              {management.MatchesAny([]string{"x", "a"}, []string{"a", "b"}), true},
+		"shares nothing":          {management.MatchesAny([]string{"x"}, []string{"a"}), false},
+		"shares with nothing":     {management.MatchesAny([]string{"x"}, nil), false},
+		"is either":               {management.MatchesBool(nil, false), true},
+		"is true":                 {management.MatchesBool(&yes, true), true},
+		"is not false":            {management.MatchesBool(&no, true), false},
+		"within nothing":          {management.IsBetween(third, time.Time{}, time.Time{}), true},
+		"after":                   {management.IsBetween(third, day(2), time.Time{}), true},
+		"not after itself":        {management.IsBetween(third, day(3), time.Time{}), false},
+		"before":                  {management.IsBetween(third, time.Time{}, day(4)), true},
+		"not before itself":       {management.IsBetween(third, time.Time{}, day(3)), false},
+		"between":                 {management.IsBetween(third, day(2), day(4)), true},
+		"holds, in whatever case": {management.ContainsFold("Größe XL", "GRÖSSE"), false},
+		"holds, in upper case":    {management.ContainsFold("Size XL", "xl"), true},
+		"holds nothing":           {management.ContainsFold("", ""), true},
 		"a search of 200":         {management.CheckSearch(strings.Repeat("ä", 200)) == nil, true},
 		"a search of 201":         {management.CheckSearch(strings.Repeat("ä", 201)) == nil, false},
 	} {
@@ -108,7 +108,7 @@ func TestFilters(t *testing.T) {
 }
 
 // clients.md §3.3: trimmed, lower case, unique, none empty.
-func TestTidyTags(t *testing.T) {
+func TestNormalizeTags(t *testing.T) {
 	for _, c := range [][2][]string{
 		{{" B ", "a", "b", "A"}, {"b", "a"}},
 		{{"", " ", "\t"}, {}},
@@ -116,11 +116,11 @@ func TestTidyTags(t *testing.T) {
 		{{"Größe", "GRÖẞE"}, {"größe"}},
 		{{"two words", "Two Words"}, {"two words"}},
 	} {
-		if diff := cmp.Diff(c[1], management.TidyTags(c[0])); diff != "" {
+		if diff := cmp.Diff(c[1], management.NormalizeTags(c[0])); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c[0], diff)
 		}
 	}
-	if management.Texts(nil) == nil {
+	if management.NonNilStrings(nil) == nil {
 		t.Error("a list is null")
 	}
 }
@@ -165,8 +165,8 @@ func TestChanges(t *testing.T) {
 // logCalls note changes and read the log.
 func logCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx := t.Context()
-	note := func(by func(standing) *management.Caller, parent func(standing) string) func(standing, string, string) (any, error) {
-		return func(st standing, path, body string) (any, error) { // the scope, the item and its name; what it was and is
+	logChange := func(caller func(callScope) *management.Caller, parent func(callScope) string) func(callScope, string, string) (any, error) {
+		return func(scope callScope, path, body string) (any, error) { // the scope, the item and its name; what it was and is
 			var change struct{ Before, After map[string]any }
 			ruletest.Read(t, body, &change)
 			parts := strings.Fields(path)
@@ -178,16 +178,16 @@ func logCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 				after = change.After
 			}
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
-				return w.Desk.Note(tx, by(st), parent(st), parts[0], parts[1], parts[2], before, after)
+				return w.Env.LogActivity(tx, caller(scope), parent(scope), parts[0], parts[1], parts[2], before, after)
 			})
 		}
 	}
-	self := func(st standing) *management.Caller { return st.Caller }
-	project := func(st standing) string { return management.ProjectParent(st.Project.ID) }
-	read := func(st standing, body string) (any, error) {
+	self := func(scope callScope) *management.Caller { return scope.Caller }
+	project := func(scope callScope) string { return management.ProjectParent(scope.Project.ID) }
+	read := func(scope callScope, body string) (any, error) {
 		q := management.ActivityQuery{Limit: 10, Page: 1}
 		ruletest.Read(t, body, &q)
-		page, err := w.ActivityLog(ctx, st, q)
+		page, err := w.ActivityLog(ctx, scope, q)
 		if err != nil {
 			return nil, err
 		}
@@ -198,19 +198,19 @@ func logCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		return map[string]any{"total": page.Total, "results": items}, nil
 	}
 	return ruletest.Calls{
-		"note":    note(self, project),
-		"server":  note(func(standing) *management.Caller { return nil }, project),
-		"house":   note(self, func(st standing) string { return st.Organization.ID }),
-		"changes": func(st standing, _, body string) (any, error) { return read(st, body) },
-		"ours": func(st standing, _, body string) (any, error) { // the log of the organization
-			st.Project = nil
-			return read(st, body)
+		"note":    logChange(self, project),
+		"server":  logChange(func(callScope) *management.Caller { return nil }, project),
+		"house":   logChange(self, func(scope callScope) string { return scope.Organization.ID }),
+		"changes": func(scope callScope, _, body string) (any, error) { return read(scope, body) },
+		"ours": func(scope callScope, _, body string) (any, error) { // the log of the organization
+			scope.Project = nil
+			return read(scope, body)
 		},
 	}
 }
 
 func TestActivityLog(t *testing.T) {
-	ask(t, logCalls, map[string][]ruletest.Row{"the log": activityRows})
+	runTables(t, logCalls, map[string][]ruletest.Row{"the log": activityRows})
 }
 
 var activityRows = rows(
@@ -254,7 +254,7 @@ var activityRows = rows(
 
 // Lines of before users were kept by number name them by address.
 func TestActivityLog_OldLines(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	address := "bob@example.com"
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		line := management.Activity{ID: "old", Scope: "Flag", ItemID: "1", User: management.ActivityUser{FirstName: "bob", Email: &address}}
@@ -263,7 +263,7 @@ func TestActivityLog_OldLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, logCalls(t, w), []ruletest.Row{
+	w.Run(t, logCalls(t, w), []ruletest.Row{
 		{"§5.11 user", "bob", "changes", `{"User":"2"}`, `{"total":1}`},
 		{"§5.11 user", "bob", "changes", `{"User":"3"}`, `{"total":0}`},
 	})
@@ -279,17 +279,17 @@ func TestValues(t *testing.T) {
 		name      string
 		has, null bool
 	}{{"text", true, false}, {"null", true, true}, {"nothing", false, false}} {
-		if v.Has(c.name) != c.has || v.Null(c.name) != c.null {
-			t.Errorf("%s: there %v, null %v, want %v, %v", c.name, v.Has(c.name), v.Null(c.name), c.has, c.null)
+		if v.Has(c.name) != c.has || v.IsNull(c.name) != c.null {
+			t.Errorf("%s: there %v, null %v, want %v, %v", c.name, v.Has(c.name), v.IsNull(c.name), c.has, c.null)
 		}
 	}
-	there := []any{v.Text("text"), v.Int("int"), v.Bool("bool"), v.Time("time"), v.Raw("raw"), v.Texts("texts"), v.Ints("ints"), v.Objects("objects")}
-	if diff := cmp.Diff([]any{"x", int64(7), true, at, json.RawMessage(`{}`), []string{"a"}, []int64{1}, []json.RawMessage{[]byte(`{}`)}}, there); diff != "" {
+	values := []any{v.Text("text"), v.Int("int"), v.Bool("bool"), v.Time("time"), v.Raw("raw"), v.Texts("texts"), v.Ints("ints"), v.Objects("objects")}
+	if diff := cmp.Diff([]any{"x", int64(7), true, at, json.RawMessage(`{}`), []string{"a"}, []int64{1}, []json.RawMessage{[]byte(`{}`)}}, values); diff != "" {
 		t.Errorf("what is there (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"null", "nothing", "objects"} { // of another type is none, too
-		none := []any{v.Text(name), v.Int(name), v.Bool(name), v.Time(name), v.Raw(name), v.Texts(name), v.Ints(name)}
-		if diff := cmp.Diff([]any{"", int64(0), false, time.Time{}, json.RawMessage(nil), []string(nil), []int64(nil)}, none); diff != "" {
+		zero := []any{v.Text(name), v.Int(name), v.Bool(name), v.Time(name), v.Raw(name), v.Texts(name), v.Ints(name)}
+		if diff := cmp.Diff([]any{"", int64(0), false, time.Time{}, json.RawMessage(nil), []string(nil), []int64(nil)}, zero); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -307,7 +307,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{management.Fault("name", "Wrong: %d.", 7), management.Invalid, "invalid_input", "name", "Wrong: 7.", "name: Wrong: 7."},
 		{management.Fault("", "Wrong."), management.Invalid, "invalid_input", "", "Wrong.", "Wrong."},
-		{management.Coded("unique", "key", "Taken."), management.Invalid, "unique", "key", "Taken.", "key: Taken."},
+		{management.CodedFault("unique", "key", "Taken."), management.Invalid, "unique", "key", "Taken.", "key: Taken."},
 		{management.Denied("No %s.", "way"), management.Forbidden, "permission_denied", "", "No way.", "No way."},
 		{management.Missing("Project not found."), management.NotFound, "not_found", "", "Project not found.", "Project not found."},
 		{management.ErrNotFound(), management.NotFound, "not_found", "", "Not found.", "Not found."},
@@ -319,8 +319,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", c.err.Error(), diff)
 		}
 	}
-	var told *management.Error
-	if err := management.ErrNoObject("ids", 99); !errors.As(err, &told) || told.Code != "does_not_exist" || told.Field != "ids" || told.Message != `Invalid pk "99" - object does not exist.` {
+	var apiErr *management.Error
+	if err := management.ErrNoObject("ids", 99); !errors.As(err, &apiErr) || apiErr.Code != "does_not_exist" || apiErr.Field != "ids" || apiErr.Message != `Invalid pk "99" - object does not exist.` {
 		t.Errorf("no object: %v", err)
 	}
 	if got := management.ShortText(strings.Repeat("ä", 150)); got != strings.Repeat("ä", 100)+"…" {
@@ -330,7 +330,7 @@ func TestErrors(t *testing.T) {
 
 // Users are found by uuid, number and address, whatever its case; nobody is nil.
 func TestUsers(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	bob := ruletest.UUID("bob")
 	find := map[string]func(tx rooms.Tx) (*management.User, error){
 		"by uuid":              func(tx rooms.Tx) (*management.User, error) { return management.UserByUUID(tx, bob) },
@@ -346,28 +346,28 @@ func TestUsers(t *testing.T) {
 		"nobody: empty number": func(tx rooms.Tx) (*management.User, error) { return management.UserByUUID(tx, "") },
 	}
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		for what, by := range find {
-			u, err := by(tx)
+		for what, lookup := range find {
+			u, err := lookup(tx)
 			if err != nil {
 				return err
 			}
-			if nobody := strings.HasPrefix(what, "nobody"); (u == nil) != nobody || u != nil && u.FirstName != "bob" {
+			if noUser := strings.HasPrefix(what, "nobody"); (u == nil) != noUser || u != nil && u.FirstName != "bob" {
 				t.Errorf("%s: %+v", what, u)
 			}
 		}
-		if err := management.PutUser(tx, &management.User{ID: 50, UUID: "u", Email: "BOB@example.com"}); !errors.Is(err, management.ErrTaken) {
+		if err := management.PutUser(tx, &management.User{ID: 50, UUID: "u", Email: "BOB@example.com"}); !errors.Is(err, management.ErrDuplicate) {
 			t.Errorf("an address that is taken: %v", err)
 		}
 		m, err := management.MembershipOf(tx, ruletest.Organization, bob)
 		if err != nil || m.Level != management.Member {
 			t.Errorf("the membership: %+v, %v", m, err)
 		}
-		none, err := management.MembershipOf(tx, ruletest.TheirOrganization, bob)
-		if err != nil || none != nil {
-			t.Errorf("no membership: %+v, %v", none, err)
+		missing, err := management.MembershipOf(tx, ruletest.TheirOrganization, bob)
+		if err != nil || missing != nil {
+			t.Errorf("no membership: %+v, %v", missing, err)
 		}
 		// Oldest first, wherever they are.
-		older := management.Membership{Organization: ruletest.TheirOrganization, User: bob, Level: management.Admin, Joined: management.At(ruletest.Start.Add(-time.Hour))}
+		older := management.Membership{Organization: ruletest.TheirOrganization, User: bob, Level: management.Admin, Joined: management.NewStamp(ruletest.Start.Add(-time.Hour))}
 		if err := management.PutMembership(tx, &older); err != nil {
 			return err
 		}
@@ -401,7 +401,7 @@ func TestUser_View(t *testing.T) {
 	}
 	no := false
 	for verified, want := range map[*bool]bool{nil: false, &no: false, &yes: true} {
-		if got := (&management.User{EmailVerified: verified}).Verified(); got != want {
+		if got := (&management.User{EmailVerified: verified}).IsVerified(); got != want {
 			t.Errorf("verified %v: %v", verified, got)
 		}
 	}
@@ -489,18 +489,18 @@ func TestDecode(t *testing.T) {
 func metaOf[T any](_ T, err error) error { return err }
 
 // A follower goes on where it was.
-func TestPlaceOf(t *testing.T) {
-	store := memstore.New(memstore.Outside{})
+func TestFollowerPosition(t *testing.T) {
+	store := memstore.New(memstore.ExternalData{})
 	err := store.Write(context.Background(), func(tx rooms.Tx) error {
 		for _, step := range []struct {
 			follower    string
 			before, put int64
 		}{{"a", 0, 7}, {"a", 7, 9}, {"b", 0, 3}, {"a", 9, 9}} {
-			at, err := management.PlaceOf(tx, step.follower)
-			if err != nil || at != step.before {
-				t.Errorf("%s is at %d, %v, want %d", step.follower, at, err, step.before)
+			position, err := management.FollowerPosition(tx, step.follower)
+			if err != nil || position != step.before {
+				t.Errorf("%s is at %d, %v, want %d", step.follower, position, err, step.before)
 			}
-			if err := management.PutPlace(tx, step.follower, step.put); err != nil {
+			if err := management.PutFollowerPosition(tx, step.follower, step.put); err != nil {
 				return err
 			}
 		}
@@ -514,7 +514,7 @@ func TestPlaceOf(t *testing.T) {
 // Lists of records: what keep leaves, and a page.
 func TestRecords(t *testing.T) {
 	type thing struct{ N int }
-	store := memstore.New(memstore.Outside{})
+	store := memstore.New(memstore.ExternalData{})
 	err := store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 5 {
 			if err := tx.Put(&management.Record{Kind: "thing", ID: fmt.Sprint(n), Sort: management.SortNumber(int64(n)), Hidden: n == 4, Data: management.Encode(thing{n})}); err != nil {
@@ -543,23 +543,23 @@ func TestRecords(t *testing.T) {
 }
 
 // A desk without a clock and ids has those of the world.
-func TestDesk(t *testing.T) {
-	var d management.Desk[management.Tx]
+func TestEnv(t *testing.T) {
+	var d management.Env[management.Tx]
 	if now := d.Now(); time.Since(now) > time.Minute || now.Location() != time.UTC || now.Nanosecond()%1000 != 0 {
 		t.Errorf("it is %v", now)
 	}
-	a, okA := management.NormalUUID(d.NewID())
-	b, okB := management.NormalUUID(d.NewID())
+	a, okA := management.NormalizeUUID(d.NewID())
+	b, okB := management.NormalizeUUID(d.NewID())
 	if !okA || !okB || a == b {
 		t.Errorf("ids: %s and %s", a, b)
 	}
-	var told []management.JobDone
+	var reported []management.JobDone
 	done := management.JobDone{Job: management.JobMail, ID: "1"}
-	tell := func(d management.JobDone) { told = append(told, d) }
-	done.TellTo(tell)
-	done.TellTo(nil)
-	(*management.JobDone)(nil).TellTo(tell)
-	if diff := cmp.Diff([]management.JobDone{done}, told); diff != "" {
+	report := func(d management.JobDone) { reported = append(reported, d) }
+	done.ReportTo(report)
+	done.ReportTo(nil)
+	(*management.JobDone)(nil).ReportTo(report)
+	if diff := cmp.Diff([]management.JobDone{done}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

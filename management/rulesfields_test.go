@@ -14,15 +14,15 @@ import (
 // each and rows keep tables short.
 var each, rows = ruletest.Each, slices.Concat[[]ruletest.Row]
 
-type standing = *management.Standing
+type callScope = *management.Scope
 
-// ask asks the rows of each table in a World of its own.
-func ask(t *testing.T, calls func(*testing.T, *ruletest.World) ruletest.Calls, tables map[string][]ruletest.Row) {
+// runTables asks the rows of each table in a World of its own.
+func runTables(t *testing.T, calls func(*testing.T, *ruletest.World) ruletest.Calls, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
 		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{}))
-			w.Ask(t, calls(t, w), rows)
+			w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+			w.Run(t, calls(t, w), rows)
 		})
 	}
 }
@@ -32,12 +32,12 @@ func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
 // fieldOf are the fields that the tables read, by the names of their calls.
 var fieldOf = map[string]management.Field{
-	"text": {Type: management.Text}, "blank": {Type: management.Text, Blank: true}, "short": {Type: management.Text, Max: 5}, "nullable": {Type: management.Text, Null: true},
+	"text": {Type: management.Text}, "blank": {Type: management.Text, Blank: true}, "short": {Type: management.Text, MaxLength: 5}, "nullable": {Type: management.Text, Null: true},
 	"email": {Type: management.Email}, "url": {Type: management.URL}, "noURL": {Type: management.URL, Blank: true}, "uuid": {Type: management.UUID},
 	"choice": {Type: management.Choice, Choices: []string{"a", "b", "7"}}, "noChoice": {Type: management.Choice, Choices: []string{"a"}, Blank: true},
-	"int": {Type: management.Int}, "percent": {Type: management.Int, Least: 1, Most: 100}, "level": {Type: management.IntChoice, Numbers: []int64{1, 8, 15}},
+	"int": {Type: management.Int}, "percent": {Type: management.Int, MinValue: 1, MaxValue: 100}, "level": {Type: management.IntChoice, Numbers: []int64{1, 8, 15}},
 	"bool": {Type: management.Bool}, "time": {Type: management.Time}, "object": {Type: management.Object}, "array": {Type: management.Array},
-	"texts": {Type: management.TextList, Max: 3}, "blanks": {Type: management.TextList, Blank: true}, "ints": {Type: management.IntList},
+	"texts": {Type: management.TextList, MaxLength: 3}, "blanks": {Type: management.TextList, Blank: true}, "ints": {Type: management.IntList},
 	"objects": {Type: management.ObjectList}, "any": {Type: management.Any},
 }
 
@@ -46,7 +46,7 @@ func fieldCalls(_ *testing.T, _ *ruletest.World) ruletest.Calls {
 	out := ruletest.Calls{}
 	for name, field := range fieldOf {
 		field.Name = "f"
-		out[name] = func(_ standing, _, body string) (any, error) {
+		out[name] = func(_ callScope, _, body string) (any, error) {
 			v, err := management.Fields{field}.Change(management.Body{Members: map[string]json.RawMessage{"f": []byte(body)}})
 			return v["f"], err
 		}
@@ -55,7 +55,7 @@ func fieldCalls(_ *testing.T, _ *ruletest.World) ruletest.Calls {
 }
 
 func TestFields_Types(t *testing.T) {
-	ask(t, fieldCalls, map[string][]ruletest.Row{
+	runTables(t, fieldCalls, map[string][]ruletest.Row{
 		"texts": textRows, "addresses": emailRows, "URLs": urlRows, "UUIDs": uuidRows, "choices": choiceRows, "numbers": intRows, "truths": boolRows,
 		"times": timeRows, "objects and arrays": objectRows, "lists": listRows,
 	})
@@ -342,15 +342,15 @@ var manyFields = management.Fields{
 
 func bodyCalls(t *testing.T, _ *ruletest.World) ruletest.Calls {
 	return ruletest.Calls{
-		"create": func(_ standing, _, b string) (any, error) { return manyFields.Create(ruletest.Body(t, b)) },
-		"change": func(_ standing, _, b string) (any, error) { return manyFields.Change(ruletest.Body(t, b)) },
-		"patch":  func(_ standing, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), false) },
-		"put":    func(_ standing, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), true) },
+		"create": func(_ callScope, _, b string) (any, error) { return manyFields.Create(ruletest.Body(t, b)) },
+		"change": func(_ callScope, _, b string) (any, error) { return manyFields.Change(ruletest.Body(t, b)) },
+		"patch":  func(_ callScope, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), false) },
+		"put":    func(_ callScope, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), true) },
 	}
 }
 
 func TestFields_Bodies(t *testing.T) {
-	ask(t, bodyCalls, map[string][]ruletest.Row{"create": bodyRows, "change": changeRows})
+	runTables(t, bodyCalls, map[string][]ruletest.Row{"create": bodyRows, "change": changeRows})
 }
 
 var bodyRows = rows(

@@ -18,14 +18,14 @@ type Session struct {
 	Agent   string `json:"agent"`
 	Created Stamp  `json:"created_at"`
 	Seen    Stamp  `json:"seen_at"` // as exactly as a minute
-	// Proven is when somebody last proved who is there.
-	Proven Stamp `json:"proven_at"`
+	// ProvenAt is when somebody last proved who is there.
+	ProvenAt Stamp `json:"proven_at"`
 }
 
-// Proven refuses a session whose last proof is too old for what wants a fresh one. Keys
+// RequireProof refuses a session whose last proof is too old for what wants a fresh one. Keys
 // prove themselves with each request.
-func (c *Caller) Proven(now time.Time) error {
-	if c.Session == nil || now.Before(c.Session.Proven.Add(ProofLife)) {
+func (c *Caller) RequireProof(now time.Time) error {
+	if c.Session == nil || now.Before(c.Session.ProvenAt.Add(ProofLife)) {
 		return nil
 	}
 	return &Error{Kind: Forbidden, Code: "proof_required", Message: "Confirm that it is you: POST /api/session/proof/, then send this again."}

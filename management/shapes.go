@@ -17,9 +17,9 @@ type Shape struct {
 	// Name is what such an object is called, such as "a question". Empty: its own members
 	// are looked at elsewhere, or their names are free.
 	Name string
-	// Members are names of members, with blanks between them; Shown are those that are
+	// Members are names of members, with blanks between them; ReadOnly are those that are
 	// only shown, and Idle those that have no effect.
-	Members, Shown, Idle string
+	Members, ReadOnly, Idle string
 	// Inside are the shapes of members that are objects, or lists of objects.
 	Inside map[string]*Shape
 	// Each is the shape of the members that are not in Inside.
@@ -68,7 +68,7 @@ func (s *Shape) object(place string, members map[string]json.RawMessage, warn fu
 }
 
 func (s *Shape) names(names []string, place string, warn func(string)) error {
-	known, shown, idle := strings.Fields(s.Members), strings.Fields(s.Shown), strings.Fields(s.Idle)
+	known, shown, idle := strings.Fields(s.Members), strings.Fields(s.ReadOnly), strings.Fields(s.Idle)
 	absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range names {
 		switch {
@@ -89,7 +89,7 @@ func (s *Shape) names(names []string, place string, warn func(string)) error {
 func stranger(place, name string, absent []string, what string, warn func(string)) error {
 	at := place + ShortText(name)
 	if meant := flags.Nearest(name, absent); meant != "" {
-		return Coded("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, meant)
+		return CodedFault("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, meant)
 	}
 	if warn != nil {
 		warn(at + " is not a member of " + what + " and does nothing")

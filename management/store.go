@@ -66,7 +66,7 @@ type Tx interface {
 	Find(kind, unique string) (*Record, error)
 	// List returns a page, and how many records there are on all pages.
 	List(q Query) (page []Record, count int, err error)
-	// Put makes a record or replaces it: ErrTaken when its Unique is another one's.
+	// Put makes a record or replaces it: ErrDuplicate when its Unique is another one's.
 	Put(r *Record) error
 	// Delete takes a record away, if it is there.
 	Delete(kind, parent, id string) error
@@ -81,7 +81,7 @@ type Tx interface {
 	Project(id int64) (*ProjectRecord, error)                // nil: none, or deleted
 	ProjectByKey(apiKey string) (*ProjectRecord, error)      // nil: none
 	Projects(organizationID string) ([]ProjectRecord, error) // by id; of all organizations when empty
-	PutProject(p *ProjectRecord) error                       // an ID of 0 is given one; ErrTaken: the API key is another's
+	PutProject(p *ProjectRecord) error                       // an ID of 0 is given one; ErrDuplicate: the API key is another's
 
 	// Key returns a key by its hash, nil when there is none.
 	Key(hash string) (*KeyRecord, error)

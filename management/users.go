@@ -112,7 +112,7 @@ func Encode(v any) json.RawMessage {
 func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
 
 // SortTime is a time as Record.Sort has it: the order of the texts is theirs.
-func SortTime(at time.Time) string { return SortNumber(at.UnixMicro()) }
+func SortTime(when time.Time) string { return SortNumber(when.UnixMicro()) }
 
 // EmailKey is an e-mail address as two of the same are compared.
 func EmailKey(email string) string { return strings.ToLower(email) }
@@ -153,7 +153,7 @@ func viewOfUser(tx Tx, id int64) (*UserView, error) {
 	return u.View(), err
 }
 
-// PutUser saves a user; ErrTaken: another one has the e-mail address.
+// PutUser saves a user; ErrDuplicate: another one has the e-mail address.
 func PutUser(tx Tx, u *User) error {
 	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})
 }
@@ -189,8 +189,8 @@ func MembershipsOf(tx Tx, user string) ([]Membership, error) {
 	return out, nil
 }
 
-// Verified reports whether the address is known to be the user's.
-func (u *User) Verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
+// IsVerified reports whether the address is known to be the user's.
+func (u *User) IsVerified() bool { return u.EmailVerified != nil && *u.EmailVerified }
 
 // PendingEmail is an address that its user says is the user's own, until the secret
 // that is mailed there comes back, for InviteLife at most.

@@ -12,8 +12,8 @@ type Values map[string]any
 // Has reports whether the field was there, null or not.
 func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
-// Null reports whether the field was there and null.
-func (v Values) Null(name string) bool { value, ok := v[name]; return ok && value == nil }
+// IsNull reports whether the field was there and null.
+func (v Values) IsNull(name string) bool { value, ok := v[name]; return ok && value == nil }
 
 // Value returns a value of a type; false when the field was absent or null.
 func Value[T any](v Values, name string) (T, bool) { value, ok := v[name].(T); return value, ok }
@@ -27,8 +27,8 @@ func (v Values) Int(name string) int64 { n, _ := Value[int64](v, name); return n
 // Bool returns a truth, false for none.
 func (v Values) Bool(name string) bool { b, _ := Value[bool](v, name); return b }
 
-// Either returns a truth, nil for none.
-func (v Values) Either(name string) *bool {
+// OptionalBool returns a truth, nil for none.
+func (v Values) OptionalBool(name string) *bool {
 	if b, ok := Value[bool](v, name); ok {
 		return &b
 	}
@@ -57,17 +57,17 @@ func (v Values) Objects(name string) []json.RawMessage {
 }
 
 // Set puts the field where to points, if it was there and not null.
-func Set[T any](v Values, name string, to *T) {
+func Set[T any](v Values, name string, dst *T) {
 	if value, ok := Value[T](v, name); ok {
-		*to = value
+		*dst = value
 	}
 }
 
 // SetNull is Set for what may be null: null sets nil.
-func SetNull[T any](v Values, name string, to **T) {
-	if v.Null(name) {
-		*to = nil
+func SetNull[T any](v Values, name string, dst **T) {
+	if v.IsNull(name) {
+		*dst = nil
 	} else if value, ok := Value[T](v, name); ok {
-		*to = &value
+		*dst = &value
 	}
 }

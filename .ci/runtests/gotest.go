@@ -40,14 +40,14 @@ func (r *stepRun) goTestEnv(dir string, env []string, args ...string) {
 
 // flagsOf returns those of the arguments of go test that a run of one package needs too.
 func flagsOf(args []string) []string {
-	var kept []string
+	var flags []string
 	for _, arg := range args {
 		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && hasValue && name != "run" && name != "skip" && name != "p" || arg == "-race" {
-			kept = append(kept, arg)
+			flags = append(flags, arg)
 		}
 	}
-	return kept
+	return flags
 }
 
 // event is a line of `go test -json`; `go doc test2json` and `go help buildjson` describe it.

@@ -92,7 +92,7 @@ func run(args []string, all []step, out io.Writer) error {
 		printSteps(out, all)
 		return nil
 	}
-	chosen, err := choose(all, o)
+	selected, err := choose(all, o)
 	if err != nil {
 		return err
 	}
@@ -106,12 +106,12 @@ func run(args []string, all []step, out io.Writer) error {
 		return err
 	}
 	begin := time.Now()
-	schedule(ctx, chosen, w.runStep)
+	schedule(ctx, selected, w.runStep)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if left := leftRunning(); len(left) > 0 {
-		w.report.fail(failure{step: "end", what: "left running: " + strings.Join(left, ", ")})
+	if orphans := waitForOrphans(); len(orphans) > 0 {
+		w.report.fail(failure{step: "end", what: "left running: " + strings.Join(orphans, ", ")})
 	}
 	w.report.summary(time.Since(begin))
 	if len(w.report.failures) > 0 {
@@ -120,9 +120,9 @@ func run(args []string, all []step, out io.Writer) error {
 	return nil
 }
 
-// leftRunning returns the processes that the steps have left behind. One that is about to
+// waitForOrphans returns the processes that the steps have left behind. One that is about to
 // end has three seconds for it.
-func leftRunning() []string {
+func waitForOrphans() []string {
 	for range 30 {
 		if len(descendants()) == 0 {
 			return nil

@@ -69,7 +69,7 @@ func TestRun_CommandLine(t *testing.T) {
 }
 
 // A server that a step leaves running is a failure, and is ended.
-func TestRun_LeftRunning(t *testing.T) {
+func TestRun_Orphans(t *testing.T) {
 	out, err := runSteps("--quick").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "left running: ") || !strings.Contains(string(out), "sleep 1001") {
 		t.Errorf("%v\n%s", err, out)

@@ -64,14 +64,14 @@ func readStat(file string) (pid, parent int, state string) {
 func killDescendants() {
 	signal := syscall.SIGTERM
 	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
-		left := descendants()
-		if len(left) == 0 {
+		remaining := descendants()
+		if len(remaining) == 0 {
 			return
 		}
 		if time.Since(begin) > 2*time.Second {
 			signal = syscall.SIGKILL
 		}
-		for _, text := range left {
+		for _, text := range remaining {
 			pid, _ := strconv.Atoi(strings.Fields(text)[0])
 			_ = syscall.Kill(pid, signal) // it may have ended meanwhile
 		}

@@ -115,13 +115,13 @@ func (r *report) summary(took time.Duration) {
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, failed, len(r.skipped))
 }
 
-func (r *report) table(title string, most int, rows []timed, order func(a, b timed) int) {
+func (r *report) table(title string, limit int, rows []timed, order func(a, b timed) int) {
 	if len(rows) == 0 {
 		return
 	}
 	rows = slices.SortedStableFunc(slices.Values(rows), order)
 	fmt.Fprintf(r.out, "%s:\n", title)
-	for _, row := range rows[:min(most, len(rows))] {
+	for _, row := range rows[:min(limit, len(rows))] {
 		fmt.Fprintf(r.out, "  %8s", seconds(row.took))
 		if row.cpu > 0 {
 			fmt.Fprintf(r.out, "  CPU %8s", seconds(row.cpu))
@@ -132,14 +132,14 @@ func (r *report) table(title string, most int, rows []timed, order func(a, b tim
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-func lastLines(text string, most int) string {
+func lastLines(text string, limit int) string {
 	if text == "" {
 		return ""
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
 	lines = lines[:len(lines)-1]
-	if left := len(lines) - most; left > 0 {
-		return fmt.Sprintf("(%d lines before these)\n", left) + strings.Join(lines[left:], "")
+	if skipped := len(lines) - limit; skipped > 0 {
+		return fmt.Sprintf("(%d lines before these)\n", skipped) + strings.Join(lines[skipped:], "")
 	}
 	return strings.Join(lines, "")
 }

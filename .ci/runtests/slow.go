@@ -27,7 +27,7 @@ var sequential = []string{
 	"TestDefinitions_AtMost.*", "TestFlagsDocument_.*", "TestRequests_LinesAreBounded",
 	"TestLists_EveryParameter", "TestManagement_.*", "TestGoValues_AsTheServer",
 	"TestOpenAPI_.*", "TestLists_AreDescribed", "TestErrors_PageHasEveryCode", "TestRollouts_.*",
-	"TestNew_ANilRoomHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases|HeadIsAuthorisedAsGet|FullDisk|CompressedAnswers)", "TestShared_(Guesses.*|PagePassword|Charts)",
+	"TestNew_NilServiceHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases|HeadIsAuthorisedAsGet|FullDisk|CompressedAnswers)", "TestShared_(Guesses.*|PagePassword|Charts)",
 	"TestFlags_(9_11_.*|10_2_LongTokensAreNotRemembered)", "TestFlagCheck_Bounded", "TestDashboards_.*", "TestWarnIsBounded", "TestOIDC_.*",
 	"TestCapture_Cases", "TestSession_(CrossSite|NotForPublicRows|ForeignHost|Next)", "TestBatchExport_(Failures|Pages|Backfill.*|Bounds)", "TestEvents_.*",
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
@@ -41,7 +41,7 @@ const theStore = "github.com/bunting-flags/bunting/adapters/sqlstore"
 // sequential ones out.
 var slow = []string{
 	"TestScan_AsEncodingJSON", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
-	"TestSimulated_.*", "TestSimulation_WholeRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
+	"TestSimulated_.*", "TestSimulation_FullRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
 	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",
 	"TestServer_Without.*", "TestServices_EqualAnswers", "TestPostgres.*", "TestFiles_ManyRows", ".*Postgres",

@@ -125,19 +125,19 @@ func (l *lockedBuffer) String() string {
 
 // choose returns the steps that the options ask for: those of the tier, or those named.
 func choose(all []step, o options) ([]step, error) {
-	var chosen []step
+	var selected []step
 	named := map[string]bool{}
 	for _, name := range o.only {
 		named[name] = true
 	}
 	for _, s := range all {
 		if len(o.only) == 0 && s.isIn(o.tier) || named[s.name] {
-			chosen = append(chosen, s)
+			selected = append(selected, s)
 			delete(named, s.name)
 		}
 	}
 	for name := range named {
 		return nil, fmt.Errorf("there is no step %q; --list prints them\n%w", name, errUsage)
 	}
-	return chosen, nil
+	return selected, nil
 }

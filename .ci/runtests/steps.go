@@ -89,9 +89,9 @@ var steps = []step{
 		r.run(in("", ".ci/api"))
 	}},
 	{name: "alone", about: "packages that must not need the server build without it", do: func(r *stepRun) {
-		alone := in("flags", "go build ./...")
-		alone.env = []string{"GOWORK=off"}
-		r.run(in("", "go build ./geoip ./capture ./management"), alone)
+		standalone := in("flags", "go build ./...")
+		standalone.env = []string{"GOWORK=off"}
+		r.run(in("", "go build ./geoip ./capture ./management"), standalone)
 	}},
 	{name: "noalloc", about: "benchmarks named NoAlloc do not allocate; other engines answer alike", needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("bench", "./...")

@@ -34,7 +34,7 @@ func typeCheck(paths []string, packages []goPackage) error {
 		}
 		return os.Open(compiled[path])
 	})
-	plain := &variant{sources: w, made: map[string]*types.Package{}}
+	plain := &variant{sources: w, imported: map[string]*types.Package{}}
 	var found []error
 	for _, path := range paths {
 		found = append(found, w.checkTests(plain, w.packages[path]))
@@ -129,7 +129,7 @@ func (w *sources) checkTests(plain *variant, p goPackage) error {
 	if files, err = w.parse(p.Dir, p.XTestGoFiles...); err != nil {
 		return err
 	}
-	_, err = w.check(p.ImportPath+"_test", &variant{sources: w, plain: plain, made: map[string]*types.Package{p.ImportPath: tested}, of: p.ImportPath}, true, files)
+	_, err = w.check(p.ImportPath+"_test", &variant{sources: w, plain: plain, imported: map[string]*types.Package{p.ImportPath: tested}, tested: p.ImportPath}, true, files)
 	return err
 }
 
@@ -137,20 +137,20 @@ func (w *sources) checkTests(plain *variant, p goPackage) error {
 // the tests that are part of it, all that import that package are made anew for them.
 type variant struct {
 	*sources
-	made  map[string]*types.Package
-	plain *variant // nil for the variant of those that are not tested
-	of    string   // the import path of the tested package
+	imported map[string]*types.Package
+	plain    *variant // nil for the variant of those that are not tested
+	tested   string   // the import path of the tested package
 }
 
 func (v *variant) Import(path string) (*types.Package, error) {
 	switch p, ours := v.packages[path]; {
 	case path == "unsafe":
 		return types.Unsafe, nil
-	case v.made[path] != nil:
-		return v.made[path], nil
+	case v.imported[path] != nil:
+		return v.imported[path], nil
 	case !ours:
 		return v.others.Import(path)
-	case v.plain != nil && !v.reaches(path, v.of):
+	case v.plain != nil && !v.reaches(path, v.tested):
 		return v.plain.Import(path)
 	default:
 		files, err := v.parse(p.Dir, p.GoFiles...)
@@ -158,7 +158,7 @@ func (v *variant) Import(path string) (*types.Package, error) {
 			return nil, err
 		}
 		made, err := v.check(path, v, false, files)
-		v.made[path] = made
+		v.imported[path] = made
 		return made, err
 	}
 }

@@ -109,9 +109,9 @@ func TestAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 		one, err1 := io.ReadAll(r)
-		other, err2 := io.ReadAll(plain.Body)
-		if err1 != nil || err2 != nil || string(one) != string(other) || len(one) == 0 {
-			t.Errorf("%s: %d bytes compressed, %d plain; %v %v", link[1], len(one), len(other), err1, err2)
+		plainBody, err2 := io.ReadAll(plain.Body)
+		if err1 != nil || err2 != nil || string(one) != string(plainBody) || len(one) == 0 {
+			t.Errorf("%s: %d bytes compressed, %d plain; %v %v", link[1], len(one), len(plainBody), err1, err2)
 		}
 	}
 }

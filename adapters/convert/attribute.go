@@ -17,7 +17,7 @@ import (
 // that is missing meets none of them.
 type attribute struct {
 	b   *builder
-	at  *node // what asks: the place of notes and refusals
+	src *node // what asks: the place of notes and refusals
 	key string
 	// textOnly: it is never anything but text, so there is nothing to mistake.
 	textOnly bool
@@ -31,25 +31,25 @@ type attribute struct {
 const distinctID = "distinct_id"
 
 // userKey is the user's own key: the distinct id.
-func (b *builder) userKey(at *node) attribute {
-	return attribute{b: b, at: at, key: distinctID, textOnly: true}
+func (b *builder) userKey(src *node) attribute {
+	return attribute{b: b, src: src, key: distinctID, textOnly: true}
 }
 
 // attribute is the one of that name. Those that the server fills in by itself
 // would be there although nobody has sent them.
-func (b *builder) attribute(at *node, name string) attribute {
+func (b *builder) attribute(src *node, name string) attribute {
 	if name == distinctID || strings.HasPrefix(name, "$initial_") || strings.HasPrefix(name, "$geoip_") {
-		at.refuse("the attribute %q has a meaning of its own here", short(name))
+		src.refuse("the attribute %q has a meaning of its own here", short(name))
 	}
-	return attribute{b: b, at: at, key: name, lists: true}
+	return attribute{b: b, src: src, key: name, lists: true}
 }
 
 // isKey reports whether it is the user's key: always there, and a text.
 func (a attribute) isKey() bool { return a.key == distinctID }
 
-// is asks for an operator of ours. Numbers become text where that is the only form
+// compare asks for an operator of ours. Numbers become text where that is the only form
 // that the management API takes; the operators read the number in it.
-func (a attribute) is(op flags.Operator, value any) formula {
+func (a attribute) compare(op flags.Operator, value any) formula {
 	if info, _ := op.Info(); info.Operand == flags.TextOperand {
 		switch n := value.(type) {
 		case int64:
@@ -58,51 +58,51 @@ func (a attribute) is(op flags.Operator, value any) formula {
 			value = strconv.FormatFloat(n, 'g', -1, 64)
 		}
 	}
-	return one(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op, Value: value, HasValue: true})
+	return leaf(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op, Value: value, HasValue: true})
 }
 
 // matches holds where a regular expression is found in the text.
-func (a attribute) matches(pattern string) formula { return a.is(flags.Regex, pattern) }
+func (a attribute) matches(pattern string) formula { return a.compare(flags.Regex, pattern) }
 
-func (a attribute) set() formula { return a.is(flags.IsSet, "is_set") }
+func (a attribute) isSet() formula { return a.compare(flags.IsSet, "is_set") }
 
-// without holds where an operator that takes no value does.
-func (a attribute) without(op flags.Operator) formula {
-	return one(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op})
+// unary holds where an operator that takes no value does.
+func (a attribute) unary(op flags.Operator) formula {
+	return leaf(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op})
 }
 
-// absent holds where it is missing or null.
-func (a attribute) absent() formula {
+// isAbsent holds where it is missing or null.
+func (a attribute) isAbsent() formula {
 	if a.isKey() || a.boolean {
 		return never
 	}
-	return anyOf(a.is(flags.Exact, "null"), a.without(flags.IsNotSet))
+	return anyOf(a.compare(flags.Exact, "null"), a.unary(flags.IsNotSet))
 }
 
-func (a attribute) yes() formula {
+func (a attribute) isTrue() formula {
 	if a.isKey() {
 		return never
 	}
 	return a.matches(`^true$`)
 }
 
-func (a attribute) no() formula {
+func (a attribute) isFalse() formula {
 	switch {
 	case a.isKey():
 		return never
 	case a.boolean:
-		return not(a.yes())
+		return not(a.isTrue())
 	}
 	return a.matches(`^false$`)
 }
 
-var isBlank = regexp.MustCompile(`^\s*$`)
+var blankPattern = regexp.MustCompile(`^\s*$`)
 
-func (a attribute) blank() formula {
+func (a attribute) isBlank() formula {
 	if a.boolean {
 		return never
 	}
-	return a.matches(isBlank.String())
+	return a.matches(blankPattern.String())
 }
 
 // order is a comparison by size.
@@ -122,14 +122,14 @@ var orders = map[string]order{
 // number compares a number, or a text that reads as one, with n: eq, ne, or one of
 // the orders.
 func (a attribute) number(op string, n float64) formula {
-	v := plainNumber(n)
+	v := numberValue(n)
 	switch op {
 	case "eq":
-		return a.is(flags.Between, []any{v, v})
+		return a.compare(flags.Between, []any{v, v})
 	case "ne":
 		return anyOf(a.number("lt", n), a.number("gt", n))
 	}
-	return a.is(orders[op].op, v)
+	return a.compare(orders[op].op, v)
 }
 
 // ordered is number where it may be anything.
@@ -138,8 +138,8 @@ func (a attribute) ordered(op string, n float64) formula {
 	return a.number(op, n)
 }
 
-// plainNumber is a number as a definition holds it.
-func plainNumber(n float64) any {
+// numberValue is a number as a definition holds it.
+func numberValue(n float64) any {
 	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 		return int64(n)
 	}
@@ -148,16 +148,16 @@ func plainNumber(n float64) any {
 
 var anyNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
 
-func parseNumber(at *node, text string) float64 {
+func parseNumber(src *node, text string) float64 {
 	f, err := strconv.ParseFloat(text, 64)
 	if !anyNumber.MatchString(text) || err != nil {
-		at.refuse("compares with %q, which is not a number", short(text))
+		src.refuse("compares with %q, which is not a number", short(text))
 	}
 	return f
 }
 
 // note notes what is different about it; the format has a %q for its name.
-func (a attribute) note(format string) { a.b.note(a.at, fmt.Sprintf(format, short(a.key))) }
+func (a attribute) note(format string) { a.b.note(a.src, fmt.Sprintf(format, short(a.key))) }
 
 // noteTyped notes it where other values than text may be sent: their types are lost.
 func (a attribute) noteTyped(format string) {
@@ -167,7 +167,7 @@ func (a attribute) noteTyped(format string) {
 }
 
 func (a attribute) noteType(format string) {
-	a.b.noteType(a.at, fmt.Sprintf(format, short(a.key)))
+	a.b.noteType(a.src, fmt.Sprintf(format, short(a.key)))
 }
 
 // noteText notes that its text is compared.

@@ -18,14 +18,14 @@ type builder struct {
 	flags      map[string]flags.Flag
 	cohorts    map[int64]flags.Cohort
 	groupTypes map[int]string
-	left       []Left
+	omissions  []Omission
 	seen       map[string]bool
 
 	// Of the flag that is being read.
-	key   string
-	top   *node
-	notes []Left
-	made  []int64 // cohorts
+	key         string
+	top         *node
+	notes       []Omission
+	madeCohorts []int64 // cohorts
 }
 
 func newBuilder(o Options) *builder {
@@ -34,36 +34,36 @@ func newBuilder(o Options) *builder {
 
 // flag reads one flag. Active flags, without id, are what read is given; what it
 // refuses is left out, and the places of refusals and notes are below at.
-func (b *builder) flag(key string, at *node, read func(f *flags.Flag)) {
-	b.key, b.top, b.notes, b.made = key, at, nil, nil
+func (b *builder) flag(key string, src *node, read func(f *flags.Flag)) {
+	b.key, b.top, b.notes, b.madeCohorts = key, src, nil, nil
 	f := flags.Flag{Key: key, Active: true}
-	r := refused(func() {
+	r := catchRefusal(func() {
 		switch {
 		case b.seen[key]:
-			at.refuse("a flag with this key is there twice: the first counts")
+			src.refuse("a flag with this key is there twice: the first counts")
 		case key == "":
-			at.refuse("a flag needs a key")
+			src.refuse("a flag needs a key")
 		case len(key) > maxKey:
-			at.refuse("a key has at most %d bytes here", maxKey)
+			src.refuse("a key has at most %d bytes here", maxKey)
 		}
 		b.seen[key] = true
 		read(&f)
 	})
 	if r == nil {
 		b.flags[key] = f
-		b.left = append(b.left, b.notes...)
+		b.omissions = append(b.omissions, b.notes...)
 		return
 	}
-	b.forget()
-	b.left = append(b.left, Left{Flag: key, Place: r.at.pathFrom(b.top), Reason: r.reason, Whole: true})
+	b.dropCohorts()
+	b.omissions = append(b.omissions, Omission{Flag: key, Place: r.src.pathFrom(b.top), Reason: r.reason, IsFlagOmitted: true})
 }
 
-// forget removes the cohorts of the flag that is being read.
-func (b *builder) forget() {
-	for _, id := range b.made {
+// dropCohorts removes the cohorts of the flag that is being read.
+func (b *builder) dropCohorts() {
+	for _, id := range b.madeCohorts {
 		delete(b.cohorts, id)
 	}
-	b.made = nil
+	b.madeCohorts = nil
 }
 
 // maxKey is the longest key of a flag, in bytes (§1.5).
@@ -71,22 +71,24 @@ const maxKey = 400
 
 // note says what is not carried of the flag that is being read, or different. A
 // note is listed once.
-func (b *builder) note(at *node, reason string) { b.add(Left{Reason: reason}, at) }
+func (b *builder) note(src *node, reason string) { b.add(Omission{Reason: reason}, src) }
 
 // noteType notes that a type is lost.
-func (b *builder) noteType(at *node, reason string) { b.add(Left{Reason: reason, Type: true}, at) }
+func (b *builder) noteType(src *node, reason string) {
+	b.add(Omission{Reason: reason, Type: true}, src)
+}
 
-func (b *builder) add(l Left, at *node) {
-	l.Flag, l.Place = b.key, at.pathFrom(b.top)
+func (b *builder) add(l Omission, src *node) {
+	l.Flag, l.Place = b.key, src.pathFrom(b.top)
 	if !slices.Contains(b.notes, l) {
 		b.notes = append(b.notes, l)
 	}
 }
 
 // notCarried notes members that are there and change no answer.
-func (b *builder) notCarried(at *node, names ...string) {
+func (b *builder) notCarried(src *node, names ...string) {
 	for _, name := range names {
-		if v := at.at(name); !empty(v.value) {
+		if v := src.get(name); !empty(v.value) {
 			b.note(v, "is not carried")
 		}
 	}
@@ -108,24 +110,24 @@ func empty(v any) bool {
 
 // onlyMembers refuses an object that has members besides those: what is not
 // known may change answers.
-func (n *node) onlyMembers(known ...string) {
+func (n *node) onlyMembers(allowed ...string) {
 	for _, m := range n.members() {
-		if !slices.Contains(known, m.name) {
+		if !slices.Contains(allowed, m.name) {
 			m.refuse("is not known here, and may change answers")
 		}
 	}
 }
 
 // carryOnly notes in one line what else an object has.
-func (b *builder) carryOnly(n *node, known ...string) {
-	var others []string
+func (b *builder) carryOnly(n *node, carried ...string) {
+	var ignored []string
 	for _, m := range n.members() {
-		if !slices.Contains(known, m.name) && !empty(m.value) {
-			others = append(others, m.name)
+		if !slices.Contains(carried, m.name) && !empty(m.value) {
+			ignored = append(ignored, m.name)
 		}
 	}
-	if len(others) > 0 {
-		b.note(n, "not carried: "+strings.Join(others, ", "))
+	if len(ignored) > 0 {
+		b.note(n, "not carried: "+strings.Join(ignored, ", "))
 	}
 }
 
@@ -133,7 +135,7 @@ func (b *builder) carryOnly(n *node, known ...string) {
 func (b *builder) cohort(name string, tree flags.CohortNode) int64 {
 	id := freeID(name, func(id int64) bool { _, taken := b.cohorts[id]; return taken })
 	b.cohorts[id] = flags.Cohort{Name: name, Tree: &tree}
-	b.made = append(b.made, id)
+	b.madeCohorts = append(b.madeCohorts, id)
 	return id
 }
 
@@ -142,11 +144,11 @@ const idSpace = 100_000_000
 
 // freeID makes an id of a name, so that it stays when others come and go. Where
 // two names meet the later takes the next one.
-func freeID(name string, taken func(int64) bool) int64 {
+func freeID(name string, isUsed func(int64) bool) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	id := int64(h.Sum64()%idSpace) + 1
-	for taken(id) {
+	for isUsed(id) {
 		id = id%idSpace + 1
 	}
 	return id
@@ -156,16 +158,16 @@ func freeID(name string, taken func(int64) bool) int64 {
 func (b *builder) result() *Result {
 	b.dropDependants()
 	keys := slices.Sorted(maps.Keys(b.flags))
-	ids, taken := map[string]int64{}, map[int64]bool{}
+	ids, usedIDs := map[string]int64{}, map[int64]bool{}
 	for _, key := range keys {
 		if id := b.flags[key].ID; id != 0 {
-			ids[key], taken[id] = id, true
+			ids[key], usedIDs[id] = id, true
 		}
 	}
 	for _, key := range keys {
 		if ids[key] == 0 {
-			ids[key] = freeID(key, func(id int64) bool { return taken[id] })
-			taken[ids[key]] = true
+			ids[key] = freeID(key, func(id int64) bool { return usedIDs[id] })
+			usedIDs[ids[key]] = true
 		}
 	}
 	d := flags.Definitions{Cohorts: b.cohorts, GroupTypes: b.groupTypes}
@@ -181,25 +183,25 @@ func (b *builder) result() *Result {
 	}
 	p := flags.FileProject{Definitions: d}
 	p.ID, p.Name, p.APIKey = 1, "imported", cmp.Or(b.options.ProjectKey, "phc_imported")
-	slices.SortStableFunc(b.left, byPlace)
-	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Left: b.left, rebucket: b.options.Rebucket}
+	slices.SortStableFunc(b.omissions, byPlace)
+	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Omissions: b.omissions, rebucket: b.options.Rebucket}
 }
 
 // dropDependants leaves out what depends on what is left out or not there, and
 // cohorts that nothing uses.
 func (b *builder) dropDependants() {
 	dependants := map[string][]string{}
-	var gone []string
+	var missing []string
 	for _, key := range slices.Sorted(maps.Keys(b.flags)) {
 		for on := range dependencies(b.flags[key]) {
 			dependants[on] = append(dependants[on], key)
 			if _, there := b.flags[on]; !there {
-				gone = append(gone, on)
+				missing = append(missing, on)
 			}
 		}
 	}
 	reasons := map[string]string{}
-	spread(gone, dependants, func(key, on string) bool {
+	dropTransitively(missing, dependants, func(key, on string) bool {
 		if _, there := b.flags[key]; !there {
 			return false
 		}
@@ -207,9 +209,9 @@ func (b *builder) dropDependants() {
 		reasons[key] = "depends on the flag " + strconv.Quote(on) + ", which is left out or not there"
 		return true
 	})
-	b.left = slices.DeleteFunc(b.left, func(l Left) bool { return reasons[l.Flag] != "" && !l.Whole })
+	b.omissions = slices.DeleteFunc(b.omissions, func(l Omission) bool { return reasons[l.Flag] != "" && !l.IsFlagOmitted })
 	for key, reason := range reasons {
-		b.left = append(b.left, Left{Flag: key, Reason: reason, Whole: true})
+		b.omissions = append(b.omissions, Omission{Flag: key, Reason: reason, IsFlagOmitted: true})
 	}
 	used := map[int64]bool{}
 	for _, f := range b.flags {
@@ -220,15 +222,15 @@ func (b *builder) dropDependants() {
 	maps.DeleteFunc(b.cohorts, func(id int64, _ flags.Cohort) bool { return !used[id] })
 }
 
-// spread drops what depends on what is gone, and what depends on that. drop is false
+// dropTransitively drops what depends on what is gone, and what depends on that. drop is false
 // for what has gone before.
-func spread(gone []string, dependants map[string][]string, drop func(key, on string) bool) {
-	for len(gone) > 0 {
-		on := gone[0]
-		gone = gone[1:]
+func dropTransitively(missing []string, dependants map[string][]string, drop func(key, on string) bool) {
+	for len(missing) > 0 {
+		on := missing[0]
+		missing = missing[1:]
 		for _, key := range dependants[on] {
 			if drop(key, on) {
-				gone = append(gone, key)
+				missing = append(missing, key)
 			}
 		}
 	}

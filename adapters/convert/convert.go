@@ -78,22 +78,22 @@ type Result struct {
 	File flags.File
 	// Converted are the keys of the flags in File, sorted.
 	Converted []string
-	// Left is what was left out, sorted by flag and place.
-	Left []Left
+	// Omissions is what was left out, sorted by flag and place.
+	Omissions []Omission
 
 	// rawCohorts are cohorts as they were read, where their form is ours.
 	rawCohorts map[int64]any
 	rebucket   bool // as in Options
 }
 
-// Left is something that was not converted.
-type Left struct {
+// Omission is something that was not converted.
+type Omission struct {
 	Flag   string // key; empty: of no flag
 	Place  string // in the source's words, such as targeting[0].query
 	Reason string
-	// Whole: the flag is not in the result. Else it is, and the reason says what
+	// IsFlagOmitted: the flag is not in the result. Else it is, and the reason says what
 	// is different or not carried.
-	Whole bool
+	IsFlagOmitted bool
 	// Type: the note is about a type that our operators do not see, such as that
 	// the number 5 is the text "5" here.
 	Type bool
@@ -160,17 +160,17 @@ func perFile(read func(b *builder, doc *node) error, several ...string) func([]I
 
 // kubernetes refuses a Kubernetes resource, and says where the flags are in it.
 func kubernetes(doc *node) {
-	_, isResource := doc.at("apiVersion").value.(string)
-	kind, ok := doc.at("kind").value.(string)
+	_, isResource := doc.get("apiVersion").value.(string)
+	kind, ok := doc.get("kind").value.(string)
 	if !isResource || !ok {
 		return
 	}
-	for _, place := range []*node{doc.at("spec").at("flagSpec"), doc.at("spec").at("featureFlagSpec"), doc.at("data"), doc.at("binaryData"), doc.at("items")} {
-		if empty(place.value) {
+	for _, list := range []*node{doc.get("spec").get("flagSpec"), doc.get("spec").get("featureFlagSpec"), doc.get("data"), doc.get("binaryData"), doc.get("items")} {
+		if empty(list.value) {
 			continue
 		}
-		where := place.path()
-		if members, ok := place.value.(map[string]any); ok && strings.HasSuffix(strings.ToLower(where), "data") {
+		where := list.path()
+		if members, ok := list.value.(map[string]any); ok && strings.HasSuffix(strings.ToLower(where), "data") {
 			where = "each of " + strings.Join(slices.Sorted(maps.Keys(members)), ", ") + " below " + where
 		}
 		doc.refuse("is a Kubernetes resource, a %s: the flags are inside it, at %s; give that as a file", short(kind), short(where))
@@ -180,12 +180,12 @@ func kubernetes(doc *node) {
 
 // guard turns a refusal outside a flag into an error.
 func guard(f func() error) (err error) {
-	if r := refused(func() { err = f() }); r != nil {
+	if r := catchRefusal(func() { err = f() }); r != nil {
 		return r
 	}
 	return err
 }
 
-func byPlace(a, b Left) int {
+func byPlace(a, b Omission) int {
 	return cmp.Or(cmp.Compare(a.Flag, b.Flag), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Reason, b.Reason))
 }

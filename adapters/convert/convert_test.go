@@ -43,16 +43,16 @@ func TestConvert_Rebucket(t *testing.T) {
 	}
 	for format, input := range inputs {
 		t.Run(format, func(t *testing.T) {
-			if got := wholes(convertOne(t, format, []byte(input), Options{})); len(got) != 2 || !strings.Contains(got["half"], "--rebucket") {
+			if got := omittedReasons(convertOne(t, format, []byte(input), Options{})); len(got) != 2 || !strings.Contains(got["half"], "--rebucket") {
 				t.Errorf("without the option: left out %v, want both", got)
 			}
 			r := convertOne(t, format, []byte(input), Options{Rebucket: true})
 			if !slices.Equal(r.Converted, []string{"half", "some"}) {
-				t.Fatal(r.Converted, r.Left)
+				t.Fatal(r.Converted, r.Omissions)
 			}
 			for _, key := range r.Converted {
-				if !slices.ContainsFunc(r.Left, func(l Left) bool { return l.Flag == key && !l.Whole && l.Reason == rebucketReason }) {
-					t.Errorf("flag %s is not told: %v", key, r.Left)
+				if !slices.ContainsFunc(r.Omissions, func(l Omission) bool { return l.Flag == key && !l.IsFlagOmitted && l.Reason == rebucketReason }) {
+					t.Errorf("flag %s is not told: %v", key, r.Omissions)
 				}
 			}
 			const n = 20_000
@@ -145,7 +145,7 @@ func TestUnleash_Export(t *testing.T) {
 	  {"featureName": "b", "name": "default", "segments": [3]}],
 	 "segments": [{"id": 3, "name": "only a name"}]}`
 	r := convertOne(t, "unleash", []byte(export), Options{Environment: "prod"})
-	got := wholes(r)
+	got := omittedReasons(r)
 	if !slices.Equal(r.Converted, []string{"a"}) || !strings.Contains(got["b"], "constraints are not in this file") || !strings.Contains(got["c"], "archived") {
 		t.Errorf("converted %v, left %v", r.Converted, got)
 	}

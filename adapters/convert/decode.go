@@ -88,7 +88,7 @@ func decodeYAML(data []byte) (*node, error) {
 		}
 		return nil, err
 	}
-	y := yamlReader{left: len(data) + 1000}
+	y := yamlReader{remaining: len(data) + 1000}
 	v, err := y.value(&root, 0)
 	if err != nil {
 		return nil, err
@@ -97,10 +97,10 @@ func decodeYAML(data []byte) (*node, error) {
 }
 
 // yamlReader bounds what aliases make of a document.
-type yamlReader struct{ left int }
+type yamlReader struct{ remaining int }
 
 func (y *yamlReader) value(n *yaml.Node, depth int) (any, error) {
-	if y.left--; y.left < 0 {
+	if y.remaining--; y.remaining < 0 {
 		return nil, fmt.Errorf("line %d: aliases make the document too large", n.Line)
 	}
 	if depth > maxDepth {

@@ -39,7 +39,7 @@ func TestEngines_Rebucket(t *testing.T) {
 				for key := range want {
 					d := out.Find(key)
 					if d == nil {
-						t.Fatalf("flag %s is not there: %v", key, result.Left)
+						t.Fatalf("flag %s is not there: %v", key, result.Omissions)
 					}
 					if got[key] == nil {
 						got[key] = map[string]int{}
@@ -53,7 +53,7 @@ func TestEngines_Rebucket(t *testing.T) {
 						t.Errorf("flag %s: %s for %g of the users, want %g", key, value, part, share)
 					}
 				}
-				if !slices.ContainsFunc(result.Left, func(l Left) bool { return l.Flag == key && !l.Whole && l.Reason == rebucketReason }) {
+				if !slices.ContainsFunc(result.Omissions, func(l Omission) bool { return l.Flag == key && !l.IsFlagOmitted && l.Reason == rebucketReason }) {
 					t.Errorf("flag %s: nothing says that other people get the shares", key)
 				}
 			}
@@ -109,9 +109,9 @@ func TestEngines_BadFlag(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(r.Left, func(l Left) bool { return l.Flag == "bad" && l.Whole })
-			if i < 0 || !strings.Contains(r.Left[i].Place+": "+r.Left[i].Reason, tt.want) || !slices.Equal(r.Converted, []string{"good"}) {
-				t.Errorf("converted %v, left %+v, want a place and reason %q", r.Converted, r.Left, tt.want)
+			i := slices.IndexFunc(r.Omissions, func(l Omission) bool { return l.Flag == "bad" && l.IsFlagOmitted })
+			if i < 0 || !strings.Contains(r.Omissions[i].Place+": "+r.Omissions[i].Reason, tt.want) || !slices.Equal(r.Converted, []string{"good"}) {
+				t.Errorf("converted %v, left %+v, want a place and reason %q", r.Converted, r.Omissions, tt.want)
 			}
 		})
 	}
@@ -126,8 +126,8 @@ func TestFlipt_Namespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fl := r.File.Projects[0].Definitions.Flags; len(fl) != 1 || fl[0].Name != want || (len(r.Left) == 1) != (environment == "") {
-			t.Errorf("environment %q: flags %v, left %v", environment, fl, r.Left)
+		if fl := r.File.Projects[0].Definitions.Flags; len(fl) != 1 || fl[0].Name != want || (len(r.Omissions) == 1) != (environment == "") {
+			t.Errorf("environment %q: flags %v, left %v", environment, fl, r.Omissions)
 		}
 	}
 }
@@ -154,8 +154,8 @@ func FuzzEngines(f *testing.F) {
 			return
 		}
 		for _, key := range flagsNamed(format, data) {
-			left := slices.ContainsFunc(r.Left, func(l Left) bool { return l.Flag == key && l.Whole })
-			if _, converted := slices.BinarySearch(r.Converted, key); !left && !converted {
+			isOmitted := slices.ContainsFunc(r.Omissions, func(l Omission) bool { return l.Flag == key && l.IsFlagOmitted })
+			if _, converted := slices.BinarySearch(r.Converted, key); !isOmitted && !converted {
 				t.Fatalf("flag %q is neither converted nor left out", key)
 			}
 		}
@@ -215,7 +215,7 @@ func TestEngines_LadderOfPrerequisites(t *testing.T) {
 		f, _ := Find(format)
 		r, err := f.Read([]Input{{"file", []byte(text)}}, Options{})
 		if err != nil || len(r.Converted) != 41 {
-			t.Fatalf("%s: %d flags converted, want 41: %v %v", format, len(r.Converted), err, r.Left)
+			t.Fatalf("%s: %d flags converted, want 41: %v %v", format, len(r.Converted), err, r.Omissions)
 		}
 		var out flags.Decisions
 		flags.Compile(r.File.Projects[0].Definitions).Select(&flags.Subject{DistinctID: "u"}, time.Unix(0, 0), &flags.Selection{Runtime: "all"}, &out)

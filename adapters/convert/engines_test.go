@@ -53,9 +53,9 @@ func readCorpus(t *testing.T, format string) *corpus {
 	return &c
 }
 
-// leftOut are the flags of each corpus that must be left out, and a part of the
+// omittedFlags are the flags of each corpus that must be left out, and a part of the
 // reason: everything else must be converted.
-var leftOut = map[string]map[string]string{
+var omittedFlags = map[string]map[string]string{
 	"launchdarkly": {
 		"op-sv-bad": "not a version", "op-unknown-op": "no operator that is known", "op-kind": "asks for the kind of a context",
 		"op-kind-org": "only contexts of the kind user", "org-targets": "only contexts of the kind user", "op-reserved": "a meaning of its own",
@@ -81,7 +81,7 @@ var leftOut = map[string]map[string]string{
 }
 
 func TestEngines_EqualAnswers(t *testing.T) {
-	for format, left := range leftOut {
+	for format, omitted := range omittedFlags {
 		t.Run(format, func(t *testing.T) {
 			c := readCorpus(t, format)
 			f, _ := Find(format)
@@ -91,19 +91,19 @@ func TestEngines_EqualAnswers(t *testing.T) {
 			}
 			got := map[string]string{}
 			notes := map[string][]string{}
-			for _, l := range result.Left {
-				if l.Whole {
+			for _, l := range result.Omissions {
+				if l.IsFlagOmitted {
 					got[l.Flag] = l.Place + ": " + l.Reason
 				} else {
 					notes[l.Flag] = append(notes[l.Flag], l.Reason)
 				}
 			}
 			for key := range c.Answers {
-				want, isLeft := left[key]
+				want, isOmitted := omitted[key]
 				switch reason, is := got[key]; {
-				case is && !isLeft:
+				case is && !isOmitted:
 					t.Errorf("flag %s is left out: %s", key, reason)
-				case is != isLeft || !strings.Contains(reason, want):
+				case is != isOmitted || !strings.Contains(reason, want):
 					t.Errorf("flag %s is left out for %q, want a reason with %q", key, reason, want)
 				case is == slices.Contains(result.Converted, key):
 					t.Errorf("flag %s is both left out and converted, or neither", key)
@@ -152,8 +152,8 @@ func compareAnswers(t *testing.T, c *corpus, result *Result, own map[string][]st
 			}
 		}
 	}
-	if least := len(c.Users) * len(result.Converted); compared < least {
-		t.Errorf("%d answers were compared, want at least %d", compared, least)
+	if minCompared := len(c.Users) * len(result.Converted); compared < minCompared {
+		t.Errorf("%d answers were compared, want at least %d", compared, minCompared)
 	}
 }
 

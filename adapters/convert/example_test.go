@@ -20,9 +20,9 @@ func ExampleFind() {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Converted)
-	for _, left := range result.Left {
-		if left.Whole {
-			fmt.Println("left out:", left.Flag, left.Place)
+	for _, omission := range result.Omissions {
+		if omission.IsFlagOmitted {
+			fmt.Println("left out:", omission.Flag, omission.Place)
 		}
 	}
 	// Output:

@@ -13,18 +13,18 @@ import (
 // readFlagd reads flagd's definitions: flags by key, or a list of them.
 func readFlagd(b *builder, doc *node) error {
 	doc.object()
-	list := doc.at("flags")
+	list := doc.get("flags")
 	if list.value == nil {
 		list.refuse("is missing: definitions of flagd have flags by key")
 	}
 	refs := map[string]*node{}
-	for _, e := range doc.at("$evaluators").members() {
+	for _, e := range doc.get("$evaluators").members() {
 		refs[e.name] = e
 	}
 	if _, isList := list.value.([]any); isList {
 		for _, n := range list.items() {
 			n.object()
-			key := n.at("key").text()
+			key := n.get("key").text()
 			b.flag(key, n, func(f *flags.Flag) { b.flagd(f, n, refs) })
 		}
 		return nil
@@ -40,23 +40,23 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 		n.want("an object")
 	}
 	b.carryOnly(n, "key", "state", "variants", "defaultVariant", "targeting", "$schema")
-	f.Active = n.at("state").textOr() != "DISABLED"
-	variants := n.at("variants")
+	f.Active = n.get("state").textOr() != "DISABLED"
+	variants := n.get("variants")
 	values := variants.members()
 	sameTypes(variants, values)
 	v := b.newVariants(values)
-	t := &targeting{logic: logic{b: b, at: n.at("targeting"), id: []string{"targetingKey"}, key: f.Key, refs: refs, flagd: true}, variants: v}
-	if d := n.at("defaultVariant"); !empty(d.value) {
+	t := &targeting{logic: logic{b: b, src: n.get("targeting"), id: []string{"targetingKey"}, key: f.Key, refs: refs, flagd: true}, variants: v}
+	if d := n.get("defaultVariant"); !empty(d.value) {
 		o := v.outcome(d, d.text())
 		t.fallback = &o
 	}
-	if at := n.at("targeting"); !empty(at.value) {
-		t.decide(at, always)
+	if src := n.get("targeting"); !empty(src.value) {
+		t.decide(src, always)
 	} else if t.fallback == nil {
 		f.Active = false
 		b.note(n, "has no default variant: the caller's default counts, here too while it is inactive")
 	} else {
-		t.add(n.at("defaultVariant"), always, everyone(*t.fallback))
+		t.add(n.get("defaultVariant"), always, everyone(*t.fallback))
 	}
 	b.rules(f, t.rules)
 	v.declare(f)
@@ -70,11 +70,11 @@ type targeting struct {
 	rules    []rule
 }
 
-func (t *targeting) add(at *node, when formula, shares []share) {
+func (t *targeting) add(src *node, when formula, shares []share) {
 	if len(t.rules) >= maxConditions {
-		at.refuse("needs more than %d conditions", maxConditions)
+		src.refuse("needs more than %d conditions", maxConditions)
 	}
-	t.rules = append(t.rules, rule{at: at, name: "rule " + strconv.Itoa(len(t.rules)+1), when: when, shares: shares})
+	t.rules = append(t.rules, rule{src: src, name: "rule " + strconv.Itoa(len(t.rules)+1), when: when, shares: shares})
 }
 
 // decide adds the rules for those of whom when holds. It gives each of them an
@@ -140,7 +140,7 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 	if len(args) > 0 {
 		if _, isList := args[0].value.([]any); !isList {
 			if t.b.options.Rebucket {
-				t.b.note(t.at, "is split by the distinct id, not by the attribute or text that is named")
+				t.b.note(t.src, "is split by the distinct id, not by the attribute or text that is named")
 			} else {
 				t.refuse(n, "%s", hashReason)
 			}
@@ -153,14 +153,14 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 	}
 	var out []share
 	for _, w := range all {
-		out = append(out, share{w.weight / sum * 100, t.answer(w.at, w.at.value)})
+		out = append(out, share{w.weight / sum * 100, t.answer(w.src, w.src.value)})
 	}
 	return out
 }
 
 // weighted is a value of fractional and its weight.
 type weighted struct {
-	at     *node
+	src    *node
 	weight float64
 }
 
@@ -197,10 +197,10 @@ func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 // someFraction is when fractional counts as true: where every variant does, its hash decides
 // nothing.
 func (l *logic) someFraction(n *node, args []*node) formula {
-	by := always
+	combined := always
 	if len(args) > 0 {
 		if _, isList := args[0].value.([]any); !isList {
-			by, args = l.isText(args[0]), args[1:]
+			combined, args = l.isText(args[0]), args[1:]
 		}
 	}
 	all, sum := l.weights(n, args)
@@ -210,7 +210,7 @@ func (l *logic) someFraction(n *node, args []*node) formula {
 	truths := map[bool]bool{}
 	for _, w := range all {
 		if w.weight > 0 {
-			truths[truthyConstant(w.at.value)] = true
+			truths[isTruthyConstant(w.src.value)] = true
 		}
 	}
 	if len(truths) > 1 {
@@ -219,7 +219,7 @@ func (l *logic) someFraction(n *node, args []*node) formula {
 	if truths[false] {
 		return never
 	}
-	return by
+	return combined
 }
 
 // isText holds where fractional has something to hash: a text, or nothing, for which the
@@ -234,7 +234,7 @@ func (l *logic) isText(n *node) formula {
 	o := l.operand(n)
 	if o.attribute == nil {
 		_, isText := o.constant.(string)
-		return constantly(isText || o.constant == nil)
+		return constant(isText || o.constant == nil)
 	}
 	if !o.attribute.isKey() {
 		o.attribute.noteText()

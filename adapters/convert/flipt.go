@@ -17,20 +17,20 @@ func readFlipt(b *builder, doc *node) error {
 	if doc.object() == nil || !doc.has("flags") && !doc.has("segments") {
 		doc.refuse(`is no Flipt export: there are no "flags"`)
 	}
-	namespace := doc.at("namespace")
+	namespace := doc.get("namespace")
 	if _, isObject := namespace.value.(map[string]any); isObject {
-		namespace = namespace.at("key")
+		namespace = namespace.get("key")
 	}
 	if want := b.options.Environment; want != "" && want != cmp.Or(namespace.textOr(), "default") {
 		return nil
 	}
 	r := &fliptReader{b: b, segments: map[string]*node{}}
-	for _, s := range doc.at("segments").items() {
-		r.segments[s.at("key").text()] = s
+	for _, s := range doc.get("segments").items() {
+		r.segments[s.get("key").text()] = s
 	}
-	for _, f := range doc.at("flags").items() {
+	for _, f := range doc.get("flags").items() {
 		f.object()
-		b.flag(f.at("key").text(), f, func(to *flags.Flag) { r.flag(f, to) })
+		b.flag(f.get("key").text(), f, func(to *flags.Flag) { r.flag(f, to) })
 	}
 	return nil
 }
@@ -44,9 +44,9 @@ type fliptReader struct {
 func (r *fliptReader) flag(n *node, to *flags.Flag) {
 	n.onlyMembers("key", "name", "type", "description", "enabled", "metadata", "variants", "rules", "rollouts")
 	r.size = 0
-	to.Name = n.at("name").textOr()
+	to.Name = n.get("name").textOr()
 	r.b.notCarried(n, "description", "metadata")
-	switch kind := n.at("type"); cmp.Or(kind.textOr(), "VARIANT_FLAG_TYPE") {
+	switch kind := n.get("type"); cmp.Or(kind.textOr(), "VARIANT_FLAG_TYPE") {
 	case "BOOLEAN_FLAG_TYPE":
 		r.boolean(n, to)
 	case "VARIANT_FLAG_TYPE":
@@ -60,67 +60,67 @@ func (r *fliptReader) flag(n *node, to *flags.Flag) {
 func (r *fliptReader) boolean(n *node, to *flags.Flag) {
 	var list []rule
 	outcomes := map[bool]outcome{true: on, false: off}
-	for _, at := range n.at("rollouts").items() {
-		at.onlyMembers("description", "segment", "threshold")
-		if t := at.at("threshold"); t.value != nil {
+	for _, src := range n.get("rollouts").items() {
+		src.onlyMembers("description", "segment", "threshold")
+		if t := src.get("threshold"); t.value != nil {
 			t.onlyMembers("percentage", "value")
-			list = append(list, rule{at: t, shares: []share{{t.at("percentage").numberOr(0), outcomes[t.at("value").boolOr(false)]}}})
+			list = append(list, rule{src: t, shares: []share{{t.get("percentage").numberOr(0), outcomes[t.get("value").boolOr(false)]}}})
 			continue
 		}
-		s := at.at("segment")
+		s := src.get("segment")
 		if s.value == nil {
-			at.refuse("has neither segment nor threshold")
+			src.refuse("has neither segment nor threshold")
 		}
-		list = append(list, rule{at: s, name: at.path(), when: r.segmentRule(s), shares: everyone(outcomes[s.at("value").boolOr(false)])})
+		list = append(list, rule{src: s, name: src.path(), when: r.segmentRule(s), shares: everyone(outcomes[s.get("value").boolOr(false)])})
 	}
-	list = append(list, rule{at: n, shares: everyone(outcomes[n.at("enabled").boolOr(false)])})
+	list = append(list, rule{src: n, shares: everyone(outcomes[n.get("enabled").boolOr(false)])})
 	r.b.rules(to, list)
 }
 
 func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	set := &variantSet{payload: map[string]json.RawMessage{}, keys: map[string]string{}, named: true} // Flipt's clients get the key
 	fallback := off
-	for _, v := range n.at("variants").items() {
+	for _, v := range n.get("variants").items() {
 		v.onlyMembers("key", "name", "description", "attachment", "default")
 		r.b.notCarried(v, "name", "description")
-		key := v.at("key")
+		key := v.get("key")
 		checkVariant(&node{name: key.text(), parent: v})
 		if _, twice := set.payload[key.text()]; twice {
 			key.refuse("a variant with this key is there twice")
 		}
 		set.order, set.keys[key.text()] = append(set.order, key.text()), key.text()
 		set.payload[key.text()] = nil
-		if a := v.at("attachment"); a.value != nil {
+		if a := v.get("attachment"); a.value != nil {
 			set.payload[key.text()] = wire.MustEncode(string(a.json()))
 		}
-		if v.at("default").boolOr(false) {
+		if v.get("default").boolOr(false) {
 			fallback = outcome{variant: key.text()}
 		}
 	}
 	var list []rule
-	enabled := n.at("enabled").boolOr(false)
+	enabled := n.get("enabled").boolOr(false)
 	if enabled && fallback.off && len(set.order) > 0 && !givesVariants(n) {
-		r.b.note(n.at("variants"), "are not carried: no rule gives one")
+		r.b.note(n.get("variants"), "are not carried: no rule gives one")
 		set.order = nil
 	}
 	if enabled {
-		for _, at := range n.at("rules").items() {
-			at.onlyMembers("segment", "segments", "operator", "rank", "distributions")
-			if at.has("segments") || at.has("operator") {
-				at.refuse("is of an older format: export it with Flipt 1.x or 2.x")
+		for _, src := range n.get("rules").items() {
+			src.onlyMembers("segment", "segments", "operator", "rank", "distributions")
+			if src.has("segments") || src.has("operator") {
+				src.refuse("is of an older format: export it with Flipt 1.x or 2.x")
 			}
-			list = append(list, rule{at: at, name: at.path(), when: r.segmentRule(at.at("segment")), shares: r.distribution(at.at("distributions"), set, fallback)})
+			list = append(list, rule{src: src, name: src.path(), when: r.segmentRule(src.get("segment")), shares: r.distribution(src.get("distributions"), set, fallback)})
 		}
 	}
-	r.b.rules(to, append(list, rule{at: n, shares: everyone(fallback)}))
+	r.b.rules(to, append(list, rule{src: n, shares: everyone(fallback)}))
 	set.declare(to)
 }
 
 // givesVariants reports whether a flag has no rules, or any of them gives somebody a variant.
 func givesVariants(n *node) bool {
-	rules := n.at("rules").items()
-	return len(rules) == 0 || slices.ContainsFunc(rules, func(at *node) bool {
-		return slices.ContainsFunc(at.at("distributions").items(), func(d *node) bool { return d.at("rollout").numberOr(0) > 0 })
+	rules := n.get("rules").items()
+	return len(rules) == 0 || slices.ContainsFunc(rules, func(src *node) bool {
+		return slices.ContainsFunc(src.get("distributions").items(), func(d *node) bool { return d.get("rollout").numberOr(0) > 0 })
 	})
 }
 
@@ -130,8 +130,8 @@ func (r *fliptReader) distribution(n *node, set *variantSet, fallback outcome) [
 	total := 0.0
 	for _, d := range n.items() {
 		d.onlyMembers("variant", "rollout")
-		o := set.outcome(d.at("variant"), d.at("variant").text())
-		if percent := d.at("rollout").numberOr(0); percent > 0 {
+		o := set.outcome(d.get("variant"), d.get("variant").text())
+		if percent := d.get("rollout").numberOr(0); percent > 0 {
 			out = append(out, share{percent, o})
 			total += percent
 		}
@@ -163,11 +163,11 @@ func (r *fliptReader) segmentRule(n *node) formula {
 		keys = n.items()
 	case map[string]any:
 		n.onlyMembers("key", "keys", "operator", "value")
-		keys = n.at("keys").items()
-		if len(keys) == 0 && n.at("key").textOr() != "" {
-			keys = []*node{n.at("key")}
+		keys = n.get("keys").items()
+		if len(keys) == 0 && n.get("key").textOr() != "" {
+			keys = []*node{n.get("key")}
 		}
-		switch op := n.at("operator"); cmp.Or(op.textOr(), "OR_SEGMENT_OPERATOR") {
+		switch op := n.get("operator"); cmp.Or(op.textOr(), "OR_SEGMENT_OPERATOR") {
 		case "OR_SEGMENT_OPERATOR":
 		case "AND_SEGMENT_OPERATOR":
 			join, all = allOf, true
@@ -180,7 +180,7 @@ func (r *fliptReader) segmentRule(n *node) formula {
 	if len(keys) == 0 && !all {
 		return never
 	}
-	return join(each(keys, r.segment)...)
+	return join(mapFormulas(keys, r.segment)...)
 }
 
 // segment is who is in the segment of a key.
@@ -190,15 +190,15 @@ func (r *fliptReader) segment(key *node) formula {
 		key.refuse("there is no segment %q", short(key.text()))
 	}
 	n.onlyMembers("key", "name", "description", "constraints", "match_type")
-	of := each(n.at("constraints").items(), r.constraint)
-	switch match := n.at("match_type"); cmp.Or(match.textOr(), "ALL_MATCH_TYPE") {
+	parts := mapFormulas(n.get("constraints").items(), r.constraint)
+	switch match := n.get("match_type"); cmp.Or(match.textOr(), "ALL_MATCH_TYPE") {
 	case "ALL_MATCH_TYPE":
-		return allOf(of...)
+		return allOf(parts...)
 	case "ANY_MATCH_TYPE":
-		if len(of) == 0 {
+		if len(parts) == 0 {
 			return always
 		}
-		return anyOf(of...)
+		return anyOf(parts...)
 	default:
 		match.refuse("must be ALL_MATCH_TYPE or ANY_MATCH_TYPE")
 		return never

@@ -26,23 +26,23 @@ func (r *fliptReader) constraint(c *node) formula {
 	if r.size++; r.size > maxLeaves {
 		c.refuse("the flag has more than %d constraints", maxLeaves)
 	}
-	kind := c.at("type").text()
+	kind := c.get("type").text()
 	read := fliptConstraints[kind]
 	if read == nil {
-		c.at("type").refuse("is no type of a constraint that is known here")
+		c.get("type").refuse("is no type of a constraint that is known here")
 	}
 	a := r.b.userKey(c)
 	if kind != "ENTITY_ID_COMPARISON_TYPE" {
-		a = r.b.attribute(c, c.at("property").text())
+		a = r.b.attribute(c, c.get("property").text())
 		a.textOnly, a.lists = true, false // a context holds texts alone
 	}
-	op := c.at("operator").text()
+	op := c.get("operator").text()
 	isText := kind == "STRING_COMPARISON_TYPE" || kind == "ENTITY_ID_COMPARISON_TYPE"
 	switch {
 	case isText && op == "empty", !isText && op == "notpresent":
-		return not(a.filled())
+		return not(a.isFilled())
 	case isText && op == "notempty", !isText && op == "present":
-		return a.filled()
+		return a.isFilled()
 	}
 	return read(r, c, a, op)
 }
@@ -50,11 +50,11 @@ func (r *fliptReader) constraint(c *node) formula {
 // white is what Go's strings.TrimSpace removes, as a class without brackets.
 const white = `\t-\r\x{85}\p{Z}`
 
-// filled holds when there is more than white space.
-func (a attribute) filled() formula { return a.matches(`[^` + white + `]`) }
+// isFilled holds when there is more than white space.
+func (a attribute) isFilled() formula { return a.matches(`[^` + white + `]`) }
 
-// some holds when there is any text: an empty one is the same as none.
-func (a attribute) some() formula { return a.matches(`(?s:.)`) }
+// isNonEmpty holds when there is any text: an empty one is the same as none.
+func (a attribute) isNonEmpty() formula { return a.matches(`(?s:.)`) }
 
 // fliptValue is the operand as Flipt keeps it: text.
 func fliptValue(n *node) string {
@@ -84,7 +84,7 @@ func fliptList(n *node) []*node {
 }
 
 func (r *fliptReader) text(c *node, a attribute, op string) formula {
-	value := fliptValue(c.at("value"))
+	value := fliptValue(c.get("value"))
 	is := func(values ...*node) formula {
 		for _, v := range values {
 			v.value = fliptValue(v)
@@ -100,18 +100,18 @@ func (r *fliptReader) text(c *node, a attribute, op string) formula {
 	case "eq":
 		return is(&node{value: value})
 	case "neq":
-		return allOf(a.some(), not(is(&node{value: value})))
+		return allOf(a.isNonEmpty(), not(is(&node{value: value})))
 	case "isoneof":
-		return is(fliptList(c.at("value"))...)
+		return is(fliptList(c.get("value"))...)
 	case "isnotoneof":
-		return allOf(a.some(), not(is(fliptList(c.at("value"))...)))
+		return allOf(a.isNonEmpty(), not(is(fliptList(c.get("value"))...)))
 	case "contains":
-		return allOf(a.some(), a.hasInAny(contains, value))
+		return allOf(a.isNonEmpty(), a.hasInAny(contains, value))
 	case "notcontains":
-		return allOf(a.some(), not(a.hasInAny(contains, value)))
+		return allOf(a.isNonEmpty(), not(a.hasInAny(contains, value)))
 	case "prefix", "suffix":
 		if value == "" {
-			return a.some()
+			return a.isNonEmpty()
 		}
 		if trimmed == "" {
 			return never
@@ -141,12 +141,12 @@ func (r *fliptReader) text(c *node, a attribute, op string) formula {
 
 // unknownFlipt refuses an operator that the type of a constraint does not have.
 func unknownFlipt(c *node) formula {
-	c.at("operator").refuse("%q is no operator of a %s that is known here", short(c.at("operator").text()), short(c.at("type").text()))
+	c.get("operator").refuse("%q is no operator of a %s that is known here", short(c.get("operator").text()), short(c.get("type").text()))
 	return never
 }
 
 func (r *fliptReader) number(c *node, a attribute, op string) formula {
-	value := c.at("value")
+	value := c.get("value")
 	parse := func(n *node) float64 {
 		f, err := strconv.ParseFloat(fliptValue(n), 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
@@ -168,7 +168,7 @@ func (r *fliptReader) number(c *node, a attribute, op string) formula {
 		if len(list) > maxValues {
 			value.refuse("lists more than %d values", maxValues)
 		}
-		found := anyOf(each(list, func(v *node) formula { return a.number("eq", v.number()) })...)
+		found := anyOf(mapFormulas(list, func(v *node) formula { return a.number("eq", v.number()) })...)
 		if op == "isoneof" {
 			return found
 		}
@@ -191,20 +191,20 @@ func (r *fliptReader) truth(c *node, a attribute, op string) formula {
 const dateForm = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?\z`
 
 func (r *fliptReader) date(c *node, a attribute, op string) formula {
-	value := fliptValue(c.at("value"))
+	value := fliptValue(c.get("value"))
 	if _, err := time.Parse(time.RFC3339, value); err != nil {
 		if _, err := time.Parse(time.DateOnly, value); err != nil {
 			return never
 		}
 	}
 	valid := a.matches(dateForm)
-	equal := allOf(valid, a.is(flags.IsDateExact, value))
-	before := allOf(valid, a.is(flags.IsDateBefore, value))
-	after := allOf(valid, a.is(flags.IsDateAfter, value))
-	f, known := map[string]formula{
+	equal := allOf(valid, a.compare(flags.IsDateExact, value))
+	before := allOf(valid, a.compare(flags.IsDateBefore, value))
+	after := allOf(valid, a.compare(flags.IsDateAfter, value))
+	f, comparisons := map[string]formula{
 		"eq": equal, "neq": anyOf(before, after), "lt": before, "lte": anyOf(before, equal), "gt": after, "gte": anyOf(after, equal),
 	}[op]
-	if !known {
+	if !comparisons {
 		return unknownFlipt(c)
 	}
 	return f

@@ -10,9 +10,9 @@ import (
 // formula is what must hold of a user: a leaf, or all or any of others. The
 // zero value, all of none, always holds; any of none never does.
 type formula struct {
-	any  bool
-	of   []formula
-	leaf *flags.Property // its Negated turns it round
+	any   bool
+	parts []formula
+	leaf  *flags.Property // its Negated turns it round
 }
 
 var (
@@ -20,44 +20,44 @@ var (
 	never  = formula{any: true}
 )
 
-func isTrue(f *formula) bool  { return f.leaf == nil && !f.any && len(f.of) == 0 }
-func isFalse(f *formula) bool { return f.leaf == nil && f.any && len(f.of) == 0 }
+func isTrue(f *formula) bool  { return f.leaf == nil && !f.any && len(f.parts) == 0 }
+func isFalse(f *formula) bool { return f.leaf == nil && f.any && len(f.parts) == 0 }
 
-// one is a single requirement.
-func one(p flags.Property) formula { return formula{leaf: &p} }
+// leaf is a single requirement.
+func leaf(p flags.Property) formula { return formula{leaf: &p} }
 
 // flagIs is a requirement on another flag, by key: true, false or a variant.
 func flagIs(key string, value any) formula {
-	return one(flags.Property{Key: key, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: value, HasValue: true})
+	return leaf(flags.Property{Key: key, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: value, HasValue: true})
 }
 
-// each are the formulas of several things.
-func each[T any](list []T, say func(T) formula) []formula {
+// mapFormulas are the formulas of several things.
+func mapFormulas[T any](list []T, convert func(T) formula) []formula {
 	out := make([]formula, len(list))
 	for i, v := range list {
-		out[i] = say(v)
+		out[i] = convert(v)
 	}
 	return out
 }
 
-func allOf(of ...formula) formula { return join(false, of) }
-func anyOf(of ...formula) formula { return join(true, of) }
+func allOf(parts ...formula) formula { return join(false, parts) }
+func anyOf(parts ...formula) formula { return join(true, parts) }
 
 // join flattens, and removes what decides nothing.
-func join(isAny bool, of []formula) formula {
+func join(isAny bool, parts []formula) formula {
 	out := formula{any: isAny}
-	for _, f := range of {
+	for _, f := range parts {
 		switch {
 		case f.leaf == nil && f.any == isAny: // includes the neutral element
-			out.of = append(out.of, f.of...)
-		case f.leaf == nil && len(f.of) == 0: // the other constant decides
+			out.parts = append(out.parts, f.parts...)
+		case f.leaf == nil && len(f.parts) == 0: // the other constant decides
 			return f
 		default:
-			out.of = append(out.of, f)
+			out.parts = append(out.parts, f)
 		}
 	}
-	if len(out.of) == 1 {
-		return out.of[0]
+	if len(out.parts) == 1 {
+		return out.parts[0]
 	}
 	return out
 }
@@ -66,9 +66,9 @@ func join(isAny bool, of []formula) formula {
 // neither way.
 func not(f formula) formula {
 	if f.leaf == nil {
-		out := formula{any: !f.any, of: make([]formula, len(f.of))}
-		for i := range f.of {
-			out.of[i] = not(f.of[i])
+		out := formula{any: !f.any, parts: make([]formula, len(f.parts))}
+		for i := range f.parts {
+			out.parts[i] = not(f.parts[i])
 		}
 		return out
 	}
@@ -76,14 +76,14 @@ func not(f formula) formula {
 	if p.Type == flags.FlagProperty {
 		if v, ok := p.Value.(bool); ok {
 			p.Value = !v
-			return one(p)
+			return leaf(p)
 		}
 	} else if op, _ := p.Operator.Info(); op.Opposite != "" {
 		p.Operator = op.Opposite
-		return one(p)
+		return leaf(p)
 	}
 	p.Negated = !p.Negated
-	return one(p)
+	return leaf(p)
 }
 
 const (
@@ -98,48 +98,48 @@ func (f *formula) leaves() int {
 		return 1
 	}
 	n := 0
-	for i := range f.of {
-		n += f.of[i].leaves()
+	for i := range f.parts {
+		n += f.parts[i].leaves()
 	}
 	return n
 }
 
 // hasFlag reports whether it asks for a flag, which a cohort cannot.
 func (f *formula) hasFlag() bool {
-	return f.leaf != nil && f.leaf.Type == flags.FlagProperty || slices.ContainsFunc(f.of, func(g formula) bool { return g.hasFlag() })
+	return f.leaf != nil && f.leaf.Type == flags.FlagProperty || slices.ContainsFunc(f.parts, func(g formula) bool { return g.hasFlag() })
 }
 
 // conditions says a formula as conditions, any of which is enough. What a list
 // of requirements cannot say goes into a cohort with the given name.
-func (b *builder) conditions(at *node, name string, f formula) []flags.Condition {
+func (b *builder) conditions(src *node, name string, f formula) []flags.Condition {
 	if f.leaves() > maxLeaves {
-		at.refuse("is too large: more than %d requirements", maxLeaves)
+		src.refuse("is too large: more than %d requirements", maxLeaves)
 	}
 	var out []flags.Condition
-	for _, f := range alternatives(at, f) {
-		out = append(out, flags.Condition{Properties: b.properties(at, name, f)})
+	for _, f := range alternatives(src, f) {
+		out = append(out, flags.Condition{Properties: b.properties(src, name, f)})
 	}
 	return out
 }
 
 // alternatives splits a formula at its top, and multiplies out what asks for
 // flags below.
-func alternatives(at *node, f formula) []formula {
+func alternatives(src *node, f formula) []formula {
 	if f.leaf != nil || !f.hasFlag() && !f.any {
 		return []formula{f}
 	}
 	var out []formula
 	if f.any {
-		for i := range f.of {
-			out = append(out, alternatives(at, f.of[i])...)
+		for i := range f.parts {
+			out = append(out, alternatives(src, f.parts[i])...)
 		}
 	} else {
 		out = []formula{always}
-		for i := range f.of {
+		for i := range f.parts {
 			var next []formula
-			for _, right := range alternatives(at, f.of[i]) {
-				for _, left := range out {
-					next = append(next, allOf(left, right))
+			for _, right := range alternatives(src, f.parts[i]) {
+				for _, prefix := range out {
+					next = append(next, allOf(prefix, right))
 				}
 			}
 			if out = next; len(out) > maxConditions {
@@ -148,30 +148,30 @@ func alternatives(at *node, f formula) []formula {
 		}
 	}
 	if len(out) > maxConditions {
-		at.refuse("needs more than %d conditions", maxConditions)
+		src.refuse("needs more than %d conditions", maxConditions)
 	}
 	return out
 }
 
 // properties are the requirements of one condition.
-func (b *builder) properties(at *node, name string, f formula) []flags.Property {
+func (b *builder) properties(src *node, name string, f formula) []flags.Property {
 	if f.leaf != nil || f.any {
-		f = formula{of: []formula{f}}
+		f = formula{parts: []formula{f}}
 	}
 	out := []flags.Property{}
-	var rest []formula
-	for _, g := range f.of {
+	var remaining []formula
+	for _, g := range f.parts {
 		switch {
 		case g.leaf == nil || g.leaf.Negated && g.leaf.Type != flags.FlagProperty:
-			rest = append(rest, g)
+			remaining = append(remaining, g)
 		case g.leaf.Negated:
-			at.refuse("asks that a flag has not one certain value")
+			src.refuse("asks that a flag has not one certain value")
 		default:
 			out = append(out, *g.leaf)
 		}
 	}
-	for _, g := range rest {
-		id := b.cohort(b.cohortName(name), g.tree(at, 1))
+	for _, g := range remaining {
+		id := b.cohort(b.cohortName(name), g.tree(src, 1))
 		out = append(out, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
 	}
 	return out
@@ -183,26 +183,26 @@ func (b *builder) cohortName(name string) string {
 	key := []rune(b.key)
 	base := string(key[:min(len(key), longestKey)]) + ": " + short(name)
 	unique := base
-	for n := 2; slices.ContainsFunc(b.made, func(id int64) bool { return b.cohorts[id].Name == unique }); n++ {
+	for n := 2; slices.ContainsFunc(b.madeCohorts, func(id int64) bool { return b.cohorts[id].Name == unique }); n++ {
 		unique = base + " (" + strconv.Itoa(n) + ")"
 	}
 	return unique
 }
 
 // tree is the formula as a cohort's tree.
-func (f *formula) tree(at *node, depth int) flags.CohortNode {
+func (f *formula) tree(src *node, depth int) flags.CohortNode {
 	if depth >= maxDepth {
-		at.refuse("is nested deeper than a cohort may be, %d levels", maxDepth)
+		src.refuse("is nested deeper than a cohort may be, %d levels", maxDepth)
 	}
 	if f.leaf != nil {
 		return flags.CohortNode{Children: []flags.CohortNode{{Leaf: f.leaf}}}
 	}
 	out := flags.CohortNode{Any: f.any, Children: []flags.CohortNode{}}
-	for i := range f.of {
-		if f.of[i].leaf != nil {
-			out.Children = append(out.Children, flags.CohortNode{Leaf: f.of[i].leaf})
+	for i := range f.parts {
+		if f.parts[i].leaf != nil {
+			out.Children = append(out.Children, flags.CohortNode{Leaf: f.parts[i].leaf})
 		} else {
-			out.Children = append(out.Children, f.of[i].tree(at, depth+1))
+			out.Children = append(out.Children, f.parts[i].tree(src, depth+1))
 		}
 	}
 	return out

@@ -30,9 +30,9 @@ func fuzzFormat(f *testing.F, format string, flagKeys func(data []byte) []string
 			if err != nil {
 				continue
 			}
-			left := wholes(r)
+			omitted := omittedReasons(r)
 			for _, key := range flagKeys(data) {
-				if _, is := left[key]; !is && !slices.Contains(r.Converted, key) {
+				if _, is := omitted[key]; !is && !slices.Contains(r.Converted, key) {
 					t.Errorf("flag %q is neither converted nor left out", key)
 				}
 			}
@@ -60,7 +60,7 @@ func members(data []byte, below string) (out []string) {
 		return nil
 	}
 	if below != "" {
-		v = v.at(below)
+		v = v.get(below)
 	}
 	if m, ok := v.value.(map[string]any); ok {
 		return keysOf(m)
@@ -74,7 +74,7 @@ func textsUnder(data []byte, list, name string) (out []string) {
 	if err != nil {
 		return nil
 	}
-	items, _ := v.at(list).value.([]any)
+	items, _ := v.get(list).value.([]any)
 	for _, item := range items {
 		m, _ := item.(map[string]any)
 		if s, ok := m[name].(string); ok {

@@ -32,41 +32,41 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	if !n.has("variations") && slices.ContainsFunc(oldFlag, n.has) {
 		n.refuse("is of GO Feature Flag's old format (%s), of before version 1: give it with variations, targeting and defaultRule", strings.Join(oldFlag, ", "))
 	}
-	n = b.scheduled(n)
+	n = b.applySchedule(n)
 	b.top = n // places are below the flag as its schedule has made it
-	over := b.experimentation(n.at("experimentation"))
-	if v := n.at("bucketingKey"); v.textOr() != "" {
+	over := b.experimentation(n.get("experimentation"))
+	if v := n.get("bucketingKey"); v.textOr() != "" {
 		v.refuse("answers users without this attribute with the caller's default, which cannot be said here")
 	}
 	b.carryOnly(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
-	values := n.at("variations").members()
-	sameTypes(n.at("variations"), values)
+	values := n.get("variations").members()
+	sameTypes(n.get("variations"), values)
 	v := b.newVariants(values)
-	f.Active = !n.at("disable").boolOr(false) && !over
+	f.Active = !n.get("disable").boolOr(false) && !over
 	var list []rule
-	for i, r := range n.at("targeting").items() {
-		if r.at("disable").boolOr(false) {
+	for i, r := range n.get("targeting").items() {
+		if r.get("disable").boolOr(false) {
 			b.note(r, "is disabled, and not carried")
 			continue
 		}
-		q := r.at("query")
-		list = append(list, rule{at: r, name: "rule " + strconv.Itoa(i+1), when: b.goQuery(q), shares: b.goShares(r, v)})
+		q := r.get("query")
+		list = append(list, rule{src: r, name: "rule " + strconv.Itoa(i+1), when: b.goQuery(q), shares: b.goShares(r, v)})
 		b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
 	}
-	r := n.at("defaultRule")
+	r := n.get("defaultRule")
 	if r.object(); r.value == nil {
 		r.refuse("is missing")
 	}
 	b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
-	list = append(list, rule{at: r, name: "default", shares: b.goShares(r, v)})
+	list = append(list, rule{src: r, name: "default", shares: b.goShares(r, v)})
 	b.rules(f, list)
 	v.declare(f)
 }
 
 // sameTypes refuses values of different types, and none.
-func sameTypes(at *node, values []*node) {
+func sameTypes(src *node, values []*node) {
 	if len(values) == 0 {
-		at.refuse("there must be one value at least")
+		src.refuse("there must be one value at least")
 	}
 	for _, n := range values {
 		if n.value == nil {
@@ -92,7 +92,7 @@ func (b *builder) goQuery(q *node) formula {
 			if depthOf(v) > maxDepth {
 				q.refuse("is nested deeper than %d levels", maxDepth)
 			}
-			l := &logic{b: b, at: q, id: []string{"key", "targetingKey"}, flag: map[string]bool{"anonymous": true}}
+			l := &logic{b: b, src: q, id: []string{"key", "targetingKey"}, flag: map[string]bool{"anonymous": true}}
 			return l.truth(&node{value: v})
 		}
 	}
@@ -101,13 +101,13 @@ func (b *builder) goQuery(q *node) formula {
 
 // goShares are what a rule gives: percentages are parts of their sum.
 func (b *builder) goShares(r *node, v *variantSet) []share {
-	if p := r.at("progressiveRollout"); p.value != nil {
-		return b.progressed(p, v)
+	if p := r.get("progressiveRollout"); p.value != nil {
+		return b.finalShares(p, v)
 	}
-	p := r.at("percentage")
+	p := r.get("percentage")
 	if empty(p.value) {
-		at := r.at("variation")
-		return everyone(v.outcome(at, v.spelt(at)))
+		src := r.get("variation")
+		return everyone(v.outcome(src, v.spelt(src)))
 	}
 	sum := 0.0
 	for _, m := range p.members() {

@@ -14,15 +14,15 @@ import (
 
 type query struct {
 	b     *builder
-	at    *node
+	src   *node
 	text  string
 	pos   int
 	depth int
 }
 
 // parseQuery reads a query as a formula.
-func parseQuery(b *builder, at *node, text string) formula {
-	q := &query{b: b, at: at, text: text}
+func parseQuery(b *builder, src *node, text string) formula {
+	q := &query{b: b, src: src, text: text}
 	f := q.expression()
 	if q.pos < len(q.text) {
 		q.fail("the end")
@@ -31,7 +31,7 @@ func parseQuery(b *builder, at *node, text string) formula {
 }
 
 func (q *query) fail(want string) {
-	q.at.refuse("cannot be read at character %d: %s is expected, not %q", q.pos+1, want, short(q.text[q.pos:]))
+	q.src.refuse("cannot be read at character %d: %s is expected, not %q", q.pos+1, want, short(q.text[q.pos:]))
 }
 
 // token takes what a pattern matches here.
@@ -80,7 +80,7 @@ func (q *query) expression() formula {
 func (q *query) term() formula {
 	if open, ok := q.token(queryNot); ok {
 		if q.depth++; q.depth > maxDepth {
-			q.at.refuse("is nested deeper than %d levels", maxDepth)
+			q.src.refuse("is nested deeper than %d levels", maxDepth)
 		}
 		q.token(querySpace)
 		f := q.expression()
@@ -101,12 +101,12 @@ func (q *query) term() formula {
 		q.fail("the name of an attribute")
 	}
 	if strings.HasPrefix(q.text[q.pos:], ".") {
-		q.at.refuse("asks for a part of the attribute %q: properties have no parts here", name)
+		q.src.refuse("asks for a part of the attribute %q: properties have no parts here", name)
 	}
 	q.space()
 	op, _ := q.token(queryOp)
 	if op == "pr" {
-		return not(q.subject(name).absent())
+		return not(q.subject(name).isAbsent())
 	}
 	op, ok = queryOps[op]
 	if !ok {
@@ -128,9 +128,9 @@ var queryKeywords = []string{"not", "NOT", "and", "or", "true", "false", "null",
 // subject is the left side of a comparison.
 func (q *query) subject(name string) attribute {
 	if name == "key" || name == "targetingKey" {
-		return q.b.userKey(q.at)
+		return q.b.userKey(q.src)
 	}
-	a := q.b.attribute(q.at, name)
+	a := q.b.attribute(q.src, name)
 	a.boolean = name == "anonymous"
 	return a
 }
@@ -138,11 +138,11 @@ func (q *query) subject(name string) attribute {
 // compare reads the value and makes the comparison. Values of another type than
 // the attribute's never match there.
 func (q *query) compare(a attribute, op string) formula {
-	rest := q.text[q.pos:]
+	remaining := q.text[q.pos:]
 	switch {
-	case strings.HasPrefix(rest, `"`):
-		return typed(a, "text", q.compareText(a, op, q.quoted()))
-	case strings.HasPrefix(rest, "["):
+	case strings.HasPrefix(remaining, `"`):
+		return neverUnlessKind(a, "text", q.compareText(a, op, q.quoted()))
+	case strings.HasPrefix(remaining, "["):
 		return q.list(a, op)
 	}
 	if word, ok := q.token(queryWord); ok {
@@ -153,35 +153,35 @@ func (q *query) compare(a attribute, op string) formula {
 		q.fail("a value")
 	}
 	if tail, more := q.token(queryRest); more {
-		q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")
-		return typed(a, "text", a.strictly(op, number+tail))
+		q.requireOp(op, "eq", "ne", "lt", "le", "gt", "ge")
+		return neverUnlessKind(a, "text", a.compareStrict(op, number+tail))
 	}
-	n := parseNumber(q.at, number)
-	q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")
+	n := parseNumber(q.src, number)
+	q.requireOp(op, "eq", "ne", "lt", "le", "gt", "ge")
 	a.noteNumber()
 	if strings.Contains(number, ".") {
-		return typed(a, "number", a.number(op, n))
+		return neverUnlessKind(a, "number", a.number(op, n))
 	}
-	return typed(a, "number", q.compareInt(a, op, n))
+	return neverUnlessKind(a, "number", q.compareInt(a, op, n))
 }
 
-// typed is never for attributes that are known to be of another type.
-func typed(a attribute, kind string, f formula) formula {
+// neverUnlessKind is never for attributes that are known to be of another type.
+func neverUnlessKind(a attribute, kind string, f formula) formula {
 	if a.isKey() && kind != "text" || a.boolean && kind != "boolean" {
 		return never
 	}
 	return f
 }
 
-// needs refuses other operators than those.
-func (q *query) needs(op string, known ...string) {
-	if !slices.Contains(known, op) {
+// requireOp refuses other operators than those.
+func (q *query) requireOp(op string, allowed ...string) {
+	if !slices.Contains(allowed, op) {
 		q.refuseOp(op)
 	}
 }
 
 func (q *query) refuseOp(op string) {
-	q.at.refuse("uses %s with a value of this type, which cannot be said here", op)
+	q.src.refuse("uses %s with a value of this type, which cannot be said here", op)
 }
 
 // quoted reads a text. Its escapes stay as they are, as they do there.
@@ -196,14 +196,14 @@ func (q *query) quoted() string {
 var queryParts = map[string]part{"co": contains, "sw": startsWith, "ew": endsWith}
 
 func (q *query) compareText(a attribute, op, text string) formula {
-	q.needs(op, "eq", "ne", "co", "sw", "ew")
+	q.requireOp(op, "eq", "ne", "co", "sw", "ew")
 	if op == "eq" {
 		a.noteTexts(text)
 		return a.equalFold(text)
 	}
 	a.noteText()
 	if op == "ne" {
-		return allOf(not(a.absent()), not(a.equalFold(text)))
+		return allOf(not(a.isAbsent()), not(a.equalFold(text)))
 	}
 	return a.hasFold(queryParts[op], text)
 }
@@ -211,7 +211,7 @@ func (q *query) compareText(a attribute, op, text string) formula {
 // compareInt compares as whole numbers: fractions are cut off the attribute.
 func (q *query) compareInt(a attribute, op string, n float64) formula {
 	if math.Abs(n) >= 1<<53 {
-		q.at.refuse("compares with a number that a double cannot hold")
+		q.src.refuse("compares with a number that a double cannot hold")
 	}
 	from := func(m float64) formula { // cut off, it is m or more
 		if m > 0 {
@@ -238,15 +238,15 @@ func (q *query) constant(a attribute, op, word string) formula {
 	}
 	if word == "null" {
 		if op == "ne" {
-			return not(a.absent())
+			return not(a.isAbsent())
 		}
-		return a.absent()
+		return a.isAbsent()
 	}
 	a.noteBoolean()
 	if (word == "true") == (op == "eq") {
-		return a.yes()
+		return a.isTrue()
 	}
-	return a.no()
+	return a.isFalse()
 }
 
 // list reads in [ … ].
@@ -262,7 +262,7 @@ func (q *query) list(a attribute, op string) formula {
 			texts = append(texts, q.quoted())
 		} else if number, ok := q.token(queryNumber); ok {
 			item = "double " + strconv.FormatBool(strings.Contains(number, "."))
-			numbers = append(numbers, a.number("eq", parseNumber(q.at, number)))
+			numbers = append(numbers, a.number("eq", parseNumber(q.src, number)))
 		}
 		if item == "" || kind != "" && item != kind {
 			q.fail("a value of the same type as the others")
@@ -276,11 +276,11 @@ func (q *query) list(a attribute, op string) formula {
 		q.fail("the end of the list")
 	}
 	q.pos++
-	q.needs(op, "in")
+	q.requireOp(op, "in")
 	if kind == "text" {
 		a.noteTexts(texts...)
-		return typed(a, "text", a.oneOf(texts))
+		return neverUnlessKind(a, "text", a.oneOf(texts))
 	}
 	a.noteNumber()
-	return typed(a, "number", anyOf(numbers...))
+	return neverUnlessKind(a, "number", anyOf(numbers...))
 }

@@ -11,8 +11,8 @@ import (
 // What changes with time in GO Feature Flag is converted once all its dates are past: from
 // then on it is one flag.
 
-// timed is why other flags are not.
-const timed = "changes with time, which definitions here do not"
+// timedReason is why other flags are not.
+const timedReason = "changes with time, which definitions here do not"
 
 // dateLayouts are those of JSON and of YAML, where a date needs no time.
 var dateLayouts = []string{time.RFC3339Nano, "2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999 Z07:00", "2006-1-2 15:4:5.999999999", time.DateOnly}
@@ -29,11 +29,11 @@ func (n *node) date() time.Time {
 	return time.Time{}
 }
 
-// past reads a date that must have come, as what comes then changes a flag.
-func (b *builder) past(n *node) time.Time {
+// pastDate reads a date that must have come, as what comes then changes a flag.
+func (b *builder) pastDate(n *node) time.Time {
 	t := n.date()
 	if t.After(b.options.now()) {
-		n.refuse(timed + ": this date is to come")
+		n.refuse(timedReason + ": this date is to come")
 	}
 	return t
 }
@@ -46,53 +46,53 @@ func (o *Options) now() time.Time {
 	return o.Now
 }
 
-// progressed are the shares after the end of a progressive rollout.
-func (b *builder) progressed(p *node, v *variantSet) []share {
-	initial, end := p.at("initial"), p.at("end")
-	for _, at := range []*node{initial.at("variation"), initial.at("date"), end.at("variation"), end.at("date")} {
-		if at.value == nil {
-			at.refuse("is missing in a rollout that changes with time: users would get the caller's default")
+// finalShares are the shares after the end of a progressive rollout.
+func (b *builder) finalShares(p *node, v *variantSet) []share {
+	initial, end := p.get("initial"), p.get("end")
+	for _, src := range []*node{initial.get("variation"), initial.get("date"), end.get("variation"), end.get("date")} {
+		if src.value == nil {
+			src.refuse("is missing in a rollout that changes with time: users would get the caller's default")
 		}
 	}
-	if !b.past(end.at("date")).After(initial.at("date").date()) {
-		end.at("date").refuse("is not after the first date: users would get the caller's default")
+	if !b.pastDate(end.get("date")).After(initial.get("date").date()) {
+		end.get("date").refuse("is not after the first date: users would get the caller's default")
 	}
-	percent := end.at("percentage").numberOr(0)
+	percent := end.get("percentage").numberOr(0)
 	if percent == 0 || percent > 100 {
 		percent = 100
 	}
 	return []share{
-		{percent, v.outcome(end.at("variation"), v.spelt(end.at("variation")))},
-		{100 - percent, v.outcome(initial.at("variation"), v.spelt(initial.at("variation")))},
+		{percent, v.outcome(end.get("variation"), v.spelt(end.get("variation")))},
+		{100 - percent, v.outcome(initial.get("variation"), v.spelt(initial.get("variation")))},
 	}
 }
 
 // experimentation reports whether an experiment is over: users get the caller's default then.
 func (b *builder) experimentation(n *node) (over bool) {
 	n.object()
-	if at := n.at("start"); at.value != nil {
-		b.past(at)
+	if src := n.get("start"); src.value != nil {
+		b.pastDate(src)
 	}
-	if at := n.at("end"); at.value != nil {
-		b.past(at)
+	if src := n.get("end"); src.value != nil {
+		b.pastDate(src)
 		b.note(n, "is over: users get the caller's default, here too while the flag is inactive")
 		over = true
 	}
 	return over
 }
 
-// scheduled is a flag with the steps of its schedule, oldest first. A step without a date
+// applySchedule is a flag with the steps of its schedule, oldest first. A step without a date
 // never comes.
-func (b *builder) scheduled(n *node) *node {
+func (b *builder) applySchedule(n *node) *node {
 	type step struct {
 		at   *node
 		date time.Time
 	}
 	var steps []step
-	for _, s := range n.at("scheduledRollout").items() {
+	for _, s := range n.get("scheduledRollout").items() {
 		s.object()
-		if d := s.at("date"); d.value != nil {
-			steps = append(steps, step{s, b.past(d)})
+		if d := s.get("date"); d.value != nil {
+			steps = append(steps, step{s, b.pastDate(d)})
 		}
 	}
 	if len(steps) == 0 {
@@ -101,16 +101,16 @@ func (b *builder) scheduled(n *node) *node {
 	slices.SortStableFunc(steps, func(a, b step) int { return a.date.Compare(b.date) })
 	flag := maps.Clone(n.object())
 	for _, s := range steps {
-		flag["targeting"] = mergedRules(n.with(flag).at("targeting"), s.at.at("targeting"))
-		if s.at.at("disable").value != nil {
-			flag["disable"] = s.at.at("disable").value
+		flag["targeting"] = mergeRules(n.with(flag).get("targeting"), s.at.get("targeting"))
+		if s.at.get("disable").value != nil {
+			flag["disable"] = s.at.get("disable").value
 		}
-		if rule := s.at.at("defaultRule"); rule.value != nil {
-			flag["defaultRule"] = mergedRule(n.with(flag).at("defaultRule"), rule)
+		if rule := s.at.get("defaultRule"); rule.value != nil {
+			flag["defaultRule"] = mergeRule(n.with(flag).get("defaultRule"), rule)
 		}
 		for _, name := range []string{"variations", "experimentation"} {
-			if more := s.at.at(name); more.value != nil {
-				flag[name] = overlaid(n.with(flag).at(name), more, more.names()...)
+			if more := s.at.get(name); more.value != nil {
+				flag[name] = overlay(n.with(flag).get(name), more, more.names()...)
 			}
 		}
 	}
@@ -124,58 +124,58 @@ func (n *node) with(value any) *node {
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.object())) }
 
-// overlaid are the members of an object with those of another, as far as they are there.
-func overlaid(n, more *node, names ...string) map[string]any {
+// overlay are the members of an object with those of another, as far as they are there.
+func overlay(n, more *node, names ...string) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, n.object())
 	for _, name := range names {
-		if v := more.at(name).value; v != nil {
+		if v := more.get(name).value; v != nil {
 			out[name] = v
 		}
 	}
 	return out
 }
 
-// mergedRules are rules with those of a step: those of a name that is there change that rule,
+// mergeRules are rules with those of a step: those of a name that is there change that rule,
 // the others come behind.
-func mergedRules(rules, step *node) []any {
+func mergeRules(rules, step *node) []any {
 	changes := map[string]*node{}
 	for _, r := range step.items() {
-		if name := r.at("name"); name.value != nil {
+		if name := r.get("name"); name.value != nil {
 			changes[name.text()] = r
 		}
 	}
 	var out []any
 	merged := map[string]bool{}
 	for _, r := range rules.items() {
-		name := r.at("name").textOr()
+		name := r.get("name").textOr()
 		if change := changes[name]; change != nil {
 			merged[name] = true
-			out = append(out, mergedRule(r, change))
+			out = append(out, mergeRule(r, change))
 			continue
 		}
 		out = append(out, r.value)
 	}
 	for _, r := range step.items() {
-		if !merged[r.at("name").textOr()] {
+		if !merged[r.get("name").textOr()] {
 			out = append(out, r.value)
 		}
 	}
 	return out
 }
 
-// mergedRule is a rule with what a step says of it. A negative percentage takes one away.
-func mergedRule(r, step *node) map[string]any {
-	out := overlaid(r, step, "disable", "query", "variation")
-	if p := step.at("progressiveRollout"); p.value != nil {
-		both := overlaid(r.at("progressiveRollout"), p)
+// mergeRule is a rule with what a step says of it. A negative percentage takes one away.
+func mergeRule(r, step *node) map[string]any {
+	out := overlay(r, step, "disable", "query", "variation")
+	if p := step.get("progressiveRollout"); p.value != nil {
+		both := overlay(r.get("progressiveRollout"), p)
 		for _, end := range []string{"initial", "end"} {
-			both[end] = overlaid(r.at("progressiveRollout").at(end), p.at(end), "variation", "date", "percentage")
+			both[end] = overlay(r.get("progressiveRollout").get(end), p.get(end), "variation", "date", "percentage")
 		}
 		out["progressiveRollout"] = both
 	}
-	if p := step.at("percentage"); p.value != nil {
-		shares := overlaid(r.at("percentage"), p, p.names()...)
+	if p := step.get("percentage"); p.value != nil {
+		shares := overlay(r.get("percentage"), p, p.names()...)
 		maps.DeleteFunc(shares, func(_ string, v any) bool {
 			num, ok := v.(json.Number)
 			return ok && strings.HasPrefix(string(num), "-")

@@ -13,15 +13,15 @@ import (
 // other attributes are person properties. Null, which leaves a value to the
 // caller, is off.
 func readGrowthBook(b *builder, doc *node) error {
-	if enc := doc.at("encryptedFeatures"); enc.textOr() != "" {
+	if enc := doc.get("encryptedFeatures"); enc.textOr() != "" {
 		enc.refuse("the features are encrypted: give the payload in clear")
 	}
 	const wanted = "whose rules have another form: give that of an SDK connection, GET /api/features/CLIENT_KEY"
-	features := doc.at("features")
+	features := doc.get("features")
 	if _, isList := features.value.([]any); isList {
 		features.refuse("is a list of the REST API, " + wanted)
 	}
-	if one := doc.at("feature"); one.has("environments") {
+	if one := doc.get("feature"); one.has("environments") {
 		one.refuse("is one feature of the REST API, " + wanted)
 	}
 	if features.value == nil {
@@ -30,7 +30,7 @@ func readGrowthBook(b *builder, doc *node) error {
 		}
 		features = doc
 	}
-	r := &gbReader{b: b, features: features, groups: doc.at("savedGroups"), read: map[string]*gbFeature{}}
+	r := &gbReader{b: b, features: features, groups: doc.get("savedGroups"), read: map[string]*gbFeature{}}
 	for _, f := range features.members() {
 		b.flag(f.name, f, func(to *flags.Flag) { r.feature(f, to) })
 	}
@@ -54,8 +54,8 @@ type gbFeature struct {
 // values collects them: the default, those that rules force, and those of
 // experiments.
 func (r *gbReader) values(n *node) *gbFeature {
-	if known := r.read[n.name]; known != nil {
-		return known
+	if cached := r.read[n.name]; cached != nil {
+		return cached
 	}
 	f := &gbFeature{}
 	var all []*node
@@ -66,18 +66,18 @@ func (r *gbReader) values(n *node) *gbFeature {
 		}
 		all = append(all, v)
 	}
-	add(n.at("defaultValue"))
-	for _, rule := range n.at("rules").items() {
+	add(n.get("defaultValue"))
+	for _, rule := range n.get("rules").items() {
 		switch {
 		case rule.has("force"):
-			add(rule.at("force"))
+			add(rule.get("force"))
 		default:
-			for _, v := range rule.at("variations").items() {
+			for _, v := range rule.get("variations").items() {
 				add(v)
 			}
 		}
-		for _, p := range rule.at("parentConditions").items() {
-			f.null = f.null || p.at("gate").boolOr(false)
+		for _, p := range rule.get("parentConditions").items() {
+			f.null = f.null || p.get("gate").boolOr(false)
 		}
 	}
 	f.values = nameValues(all)
@@ -103,81 +103,81 @@ func (f *gbFeature) outcome(b *builder, v *node) outcome {
 
 func (r *gbReader) feature(n *node, to *flags.Flag) {
 	n.onlyMembers("defaultValue", "rules", "id", "description", "dateUpdated", "dateCreated", "valueType", "tags", "project", "owner", "archived")
-	r.acyclic(n, []string{n.name}, map[string]bool{})
+	r.checkAcyclic(n, []string{n.name}, map[string]bool{})
 	f := r.values(n)
-	rules := n.at("rules").items()
-	if n.at("defaultValue").value == nil && len(rules) == 0 {
+	rules := n.get("rules").items()
+	if n.get("defaultValue").value == nil && len(rules) == 0 {
 		to.Active = false // everybody has the caller's default
 		return
 	}
 	var list []rule
 	open := always // nobody whom a gate stopped
-	for _, at := range rules {
-		passes, gate := r.parents(at)
+	for _, src := range rules {
+		passes, gate := r.parents(src)
 		if gate {
 			open = allOf(open, passes)
 		}
-		next, ok := r.rule(n, at, f)
+		next, ok := r.rule(n, src, f)
 		if !ok {
 			continue
 		}
 		next.when = allOf(open, passes, next.when)
 		list = append(list, next)
 	}
-	list = append(list, rule{at: n.at("defaultValue"), name: "default", when: open, shares: everyone(f.outcome(r.b, n.at("defaultValue")))})
+	list = append(list, rule{src: n.get("defaultValue"), name: "default", when: open, shares: everyone(f.outcome(r.b, n.get("defaultValue")))})
 	r.b.rules(to, list)
 	f.set.declare(to)
 }
 
 // parents are what a rule asks of other features. Gate: who misses it is off,
 // and no rule behind counts.
-func (r *gbReader) parents(at *node) (passes formula, gate bool) {
+func (r *gbReader) parents(src *node) (passes formula, gate bool) {
 	passes = always
-	for i, p := range at.at("parentConditions").items() {
+	for i, p := range src.get("parentConditions").items() {
 		p.onlyMembers("id", "condition", "gate")
-		isGate := p.at("gate").boolOr(false)
+		isGate := p.get("gate").boolOr(false)
 		if i > 0 && isGate != gate {
 			p.refuse("mixes prerequisites that stop and others in one rule")
 		}
 		if gate = isGate; gate {
-			r.b.note(p.at("gate"), "is null for who misses it, which is off here")
+			r.b.note(p.get("gate"), "is null for who misses it, which is off here")
 		}
-		other := r.features.at(p.at("id").text())
-		if other.value == nil {
-			p.at("id").refuse("there is no feature %q", short(p.at("id").text()))
+		parent := r.features.get(p.get("id").text())
+		if parent.value == nil {
+			p.get("id").refuse("there is no feature %q", short(p.get("id").text()))
 		}
-		passes = allOf(passes, r.parent(p.at("condition"), other))
+		passes = allOf(passes, r.parent(p.get("condition"), parent))
 	}
 	return passes, gate
 }
 
 // parent says a condition on the value of another feature as the values that it
 // may have.
-func (r *gbReader) parent(c, other *node) formula {
+func (r *gbReader) parent(c, feature *node) formula {
 	if len(c.object()) != 1 || !c.has("value") {
 		c.refuse(`asks for more than the value of a feature`)
 	}
-	f := r.values(other)
-	met := never
+	f := r.values(feature)
+	isMet := never
 	for _, v := range distinct(f.values) {
-		if holds(c.at("value"), v) {
-			met = anyOf(met, outcomeIs(other.name, f.set.outcome(c, v.name)))
+		if holds(c.get("value"), v) {
+			isMet = anyOf(isMet, outcomeIs(feature.name, f.set.outcome(c, v.name)))
 		}
 	}
 	if !f.null {
-		return met
+		return isMet
 	}
 	isFalse := func(v *node) bool { return v.value == false }
-	nullHolds := holds(c.at("value"), &node{})
+	nullHolds := holds(c.get("value"), &node{})
 	switch i := slices.IndexFunc(f.values, isFalse); {
 	case i < 0 || !f.set.boolean:
 		if nullHolds {
-			return anyOf(met, flagIs(other.name, false))
+			return anyOf(isMet, flagIs(feature.name, false))
 		}
-	case holds(c.at("value"), f.values[i]) != nullHolds:
-		c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
+	case holds(c.get("value"), f.values[i]) != nullHolds:
+		c.refuse("tells null and false of the feature %q apart, which are both off here", short(feature.name))
 	}
-	return met
+	return isMet
 }
 
 // holds decides a condition on one value. It knows comparison with scalars.
@@ -187,7 +187,7 @@ func holds(c, v *node) bool {
 		return equalScalars(c, v)
 	}
 	for op := range obj {
-		arg, ok := c.at(op), false
+		arg, ok := c.get(op), false
 		switch op {
 		case "$eq":
 			ok = equalScalars(arg, v)
@@ -196,7 +196,7 @@ func holds(c, v *node) bool {
 		case "$in", "$nin":
 			ok = slices.ContainsFunc(arg.items(), func(a *node) bool { return equalScalars(a, v) }) == (op == "$in")
 		case "$exists":
-			ok = (v.value != nil) == truthy(arg)
+			ok = (v.value != nil) == isTruthy(arg)
 		default:
 			arg.refuse("is no comparison with values of a feature that is known here")
 		}
@@ -217,20 +217,20 @@ func equalScalars(a, b *node) bool {
 	return reflect.TypeOf(a.value) == reflect.TypeOf(b.value) && string(canonical(a)) == string(canonical(b))
 }
 
-// acyclic refuses circles. Features in done lead to none.
-func (r *gbReader) acyclic(n *node, path []string, done map[string]bool) {
-	for _, rule := range n.at("rules").items() {
-		for _, p := range rule.at("parentConditions").items() {
-			key := p.at("id").text()
+// checkAcyclic refuses circles. Features in done lead to none.
+func (r *gbReader) checkAcyclic(n *node, path []string, checked map[string]bool) {
+	for _, rule := range n.get("rules").items() {
+		for _, p := range rule.get("parentConditions").items() {
+			key := p.get("id").text()
 			switch {
 			case slices.Contains(path, key):
 				p.refuse("is a circle of prerequisites")
 			case len(path) >= maxDepth:
 				p.refuse("prerequisites are nested deeper than %d levels", maxDepth)
 			}
-			if !done[key] {
-				r.acyclic(r.features.at(key), append(slices.Clone(path), key), done)
-				done[key] = true
+			if !checked[key] {
+				r.checkAcyclic(r.features.get(key), append(slices.Clone(path), key), checked)
+				checked[key] = true
 			}
 		}
 	}
@@ -245,63 +245,63 @@ var gbRule = []string{
 }
 
 // rule reads one; false: it applies to nobody.
-func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
-	at.onlyMembers(gbRule...)
-	out := rule{at: at, name: at.pathFrom(n), when: r.condition(at.at("condition"))}
-	in := r.taking(at)
-	if at.has("force") {
-		o := f.outcome(r.b, at.at("force"))
-		coverage, width := at.at("coverage"), at.at("range")
+func (r *gbReader) rule(n, src *node, f *gbFeature) (rule, bool) {
+	src.onlyMembers(gbRule...)
+	out := rule{src: src, name: src.pathFrom(n), when: r.condition(src.get("condition"))}
+	in := r.includedShare(src)
+	if src.has("force") {
+		o := f.outcome(r.b, src.get("force"))
+		coverage, width := src.get("coverage"), src.get("range")
 		switch {
 		case width.value != nil:
 			out.shares = []share{{r.width(width) * in * 100, o}}
 		case coverage.value != nil:
 			out.shares = []share{{coverage.number() * in * 100, o}}
-		case at.at("filters").value != nil:
+		case src.get("filters").value != nil:
 			out.shares = []share{{in * 100, o}}
 		default:
 			out.shares = everyone(o)
 			return out, true
 		}
-		out.when = allOf(r.hashed(at), out.when)
+		out.when = allOf(r.hasHashValue(src), out.when)
 		return out, true
 	}
-	variations := at.at("variations").items()
+	variations := src.get("variations").items()
 	if len(variations) < 2 {
 		return out, false // nobody is in an experiment with one variation
 	}
-	for _, m := range at.at("meta").items() {
-		if m.at("passthrough").boolOr(false) {
-			m.at("passthrough").refuse("leads to the next rules although the experiment counts")
+	for _, m := range src.get("meta").items() {
+		if m.get("passthrough").boolOr(false) {
+			m.get("passthrough").refuse("leads to the next rules although the experiment counts")
 		}
 	}
-	out.when = allOf(r.hashed(at), out.when)
-	for i, w := range r.weights(at, len(variations)) {
+	out.when = allOf(r.hasHashValue(src), out.when)
+	for i, w := range r.weights(src, len(variations)) {
 		out.shares = append(out.shares, share{w * in * 100, f.outcome(r.b, variations[i])})
 	}
 	return out, true
 }
 
-// taking is which part of the users the filters of a rule let in, or the namespace of an
+// includedShare is which part of the users the filters of a rule let in, or the namespace of an
 // experiment, which counts where there are none. Each has a hash of its own.
-func (r *gbReader) taking(at *node) float64 {
-	filters, namespace := at.at("filters"), at.at("namespace")
+func (r *gbReader) includedShare(src *node) float64 {
+	filters, namespace := src.get("filters"), src.get("namespace")
 	if filters.value != nil {
 		part := 1.0
 		for _, f := range filters.items() {
 			f.onlyMembers("seed", "attribute", "hashVersion", "ranges")
-			if by := f.at("attribute").textOr(); by != "" && by != "id" {
-				f.at("attribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
+			if hashAttribute := f.get("attribute").textOr(); hashAttribute != "" && hashAttribute != "id" {
+				f.get("attribute").refuse("hashes the attribute %q: only the id can be hashed here", short(hashAttribute))
 			}
 			width := 0.0
-			for _, w := range f.at("ranges").items() {
+			for _, w := range f.get("ranges").items() {
 				width += r.width(w)
 			}
 			part *= min(width, 1)
 		}
 		return part
 	}
-	if namespace.value == nil || at.has("force") {
+	if namespace.value == nil || src.has("force") {
 		return 1
 	}
 	bounds := namespace.items()
@@ -315,16 +315,16 @@ func (r *gbReader) taking(at *node) float64 {
 	return part
 }
 
-// hashed is that there is something to hash: nobody else meets the rule. Another
+// hasHashValue is that there is something to hash: nobody else meets the rule. Another
 // attribute than the id cannot be hashed here.
-func (r *gbReader) hashed(at *node) formula {
-	if by := at.at("hashAttribute").textOr(); by != "" && by != "id" {
-		at.at("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
+func (r *gbReader) hasHashValue(src *node) formula {
+	if hashAttribute := src.get("hashAttribute").textOr(); hashAttribute != "" && hashAttribute != "id" {
+		src.get("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(hashAttribute))
 	}
-	if v := at.at("hashVersion"); v.value != nil && v.number() != 1 && v.number() != 2 {
+	if v := src.get("hashVersion"); v.value != nil && v.number() != 1 && v.number() != 2 {
 		v.refuse("is a version of the hash that is not known here: nobody would meet the rule")
 	}
-	return r.b.userKey(at).some()
+	return r.b.userKey(src).isNonEmpty()
 }
 
 // width of a range, 1 for all.
@@ -338,16 +338,16 @@ func (r *gbReader) width(n *node) float64 {
 
 // weights are the shares of all users that each variation of an experiment gets,
 // as parts of 1.
-func (r *gbReader) weights(at *node, count int) []float64 {
+func (r *gbReader) weights(src *node, count int) []float64 {
 	out := make([]float64, count)
-	if ranges := at.at("ranges").items(); len(ranges) > 0 {
+	if ranges := src.get("ranges").items(); len(ranges) > 0 {
 		for i := range min(count, len(ranges)) {
 			out[i] = r.width(ranges[i])
 		}
 		return out
 	}
-	coverage := max(min(at.at("coverage").numberOr(1), 1), 0)
-	weights, sum := at.at("weights").items(), 0.0
+	coverage := max(min(src.get("coverage").numberOr(1), 1), 0)
+	weights, sum := src.get("weights").items(), 0.0
 	for i, w := range weights {
 		if i < count {
 			out[i] = w.number()

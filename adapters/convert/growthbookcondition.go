@@ -8,11 +8,11 @@ import (
 
 // condition is GrowthBook's condition on attributes, in MongoDB's manner.
 func (r *gbReader) condition(n *node) formula {
-	var of []formula
+	var parts []formula
 	for _, m := range n.members() {
 		switch m.name {
 		case "$and":
-			of = append(of, allOf(r.each(m)...))
+			parts = append(parts, allOf(r.each(m)...))
 		case "$or", "$nor":
 			f := anyOf(r.each(m)...)
 			if len(m.items()) == 0 {
@@ -21,28 +21,28 @@ func (r *gbReader) condition(n *node) formula {
 			if m.name == "$nor" {
 				f = not(f)
 			}
-			of = append(of, f)
+			parts = append(parts, f)
 		case "$not":
-			of = append(of, not(r.given(m)))
+			parts = append(parts, not(r.required(m)))
 		default:
 			if strings.HasPrefix(m.name, "$") {
 				m.refuse("%q is no operator that is known here", short(m.name))
 			}
-			of = append(of, r.test(r.attribute(m), m))
+			parts = append(parts, r.test(r.attribute(m), m))
 		}
 	}
-	return allOf(of...)
+	return allOf(parts...)
 }
 
 func (r *gbReader) each(n *node) []formula {
 	if n.value == nil {
 		n.want("a list")
 	}
-	return each(n.items(), r.given)
+	return mapFormulas(n.items(), r.required)
 }
 
-// given is a condition that may not be absent.
-func (r *gbReader) given(n *node) formula {
+// required is a condition that may not be absent.
+func (r *gbReader) required(n *node) formula {
 	if n.value == nil {
 		n.want("an object")
 	}
@@ -68,7 +68,7 @@ func (r *gbReader) test(a attribute, n *node) formula {
 	if !isObject {
 		return r.equal(a, n)
 	}
-	return allOf(each(n.members(), func(m *node) formula {
+	return allOf(mapFormulas(n.members(), func(m *node) formula {
 		test := gbOperators[m.name]
 		if test == nil {
 			m.refuse("%q is no operator that is known here", short(m.name))
@@ -81,7 +81,7 @@ func (r *gbReader) test(a attribute, n *node) formula {
 func (r *gbReader) equal(a attribute, n *node) formula {
 	switch n.value.(type) {
 	case nil:
-		return not(a.set())
+		return not(a.isSet())
 	case []any, map[string]any:
 		n.refuse("compares with a list or an object")
 	}
@@ -110,10 +110,10 @@ func init() { // refers to itself through $not
 		"$regex":      func(r *gbReader, a attribute, n *node) formula { return gbPattern(a, n, "") },
 		"$regexi":     func(r *gbReader, a attribute, n *node) formula { return gbPattern(a, n, "(?i)") },
 		"$exists": func(r *gbReader, a attribute, n *node) formula {
-			if truthy(n) {
-				return a.set()
+			if isTruthy(n) {
+				return a.isSet()
 			}
-			return not(a.set())
+			return not(a.isSet())
 		},
 		"$not": func(r *gbReader, a attribute, n *node) formula { return not(r.test(a, n)) },
 		"$veq": gbVersion("eq"), "$vgt": gbVersion("gt"), "$vgte": gbVersion("ge"), "$vlt": gbVersion("lt"), "$vlte": gbVersion("le"),
@@ -121,13 +121,13 @@ func init() { // refers to itself through $not
 	}
 }
 
-// truthy reports what counts as true, lists and objects also when they are empty.
-func truthy(n *node) bool {
+// isTruthy reports what counts as true, lists and objects also when they are empty.
+func isTruthy(n *node) bool {
 	switch n.value.(type) {
 	case []any, map[string]any:
 		return true
 	}
-	return truthyConstant(n.value)
+	return isTruthyConstant(n.value)
 }
 
 func canonical(n *node) []byte {
@@ -153,7 +153,7 @@ func (r *gbReader) in(a attribute, n *node, fold bool) formula {
 	f := a.in(n.items(), fold)
 	for _, v := range n.items() {
 		if v.value == nil {
-			f = anyOf(f, not(a.set()))
+			f = anyOf(f, not(a.isSet()))
 		}
 	}
 	return f
@@ -161,19 +161,19 @@ func (r *gbReader) in(a attribute, n *node, fold bool) formula {
 
 // group is a saved group, a list of values; one that is not there is empty.
 func (r *gbReader) group(a attribute, n *node) formula {
-	list := r.groups.at(n.text())
+	list := r.groups.get(n.text())
 	if list.value == nil && !r.groups.has(n.text()) {
 		return never
 	}
 	if _, isList := list.value.([]any); !isList {
 		n.refuse("the saved group %q is no list of values", short(n.text()))
 	}
-	a.at = n
+	a.src = n
 	return r.in(a, list, false)
 }
 
 func gbPattern(a attribute, n *node, prefix string) formula {
-	a.at = n
+	a.src = n
 	return a.pattern(n, prefix+n.text())
 }
 
@@ -186,8 +186,8 @@ func gbVersion(op string) func(*gbReader, attribute, *node) formula {
 		if strings.Count(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '-' || r == '+' })[0], ".") != 2 {
 			n.refuse("is no version of the form 1.2.3")
 		}
-		f := a.loosely(op, text, gbVersions)
-		a.at = n
+		f := a.compareLoose(op, text, gbVersions)
+		a.src = n
 		a.note("attribute %q: versions of another form than 1.2.3 or 1.2.3-beta.1 never match here")
 		return f
 	}

@@ -12,8 +12,8 @@ import (
 // of GO Feature Flag's two query languages.
 
 type logic struct {
-	b  *builder
-	at *node // what notes are about
+	b   *builder
+	src *node // what notes are about
 	// id are names of the user's key.
 	id []string
 	// flag are attributes that are always booleans, false when not sent.
@@ -28,11 +28,11 @@ type logic struct {
 
 // refuse names the place inside a rule that is a document of its own too.
 func (l *logic) refuse(n *node, format string, args ...any) {
-	if top := n.top(); top != l.at.top() {
-		if place := n.path(); place != "" {
-			format = place + ": " + format
+	if top := n.top(); top != l.src.top() {
+		if path := n.path(); path != "" {
+			format = path + ": " + format
 		}
-		l.at.refuse(format, args...)
+		l.src.refuse(format, args...)
 	}
 	n.refuse(format, args...)
 }
@@ -57,7 +57,7 @@ func (l *logic) operation(n *node) (op string, args []*node, ok bool) {
 	for name := range obj {
 		op = name
 	}
-	arg := n.at(op)
+	arg := n.get(op)
 	if _, isList := arg.value.([]any); isList {
 		return op, arg.items(), true
 	}
@@ -67,9 +67,9 @@ func (l *logic) operation(n *node) (op string, args []*node, ok bool) {
 // resolve follows a reference to a shared evaluator.
 func (l *logic) resolve(n *node) *node {
 	if obj, ok := n.value.(map[string]any); ok && len(obj) == 1 && n.has("$ref") && l.flagd {
-		target, ok := l.refs[n.at("$ref").textOr()]
+		target, ok := l.refs[n.get("$ref").textOr()]
 		if !ok {
-			l.refuse(n, "names the evaluator %q, which is not there", short(n.at("$ref").textOr()))
+			l.refuse(n, "names the evaluator %q, which is not there", short(n.get("$ref").textOr()))
 		}
 		if hasRef(target.value) {
 			l.refuse(n, "names an evaluator that names another, which flagd follows by chance")
@@ -121,15 +121,15 @@ func (l *logic) operand(n *node) operand {
 	case strings.Contains(name, "."):
 		l.refuse(n, "asks for a part of an attribute: properties have no parts here")
 	}
-	a := l.b.userKey(l.at)
+	a := l.b.userKey(l.src)
 	if !slices.Contains(l.id, name) {
-		a = l.b.attribute(l.at, name)
+		a = l.b.attribute(l.src, name)
 		a.boolean = l.flag[name]
 	}
 	return operand{attribute: &a}
 }
 
-func truthyConstant(v any) bool {
+func isTruthyConstant(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return v
@@ -146,7 +146,7 @@ func truthyConstant(v any) bool {
 	return false
 }
 
-func constantly(holds bool) formula {
+func constant(holds bool) formula {
 	if holds {
 		return always
 	}
@@ -164,7 +164,7 @@ func (l *logic) truth(n *node) formula {
 		if list, isList := v.([]any); isList && depthOf(list) > 1 {
 			l.refuse(n, "is a list of expressions")
 		}
-		return constantly(truthyConstant(v))
+		return constant(isTruthyConstant(v))
 	}
 	switch op {
 	case "and", "or":
@@ -208,32 +208,32 @@ func (l *logic) truth(n *node) formula {
 }
 
 func (l *logic) junction(n *node, op string, args []*node) formula {
-	if _, isList := l.resolve(n).at(op).value.([]any); !isList {
+	if _, isList := l.resolve(n).get(op).value.([]any); !isList {
 		l.refuse(n, "needs a list of expressions")
 	}
-	of := each(args, l.truth)
-	if op == "and" && len(of) > 0 {
-		return allOf(of...)
+	parts := mapFormulas(args, l.truth)
+	if op == "and" && len(parts) > 0 {
+		return allOf(parts...)
 	}
-	return anyOf(of...) // nothing at all counts as false
+	return anyOf(parts...) // nothing at all counts as false
 }
 
 func (l *logic) choice(n *node, args []*node) formula {
-	if _, isList := l.resolve(n).at("if").value.([]any); !isList && !l.resolve(n).has("?:") {
+	if _, isList := l.resolve(n).get("if").value.([]any); !isList && !l.resolve(n).has("?:") {
 		l.refuse(n, "needs a list of expressions")
 	}
-	var of []formula
+	var parts []formula
 	before := always
 	i := 0
 	for ; i+1 < len(args); i += 2 {
 		when := l.truth(args[i])
-		of = append(of, allOf(before, when, l.truth(args[i+1])))
+		parts = append(parts, allOf(before, when, l.truth(args[i+1])))
 		before = allOf(before, not(when))
 	}
 	if i < len(args) {
-		of = append(of, allOf(before, l.truth(args[i])))
+		parts = append(parts, allOf(before, l.truth(args[i])))
 	}
-	f := anyOf(of...)
+	f := anyOf(parts...)
 	if f.leaves() > maxLeaves { // every if in another doubles it
 		l.refuse(n, "is too large: more than %d requirements", maxLeaves)
 	}
@@ -245,12 +245,12 @@ func (l *logic) set(o operand) formula {
 	a := o.attribute
 	switch {
 	case a == nil:
-		return constantly(truthyConstant(o.constant))
+		return constant(isTruthyConstant(o.constant))
 	case a.boolean:
-		return a.yes()
+		return a.isTrue()
 	case a.isKey():
-		return a.is(flags.IsNot, "")
+		return a.compare(flags.IsNot, "")
 	}
 	a.noteText()
-	return allOf(a.without(flags.IsSet), a.is(flags.NotRegex, `^(?:null|false|-?0(?:\.0)?|\[\]|\{\})?$`))
+	return allOf(a.unary(flags.IsSet), a.compare(flags.NotRegex, `^(?:null|false|-?0(?:\.0)?|\[\]|\{\})?$`))
 }

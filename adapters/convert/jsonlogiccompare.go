@@ -24,13 +24,13 @@ func (l *logic) equal(n *node, op string, args []*node) formula {
 	a, constant, _ := l.sides(n, args[0], args[1])
 	switch v := constant.(type) {
 	case nil:
-		return a.absent()
+		return a.isAbsent()
 	case string:
 		if a.boolean {
 			l.refuse(n, "compares a boolean with a text")
 		}
 		a.noteTexts(v)
-		if isBlank.MatchString(v) {
+		if blankPattern.MatchString(v) {
 			a.noteText() // equal to 0 and false there
 		}
 		return a.oneOf([]string{v})
@@ -51,27 +51,27 @@ func (l *logic) equalNumber(a *attribute, op string, f float64) formula {
 		a.noteNumber()
 		return a.number("eq", f)
 	}
-	of := []formula{a.numeric("eq", f)}
+	parts := []formula{a.numeric("eq", f)}
 	switch f {
 	case 0:
-		of = append(of, a.no(), a.blank())
+		parts = append(parts, a.isFalse(), a.isBlank())
 	case 1:
-		of = append(of, a.yes())
+		parts = append(parts, a.isTrue())
 	}
-	return anyOf(of...)
+	return anyOf(parts...)
 }
 
 func (l *logic) equalBool(a *attribute, op string, v bool) formula {
 	a.noteBoolean()
 	switch {
 	case op == "===" && v:
-		return a.yes()
+		return a.isTrue()
 	case op == "===":
-		return a.no()
+		return a.isFalse()
 	case v:
-		return anyOf(a.yes(), a.numeric("eq", 1))
+		return anyOf(a.isTrue(), a.numeric("eq", 1))
 	}
-	return anyOf(a.no(), a.numeric("eq", 0), a.blank())
+	return anyOf(a.isFalse(), a.numeric("eq", 0), a.isBlank())
 }
 
 // numeric is number where a boolean is none.
@@ -114,18 +114,18 @@ func (l *logic) order(n *node, op string, left, right *node) formula {
 		l.refuse(n, "orders by something else than a number")
 	}
 	f, holds := l.double(n, v), orders[op].holds
-	of := []formula{a.numeric(op, f)}
+	parts := []formula{a.numeric(op, f)}
 	// What is no number counts as one: true as 1, false, blanks and nothing as 0.
 	if holds(0, f) {
 		if f != 0 { // nothing equals nothing but itself
-			of = append(of, a.absent())
+			parts = append(parts, a.isAbsent())
 		}
-		of = append(of, a.no(), a.blank())
+		parts = append(parts, a.isFalse(), a.isBlank())
 	}
 	if holds(1, f) {
-		of = append(of, a.yes())
+		parts = append(parts, a.isTrue())
 	}
-	return anyOf(of...)
+	return anyOf(parts...)
 }
 
 // in is a text in the text of an attribute, or an attribute in a list.
@@ -150,25 +150,25 @@ func (l *logic) inList(n *node, a *attribute, list []any) formula {
 		l.refuse(n, "must seek an attribute in a list")
 	}
 	var texts []string
-	var of []formula
+	var parts []formula
 	for _, v := range list {
 		switch v := v.(type) {
 		case string:
 			texts = append(texts, v)
 		case json.Number:
-			of = append(of, a.number("eq", l.double(n, v)))
+			parts = append(parts, a.number("eq", l.double(n, v)))
 		default:
 			l.refuse(n, "has a list with something else than texts and numbers")
 		}
 	}
-	if len(of) > 0 && (a.isKey() || len(texts) > 0) {
+	if len(parts) > 0 && (a.isKey() || len(texts) > 0) {
 		l.refuse(n, "seeks a text among numbers, or among both")
 	}
 	switch {
-	case len(of) > 0:
+	case len(parts) > 0:
 		a.noteNumber()
 	case len(texts) > 0:
 		a.noteText() // 0 is in every list of texts there
 	}
-	return anyOf(append(of, a.oneOf(texts))...)
+	return anyOf(append(parts, a.oneOf(texts))...)
 }

@@ -29,7 +29,7 @@ var ldOperators = map[string]func(a attribute, values []*node) formula{
 // ldTest asks for each value that is a T.
 func ldTest[T any](test func(a attribute, at *node, value T) formula) func(attribute, []*node) formula {
 	return func(a attribute, values []*node) formula {
-		return anyOf(each(values, func(v *node) formula {
+		return anyOf(mapFormulas(values, func(v *node) formula {
 			if value, ok := v.value.(T); ok {
 				return test(a, v, value)
 			}
@@ -43,11 +43,11 @@ func ldPart(p part) func(attribute, []*node) formula {
 }
 
 func ldNumber(op string) func(attribute, []*node) formula {
-	return ldTest(func(a attribute, at *node, _ json.Number) formula {
+	return ldTest(func(a attribute, src *node, _ json.Number) formula {
 		if a.textOnly {
 			return never
 		}
-		return a.ordered(op, at.number())
+		return a.ordered(op, src.number())
 	})
 }
 
@@ -58,28 +58,28 @@ const ldTime = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-
 // ldDate compares times: texts, or numbers of milliseconds since 1970.
 func ldDate(text flags.Operator, number string) func(attribute, []*node) formula {
 	return ldTest(func(a attribute, v *node, value any) formula {
-		var at time.Time
+		var moment time.Time
 		switch x := value.(type) {
 		case string:
 			t, err := time.Parse(time.RFC3339, x)
 			if err != nil {
 				v.refuse("is no time such as 2026-01-31T12:00:00Z")
 			}
-			at = t
+			moment = t
 		case json.Number:
-			at = time.UnixMilli(int64(v.number())).UTC()
+			moment = time.UnixMilli(int64(v.number())).UTC()
 		default:
 			return never
 		}
-		if at.Year() < 1 || at.Year() > 9999 || at.Nanosecond()%1e6 != 0 {
+		if moment.Year() < 1 || moment.Year() > 9999 || moment.Nanosecond()%1e6 != 0 {
 			v.refuse("is a time out of the years 1 to 9999, or finer than a millisecond")
 		}
-		texts := allOf(a.matches(ldTime), a.is(text, at.UTC().Format(time.RFC3339Nano)))
+		texts := allOf(a.matches(ldTime), a.compare(text, moment.UTC().Format(time.RFC3339Nano)))
 		if a.textOnly {
 			return texts
 		}
 		a.note("attribute %q: a text that is a number counts as milliseconds here, a list and a time of another form than 2026-01-31T12:00:00Z never match")
-		limit := float64(at.UnixMilli())
+		limit := float64(moment.UnixMilli())
 		if number == "ge" {
 			limit++ // parts of a millisecond do not count
 		}
@@ -93,6 +93,6 @@ const ldVersions = `^` + versionNumber + `(?:\.` + versionNumber + `){0,2}` + ve
 func ldVersion(op string) func(attribute, []*node) formula {
 	return ldTest(func(a attribute, _ *node, text string) formula {
 		a.noteTyped("attribute %q: a number is a version here, a list never matches")
-		return a.loosely(op, text, ldVersions)
+		return a.compareLoose(op, text, ldVersions)
 	})
 }

@@ -17,9 +17,9 @@ type Renamed struct{ From, To string }
 // renamed only with [Options].Rebucket: its key decides which.
 func (r *Result) Rename(propose func(key string) string) []Renamed {
 	d := &r.File.Projects[0].Definitions
-	taken := map[string]bool{}
+	usedKeys := map[string]bool{}
 	for _, f := range d.Flags {
-		taken[f.Key] = true
+		usedKeys[f.Key] = true
 	}
 	var out []Renamed
 	for i := range d.Flags {
@@ -31,16 +31,16 @@ func (r *Result) Rename(propose func(key string) string) []Renamed {
 		if shared(f) {
 			reason := "is split by its key: under another one other people get it"
 			if !r.rebucket {
-				r.note(Left{Flag: f.Key, Place: "key", Reason: reason + " (--rebucket renames it so)"})
+				r.note(Omission{Flag: f.Key, Place: "key", Reason: reason + " (--rebucket renames it so)"})
 				continue
 			}
-			r.note(Left{Flag: f.Key, Place: "key", Reason: reason})
+			r.note(Omission{Flag: f.Key, Place: "key", Reason: reason})
 		}
 		unique := to
-		for n := 2; taken[unique]; n++ {
+		for n := 2; usedKeys[unique]; n++ {
 			unique = to + "-" + strconv.Itoa(n)
 		}
-		taken[unique] = true
+		usedKeys[unique] = true
 		out = append(out, Renamed{f.Key, unique})
 		f.Key = unique
 	}
@@ -58,9 +58,9 @@ func shared(f *flags.Flag) bool {
 	})
 }
 
-// LeaveOut takes flags and cohorts out of the result, with the flags that depend on these
+// Omit takes flags and cohorts out of the result, with the flags that depend on these
 // flags, and the cohorts that no flag needs then.
-func (r *Result) LeaveOut(list []Left, cohorts []int64) {
+func (r *Result) Omit(list []Omission, cohorts []int64) {
 	d := &r.File.Projects[0].Definitions
 	keys, dependants, used := map[string]string{}, map[string][]string{}, r.used()
 	for _, f := range d.Flags {
@@ -71,24 +71,24 @@ func (r *Result) LeaveOut(list []Left, cohorts []int64) {
 			dependants[keys[on]] = append(dependants[keys[on]], f.Key)
 		}
 	}
-	gone := map[string]bool{}
+	omitted := map[string]bool{}
 	var first []string
 	for _, l := range list {
-		l.Whole = true
-		gone[l.Flag] = true
+		l.IsFlagOmitted = true
+		omitted[l.Flag] = true
 		first = append(first, l.Flag)
-		r.Left = append(r.Left, l)
+		r.Omissions = append(r.Omissions, l)
 	}
-	spread(first, dependants, func(key, on string) bool {
-		if gone[key] {
+	dropTransitively(first, dependants, func(key, on string) bool {
+		if omitted[key] {
 			return false
 		}
-		gone[key] = true
-		r.Left = append(r.Left, Left{Flag: key, Reason: "depends on the flag " + strconv.Quote(on) + ", which is left out", Whole: true})
+		omitted[key] = true
+		r.Omissions = append(r.Omissions, Omission{Flag: key, Reason: "depends on the flag " + strconv.Quote(on) + ", which is left out", IsFlagOmitted: true})
 		return true
 	})
-	d.Flags = slices.DeleteFunc(d.Flags, func(f flags.Flag) bool { return gone[f.Key] })
-	r.Left = slices.DeleteFunc(r.Left, func(l Left) bool { return gone[l.Flag] && !l.Whole })
+	d.Flags = slices.DeleteFunc(d.Flags, func(f flags.Flag) bool { return omitted[f.Key] })
+	r.Omissions = slices.DeleteFunc(r.Omissions, func(l Omission) bool { return omitted[l.Flag] && !l.IsFlagOmitted })
 	still := r.used()
 	maps.DeleteFunc(d.Cohorts, func(id int64, _ flags.Cohort) bool {
 		return slices.Contains(cohorts, id) || used[id] && !still[id]
@@ -108,7 +108,7 @@ func (r *Result) used() map[int64]bool {
 	return used
 }
 
-func (r *Result) note(l Left) { r.Left = append(r.Left, l) }
+func (r *Result) note(l Omission) { r.Omissions = append(r.Omissions, l) }
 
 // list brings what is listed in line with the flags that there are.
 func (r *Result) list() {
@@ -116,5 +116,5 @@ func (r *Result) list() {
 	for _, f := range r.File.Projects[0].Definitions.Flags {
 		r.Converted = append(r.Converted, f.Key)
 	}
-	slices.SortStableFunc(r.Left, byPlace)
+	slices.SortStableFunc(r.Omissions, byPlace)
 }

@@ -10,20 +10,20 @@ import (
 
 // Flags that are left out take those that depend on them along, and cohorts that only they
 // need.
-func TestResult_LeaveOut(t *testing.T) {
+func TestResult_Omit(t *testing.T) {
 	r := convertOne(t, "unleash", []byte(`{"features": [
 		{"name": "a.b", "enabled": true, "strategies": [{"name": "default", "constraints": [{"contextName": "plan", "operator": "IN", "values": ["x"]}, {"contextName": "app", "operator": "SEMVER_EQ", "value": "1.2.3"}]}]},
 		{"name": "child", "enabled": true, "strategies": [{"name": "default"}], "dependencies": [{"feature": "a.b"}]},
 		{"name": "other", "enabled": true, "strategies": [{"name": "default", "constraints": [{"contextName": "n", "operator": "NUM_EQ", "value": "0"}]}]}]}`), Options{})
 	d := &r.File.Projects[0].Definitions
 	before := len(d.Cohorts)
-	r.LeaveOut([]Left{{Flag: "a.b", Place: "key", Reason: "no"}}, nil)
+	r.Omit([]Omission{{Flag: "a.b", Place: "key", Reason: "no"}}, nil)
 	if !slices.Equal(r.Converted, []string{"other"}) || len(d.Flags) != 1 {
 		t.Errorf("converted %v, want other", r.Converted)
 	}
-	left := wholes(r)
-	if left["a.b"] != "key: no" || !strings.Contains(left["child"], `depends on the flag "a.b"`) {
-		t.Errorf("left out: %v", left)
+	omitted := omittedReasons(r)
+	if omitted["a.b"] != "key: no" || !strings.Contains(omitted["child"], `depends on the flag "a.b"`) {
+		t.Errorf("left out: %v", omitted)
 	}
 	for id, c := range d.Cohorts {
 		if strings.HasPrefix(c.Name, "a.b") {

@@ -19,7 +19,7 @@ type node struct {
 	index  int    // element of an array when name is empty
 }
 
-func (n *node) at(name string) *node {
+func (n *node) get(name string) *node {
 	obj, _ := n.value.(map[string]any)
 	return &node{value: obj[name], parent: n, name: name}
 }
@@ -51,13 +51,13 @@ func (n *node) pathFrom(top *node) string {
 // refusal is why something cannot be converted. Readers panic with it, and
 // refused recovers, which keeps them straight lines.
 type refusal struct {
-	at     *node
+	src    *node
 	reason string
 }
 
 func (r *refusal) Error() string {
-	if place := r.at.path(); place != "" {
-		return place + ": " + r.reason
+	if path := r.src.path(); path != "" {
+		return path + ": " + r.reason
 	}
 	return r.reason
 }
@@ -67,8 +67,8 @@ func (n *node) refuse(format string, args ...any) {
 	panic(&refusal{n, fmt.Sprintf(format, args...)})
 }
 
-// refused runs f and returns the refusal that it stopped at, nil for none.
-func refused(f func()) (r *refusal) {
+// catchRefusal runs f and returns the refusal that it stopped at, nil for none.
+func catchRefusal(f func()) (r *refusal) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -141,7 +141,7 @@ func (n *node) members() []*node {
 	obj := n.object()
 	out := make([]*node, 0, len(obj))
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		out = append(out, n.at(name))
+		out = append(out, n.get(name))
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func decideFile(t *testing.T, r *Result, key string, attributes map[string]any) 
 	flags.Compile(file.Projects[0].Definitions).Select(&sub, time.Unix(1_750_000_000, 0), &flags.Selection{Runtime: "all"}, &out)
 	d := out.Find(key)
 	if d == nil {
-		t.Fatalf("no answer for %s; left: %v", key, r.Left)
+		t.Fatalf("no answer for %s; left: %v", key, r.Omissions)
 	}
 	return d
 }

@@ -27,16 +27,16 @@ func (r *Result) Portable() ([]byte, error) {
 		keys[strconv.FormatInt(f.ID, 10)] = f.Key
 	}
 	cohorts := []any{}
-	taken := map[string]bool{}
+	usedNames := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
 		name := d.Cohorts[id].Name
 		if name == "" {
 			name = "Imported cohort " + strconv.FormatInt(id, 10)
 		}
-		for taken[name] {
+		for usedNames[name] {
 			name += " (" + strconv.FormatInt(id, 10) + ")"
 		}
-		taken[name], names[strconv.FormatInt(id, 10)] = true, name
+		usedNames[name], names[strconv.FormatInt(id, 10)] = true, name
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
 		c := d.Cohorts[id]

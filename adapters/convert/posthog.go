@@ -24,9 +24,9 @@ type postHog struct {
 	groupTypes map[string]any
 	settings   map[string]any
 	ids        map[string]int64 // of flags, by key
-	taken      map[int64]bool
+	usedIDs    map[int64]bool
 	lists      bool // nothing but lists, which have no settings
-	dropped    map[string]bool
+	omitted    map[string]bool
 	keys       map[int64]string    // of flags, by id
 	badCohorts []string            // ids, as text
 	dependants map[string][]string // keys of flags by that on which they depend
@@ -38,7 +38,7 @@ var settingsOf = []string{"timezone", "bucketing_hash", "property_matching_versi
 func readPostHog(files []Input, o Options) (*Result, error) {
 	p := &postHog{
 		b: newBuilder(o), cohorts: map[int64]*node{}, names: map[string]int64{}, groupTypes: map[string]any{}, settings: map[string]any{},
-		ids: map[string]int64{}, taken: map[int64]bool{}, lists: true, dropped: map[string]bool{}, keys: map[int64]string{}, dependants: map[string][]string{},
+		ids: map[string]int64{}, usedIDs: map[int64]bool{}, lists: true, omitted: map[string]bool{}, keys: map[int64]string{}, dependants: map[string][]string{},
 	}
 	for _, f := range files {
 		doc, err := decode(f.Data)
@@ -50,7 +50,7 @@ func readPostHog(files []Input, o Options) (*Result, error) {
 		}
 	}
 	if p.lists {
-		p.b.left = append(p.b.left, Left{Place: "timezone", Reason: "a list of flags does not have the project's settings: UTC and property_matching_version 1 are used"})
+		p.b.omissions = append(p.b.omissions, Omission{Place: "timezone", Reason: "a list of flags does not have the project's settings: UTC and property_matching_version 1 are used"})
 	}
 	return p.result()
 }
@@ -64,13 +64,13 @@ func (p *postHog) document(doc *node) {
 	doc.object()
 	switch {
 	case doc.has("projects"):
-		list := doc.at("projects").items()
+		list := doc.get("projects").items()
 		if len(list) != 1 {
-			doc.at("projects").refuse("has %d projects, and one can be imported at a time", len(list))
+			doc.get("projects").refuse("has %d projects, and one can be imported at a time", len(list))
 		}
 		p.definitions(list[0])
 	case doc.has("results"):
-		p.list(doc.at("results"))
+		p.list(doc.get("results"))
 	case doc.has("flags"):
 		p.definitions(doc)
 	default:
@@ -81,25 +81,25 @@ func (p *postHog) document(doc *node) {
 func (p *postHog) definitions(doc *node) {
 	doc.object()
 	p.lists = false
-	for _, f := range doc.at("flags").items() {
+	for _, f := range doc.get("flags").items() {
 		p.flag(f)
 	}
 	for _, name := range settingsOf {
-		if v, ok := p.settings[name]; ok && string(wire.MustEncode(v)) != string(doc.at(name).json()) {
-			doc.at(name).refuse("is not the same in all files")
+		if v, ok := p.settings[name]; ok && string(wire.MustEncode(v)) != string(doc.get(name).json()) {
+			doc.get(name).refuse("is not the same in all files")
 		}
 		if doc.has(name) {
-			p.settings[name] = doc.at(name).value
+			p.settings[name] = doc.get(name).value
 		}
 	}
-	for _, t := range doc.at("group_type_mapping").members() {
+	for _, t := range doc.get("group_type_mapping").members() {
 		p.groupTypes[t.name] = t.value
 	}
-	if _, isList := doc.at("cohorts").value.([]any); isList {
-		p.list(doc.at("cohorts"))
+	if _, isList := doc.get("cohorts").value.([]any); isList {
+		p.list(doc.get("cohorts"))
 		return
 	}
-	for _, c := range doc.at("cohorts").members() {
+	for _, c := range doc.get("cohorts").members() {
 		id, err := strconv.ParseInt(c.name, 10, 64)
 		if err != nil {
 			c.refuse("a cohort's id is a whole number")
@@ -114,15 +114,15 @@ func (p *postHog) list(n *node) {
 		item.object()
 		switch {
 		case item.has("group_type_index"):
-			p.groupTypes[string(item.at("group_type_index").json())] = item.at("group_type").value
+			p.groupTypes[string(item.get("group_type_index").json())] = item.get("group_type").value
 		case item.has("key") || item.has("active"):
 			p.flag(item)
 		case item.has("filters") || item.has("is_static") || item.has("groups"):
 			id := int64(0)
-			if item.at("id").value != nil {
-				id = int64(item.at("id").number())
+			if item.get("id").value != nil {
+				id = int64(item.get("id").number())
 			} else {
-				id = freeID("cohort "+item.at("name").textOr(), func(id int64) bool { return p.cohorts[id] != nil })
+				id = freeID("cohort "+item.get("name").textOr(), func(id int64) bool { return p.cohorts[id] != nil })
 			}
 			p.cohort(id, item)
 		default:
@@ -145,28 +145,28 @@ func (p *postHog) cohort(id int64, n *node) {
 
 func (p *postHog) flag(n *node) {
 	n.object()
-	key, ok := n.at("key").value.(string)
+	key, ok := n.get("key").value.(string)
 	if !ok || key == "" {
-		p.leave(short(string(n.at("id").json())), n.at("key").path(), "a flag needs a key")
+		p.omit(short(string(n.get("id").json())), n.get("key").path(), "a flag needs a key")
 		return
 	}
 	if _, twice := p.ids[key]; twice {
-		p.b.left = append(p.b.left, Left{Flag: key, Place: n.path(), Reason: "a flag with this key is there twice: the first counts", Whole: true})
+		p.b.omissions = append(p.b.omissions, Omission{Flag: key, Place: n.path(), Reason: "a flag with this key is there twice: the first counts", IsFlagOmitted: true})
 		return
 	}
 	p.ids[key] = 0
-	if num, ok := n.at("id").value.(json.Number); ok {
-		if id, err := num.Int64(); err == nil && id > 0 && !p.taken[id] {
-			p.ids[key], p.taken[id] = id, true
+	if num, ok := n.get("id").value.(json.Number); ok {
+		if id, err := num.Int64(); err == nil && id > 0 && !p.usedIDs[id] {
+			p.ids[key], p.usedIDs[id] = id, true
 		}
 	}
 	p.flags = append(p.flags, n)
 }
 
-func (p *postHog) leave(key, place, reason string) {
-	if !p.dropped[key] {
-		p.dropped[key] = true
-		p.b.left = append(p.b.left, Left{Flag: key, Place: place, Reason: reason, Whole: true})
+func (p *postHog) omit(key, path, reason string) {
+	if !p.omitted[key] {
+		p.omitted[key] = true
+		p.b.omissions = append(p.b.omissions, Omission{Flag: key, Place: path, Reason: reason, IsFlagOmitted: true})
 	}
 }
 
@@ -185,13 +185,13 @@ func (p *postHog) record(n *node) map[string]any {
 			out[name] = v
 		}
 	}
-	if tags := n.at("tags"); !empty(tags.value) {
-		p.b.left = append(p.b.left, Left{Flag: n.at("key").text(), Place: "tags", Reason: "is not carried"})
+	if tags := n.get("tags"); !empty(tags.value) {
+		p.b.omissions = append(p.b.omissions, Omission{Flag: n.get("key").text(), Place: "tags", Reason: "is not carried"})
 	}
-	key := n.at("key").text()
+	key := n.get("key").text()
 	if p.ids[key] == 0 {
-		p.ids[key] = freeID(key, func(id int64) bool { return p.taken[id] })
-		p.taken[p.ids[key]] = true
+		p.ids[key] = freeID(key, func(id int64) bool { return p.usedIDs[id] })
+		p.usedIDs[p.ids[key]] = true
 	}
 	out["id"], p.keys[p.ids[key]] = p.ids[key], key
 	delete(out, "team_id")
@@ -216,13 +216,13 @@ func (p *postHog) resolve(v any) any {
 		switch v["type"] {
 		case "cohort":
 			name, isText := v["value"].(string)
-			if id, known := p.names[name]; isText && known && v["key"] == "name" {
+			if id, ok := p.names[name]; isText && ok && v["key"] == "name" {
 				out["key"], out["value"] = "id", json.Number(strconv.FormatInt(id, 10))
 			}
 		case "flag":
 			key, isText := v["key"].(string)
 			_, err := strconv.ParseInt(key, 10, 64)
-			if id, known := p.ids[key]; isText && known && err != nil && v["dependency_chain"] == nil {
+			if id, ok := p.ids[key]; isText && ok && err != nil && v["dependency_chain"] == nil {
 				out["key"] = strconv.FormatInt(id, 10)
 			}
 		}
@@ -233,7 +233,7 @@ func (p *postHog) resolve(v any) any {
 
 // result checks what was collected and leaves out what cannot answer as there.
 func (p *postHog) result() (*Result, error) {
-	slices.SortFunc(p.flags, func(a, b *node) int { return strings.Compare(a.at("key").text(), b.at("key").text()) })
+	slices.SortFunc(p.flags, func(a, b *node) int { return strings.Compare(a.get("key").text(), b.get("key").text()) })
 	var records []map[string]any
 	for _, n := range p.flags {
 		records = append(records, p.record(n))
@@ -250,12 +250,12 @@ func (p *postHog) result() (*Result, error) {
 		return nil, err
 	}
 	p.judge(&d)
-	records = slices.DeleteFunc(records, func(r map[string]any) bool { return p.dropped[r["key"].(string)] })
+	records = slices.DeleteFunc(records, func(r map[string]any) bool { return p.omitted[r["key"].(string)] })
 	maps.DeleteFunc(raw, func(id int64, _ any) bool { return slices.Contains(p.badCohorts, strconv.FormatInt(id, 10)) })
 	if d, err = p.parse(records, raw); err != nil {
 		return nil, err
 	}
-	return p.done(d, raw), nil
+	return p.toResult(d, raw), nil
 }
 
 func (p *postHog) parse(records []map[string]any, cohorts map[int64]any) (flags.Definitions, error) {
@@ -278,14 +278,14 @@ func (p *postHog) parse(records []map[string]any, cohorts map[int64]any) (flags.
 	return flags.ParseDefinitions(text)
 }
 
-func (p *postHog) done(d flags.Definitions, cohorts map[int64]any) *Result {
+func (p *postHog) toResult(d flags.Definitions, cohorts map[int64]any) *Result {
 	r := p.b.result()
 	project := &r.File.Projects[0]
 	project.Definitions = d
 	for _, f := range d.Flags {
 		r.Converted = append(r.Converted, f.Key)
 	}
-	slices.SortStableFunc(r.Left, byPlace)
+	slices.SortStableFunc(r.Omissions, byPlace)
 	r.rawCohorts = cohorts
 	return r
 }

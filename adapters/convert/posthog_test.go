@@ -33,8 +33,8 @@ func TestPostHog_PayloadSurvives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(wholes(r)) > 0 {
-			t.Errorf("%s: left out: %v", name, wholes(r))
+		if len(omittedReasons(r)) > 0 {
+			t.Errorf("%s: left out: %v", name, omittedReasons(r))
 		}
 		if got, want := payload(t, after.Projects[0].Definitions), payload(t, before.Projects[0].Definitions); got != want {
 			t.Errorf("%s: the payload is another (-want +got):\n%s", name, cmp.Diff(want, got))
@@ -92,7 +92,7 @@ func TestPostHog_ManagementLists(t *testing.T) {
 	if want := []string{"beta", "later", "org"}; !slices.Equal(r.Converted, want) {
 		t.Errorf("converted %v, want %v", r.Converted, want)
 	}
-	got := wholes(r)
+	got := omittedReasons(r)
 	for key, want := range map[string]string{
 		"behind": `depends on the flag "static"`, "static": "static, and its members are not", "broken": "sounds_like",
 		"secret": "only PostHog can read", "unknown-cohort": "the cohort 99 is not in these files", "15": "needs a key",
@@ -110,9 +110,9 @@ func TestPostHog_ManagementLists(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	for _, gone := range []string{"a@example.com", `"web",`} {
-		if strings.Contains(string(text), gone) {
-			t.Errorf("%s is in\n%s", gone, text)
+	for _, absent := range []string{"a@example.com", `"web",`} {
+		if strings.Contains(string(text), absent) {
+			t.Errorf("%s is in\n%s", absent, text)
 		}
 	}
 	file, err := flags.ParseFile(text)
@@ -130,8 +130,8 @@ func TestPostHog_OwnDocument(t *testing.T) {
 	 "flags":[{"key":"a","name":"","active":true,"filters":{"groups":[{"properties":[{"key":"name","type":"cohort","value":"Pro","operator":"in"}]}]}},
 	 {"key":"b","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}]}`
 	r := convertOne(t, "posthog", []byte(doc), Options{})
-	if len(r.Left) > 0 {
-		t.Fatal(r.Left)
+	if len(r.Omissions) > 0 {
+		t.Fatal(r.Omissions)
 	}
 	text, err := r.Document()
 	if err != nil {
@@ -152,8 +152,8 @@ func TestPostHog_OwnDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := convertOne(t, "posthog", back, Options{})
-	if diff := cmp.Diff(r.Converted, again.Converted); diff != "" || len(again.Left) > 0 {
-		t.Errorf("through the portable document: %s %v", diff, again.Left)
+	if diff := cmp.Diff(r.Converted, again.Converted); diff != "" || len(again.Omissions) > 0 {
+		t.Errorf("through the portable document: %s %v", diff, again.Omissions)
 	}
 	for plan, want := range map[string]bool{"pro": true, "free": false} {
 		got := decideAll(t, again.File.Projects[0].Definitions, "u", map[string]any{"plan": plan})

@@ -17,54 +17,54 @@ func (p *postHog) judge(d *flags.Definitions) {
 		f := &d.Flags[i]
 		switch {
 		case f.Deleted:
-			p.leave(f.Key, "deleted", "is deleted")
+			p.omit(f.Key, "deleted", "is deleted")
 		case f.HasEncryptedPayloads:
-			p.leave(f.Key, "has_encrypted_payloads", "has payloads that only PostHog can read")
+			p.omit(f.Key, "has_encrypted_payloads", "has payloads that only PostHog can read")
 		}
 		if f.Continuity {
-			p.b.left = append(p.b.left, Left{Flag: f.Key, Place: "ensure_experience_continuity", Reason: "the values that PostHog keeps for people over a sign-in are not in a file: they are found anew"})
+			p.b.omissions = append(p.b.omissions, Omission{Flag: f.Key, Place: "ensure_experience_continuity", Reason: "the values that PostHog keeps for people over a sign-in are not in a file: they are found anew"})
 		}
 		p.group(d, f, "filters.aggregation_group_type_index", f.Group)
 		for j := range f.Conditions {
 			c := &f.Conditions[j]
-			place := "filters.groups[" + strconv.Itoa(j) + "]"
-			p.group(d, f, place+".aggregation_group_type_index", c.Aggregation.Group)
+			path := "filters.groups[" + strconv.Itoa(j) + "]"
+			p.group(d, f, path+".aggregation_group_type_index", c.Aggregation.Group)
 			for k := range c.Properties {
-				p.property(d, f, place+".properties["+strconv.Itoa(k)+"]", &c.Properties[k])
+				p.property(d, f, path+".properties["+strconv.Itoa(k)+"]", &c.Properties[k])
 			}
 		}
 	}
 	for _, f := range flags.Compile(*d).Faults() {
 		switch {
 		case f.Code != flags.NoReason && f.Flag != "":
-			p.leave(f.Flag, f.Path, f.Problem)
+			p.omit(f.Flag, f.Path, f.Problem)
 		default:
-			if name, of, _ := strings.Cut(f.Path, "."); name == "cohorts" && f.Code != flags.NoReason {
-				id, _, _ := strings.Cut(of, ".")
+			if name, suffix, _ := strings.Cut(f.Path, "."); name == "cohorts" && f.Code != flags.NoReason {
+				id, _, _ := strings.Cut(suffix, ".")
 				p.badCohorts = append(p.badCohorts, id)
 			}
-			p.b.left = append(p.b.left, Left{Flag: f.Flag, Place: f.Path, Reason: f.Problem})
+			p.b.omissions = append(p.b.omissions, Omission{Flag: f.Flag, Place: f.Path, Reason: f.Problem})
 		}
 	}
 	p.spread()
 }
 
-func (p *postHog) group(d *flags.Definitions, f *flags.Flag, place string, index *int) {
+func (p *postHog) group(d *flags.Definitions, f *flags.Flag, path string, index *int) {
 	if index == nil {
 		return
 	}
 	if _, ok := d.GroupTypes[*index]; !ok {
-		p.leave(f.Key, place, "the group type "+strconv.Itoa(*index)+" is not in these files: add the list of group types")
+		p.omit(f.Key, path, "the group type "+strconv.Itoa(*index)+" is not in these files: add the list of group types")
 	}
 }
 
-func (p *postHog) property(d *flags.Definitions, f *flags.Flag, place string, r *flags.Property) {
-	p.group(d, f, place+".group_type_index", r.GroupType)
+func (p *postHog) property(d *flags.Definitions, f *flags.Flag, path string, r *flags.Property) {
+	p.group(d, f, path+".group_type_index", r.GroupType)
 	switch r.Type {
 	case flags.CohortProperty:
 		if id, ok := r.Value.(int64); ok {
 			if problem := p.cohortProblem(d, id, map[int64]bool{}); problem != "" {
-				p.leave(f.Key, place, problem)
+				p.omit(f.Key, path, problem)
 			}
 		}
 	case flags.FlagProperty:
@@ -78,22 +78,22 @@ func (p *postHog) property(d *flags.Definitions, f *flags.Flag, place string, r 
 
 // spread leaves out what depends on what is left out.
 func (p *postHog) spread() {
-	spread(slices.Sorted(maps.Keys(p.dropped)), p.dependants, func(key, on string) bool {
-		if p.dropped[key] {
+	dropTransitively(slices.Sorted(maps.Keys(p.omitted)), p.dependants, func(key, on string) bool {
+		if p.omitted[key] {
 			return false
 		}
-		p.leave(key, "", "depends on the flag "+strconv.Quote(on)+", which is left out")
+		p.omit(key, "", "depends on the flag "+strconv.Quote(on)+", which is left out")
 		return true
 	})
 }
 
 // cohortProblem says what of a cohort, or of those it is made of, is not in the
 // files.
-func (p *postHog) cohortProblem(d *flags.Definitions, id int64, seen map[int64]bool) string {
-	if seen[id] {
+func (p *postHog) cohortProblem(d *flags.Definitions, id int64, visited map[int64]bool) string {
+	if visited[id] {
 		return "" // a cycle is a fault, and reported as one
 	}
-	seen[id] = true
+	visited[id] = true
 	c, ok := d.Cohorts[id]
 	name := "the cohort " + strconv.FormatInt(id, 10)
 	switch {
@@ -104,7 +104,7 @@ func (p *postHog) cohortProblem(d *flags.Definitions, id int64, seen map[int64]b
 	}
 	for leaf := range leaves(c.Tree) {
 		if id, ok := leaf.Value.(int64); ok && leaf.Type == flags.CohortProperty {
-			if problem := p.cohortProblem(d, id, seen); problem != "" {
+			if problem := p.cohortProblem(d, id, visited); problem != "" {
 				return problem
 			}
 		}

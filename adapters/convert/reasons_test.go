@@ -33,13 +33,13 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 		})
 	}
 	old := convertOne(t, "gofeatureflag", []byte("f:\n  rule: key eq \"x\"\n  percentage: 100\n  true: B\n  false: A\n  default: C\n"), Options{})
-	if reason := wholes(old)["f"]; !strings.Contains(reason, "old format") || !strings.Contains(reason, "defaultRule") {
+	if reason := omittedReasons(old)["f"]; !strings.Contains(reason, "old format") || !strings.Contains(reason, "defaultRule") {
 		t.Errorf("old format: %q", reason)
 	}
 	// Texts that merely look like TOML are YAML.
 	yaml := convertOne(t, "gofeatureflag", []byte("f:\n  variations: {a: \"x = 1\", b: \"[y]\"}\n  defaultRule: {variation: a}\n"), Options{})
 	if !slices.Equal(yaml.Converted, []string{"f"}) {
-		t.Errorf("converted %v, %v", yaml.Converted, yaml.Left)
+		t.Errorf("converted %v, %v", yaml.Converted, yaml.Omissions)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestGoFeatureFlag_PastDates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := convertOne(t, "gofeatureflag", []byte(`{"f": {`+c.flag+`}}`), Options{Now: now})
-			reason, left := wholes(r)["f"]
-			if left != (c.left != "") || !strings.Contains(reason, c.left) {
+			reason, isOmitted := omittedReasons(r)["f"]
+			if isOmitted != (c.left != "") || !strings.Contains(reason, c.left) {
 				t.Fatalf("left out for %q, want a reason with %q", reason, c.left)
 			}
 			var got any
@@ -121,7 +121,7 @@ func TestGoFeatureFlag_PastDates(t *testing.T) {
 				got = payloadOf(t, decideFile(t, r, "f", m{"plan": c.plan}))
 			}
 			if got != c.want {
-				t.Errorf("%v, want %v; %v", got, c.want, r.Left)
+				t.Errorf("%v, want %v; %v", got, c.want, r.Omissions)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestFlipt_RulesWithoutVariants(t *testing.T) {
 		}
 	}
 	mixed := convertOne(t, "flipt", []byte(flag(`{"segment": "pro", "distributions": []}, {"segment": "pro", "distributions": [{"variant": "a", "rollout": 100}]}`, "true")), Options{})
-	if reason := wholes(mixed)["f"]; !strings.Contains(reason, "matches without a variant") {
+	if reason := omittedReasons(mixed)["f"]; !strings.Contains(reason, "matches without a variant") {
 		t.Errorf("left out for %q", reason)
 	}
 }
@@ -150,7 +150,7 @@ func TestFlipt_RulesWithoutVariants(t *testing.T) {
 func TestLaunchDarkly_StreamData(t *testing.T) {
 	r := convertOne(t, "launchdarkly", []byte(`{"path": "/", "data": {"flags": {"f": {"on": true, "variations": ["a text", "b"], "fallthrough": {"variation": 0}, "offVariation": 1}}, "segments": {}}}`), Options{})
 	if got := openFeatureValue(t, r, "f", nil); got != `"a text"` {
-		t.Errorf("OFREP answers %s, left %v", got, r.Left)
+		t.Errorf("OFREP answers %s, left %v", got, r.Omissions)
 	}
 }
 
@@ -174,10 +174,10 @@ twice:
 `), Options{})
 	for plan, want := range map[string][2]string{"pro": {`"c"`, `"one"`}, "free": {`"b"`, `"two"`}} {
 		if got := [2]string{openFeatureValue(t, r, "words", m{"plan": plan}), openFeatureValue(t, r, "numbers", m{"plan": plan})}; got != want {
-			t.Errorf("plan %s: %v, want %v; left %v", plan, got, want, r.Left)
+			t.Errorf("plan %s: %v, want %v; left %v", plan, got, want, r.Omissions)
 		}
 	}
-	if left := wholes(r); len(left) != 2 || left["unknown"] == "" || left["twice"] == "" {
+	if left := omittedReasons(r); len(left) != 2 || left["unknown"] == "" || left["twice"] == "" {
 		t.Errorf("left out: %v, want unknown and twice", left)
 	}
 }

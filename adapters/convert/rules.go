@@ -27,7 +27,7 @@ type share struct {
 // to 100 leave the rest to the rules that follow; a nil formula's zero value is
 // everybody.
 type rule struct {
-	at     *node
+	src    *node
 	name   string // of the cohort that may be needed
 	when   formula
 	shares []share
@@ -51,19 +51,19 @@ func (b *builder) rules(f *flags.Flag, list []rule) {
 		}
 		when := allOf(outside, r.when)
 		if size += when.leaves(); size > maxLeaves {
-			r.at.refuse("is too large with the rules before: more than %d requirements", maxLeaves)
+			r.src.refuse("is too large with the rules before: more than %d requirements", maxLeaves)
 		}
-		total, given := 0.0, 0
+		total, served := 0.0, 0
 		for _, s := range shares {
 			total += s.percent
 			if !s.outcome.off {
-				given++
+				served++
 			}
 		}
-		if given > 0 {
-			b.give(f, r, when, shares[:given])
+		if served > 0 {
+			b.addConditions(f, r, when, shares[:served])
 		}
-		if given < len(shares) {
+		if served < len(shares) {
 			outside = allOf(outside, not(r.when))
 		}
 		if isTrue(&r.when) && total >= 100 || isFalse(&outside) {
@@ -72,9 +72,9 @@ func (b *builder) rules(f *flags.Flag, list []rule) {
 	}
 }
 
-// give adds the conditions under which users get shares of a rule.
-func (b *builder) give(f *flags.Flag, r *rule, when formula, shares []share) {
-	conditions := b.conditions(r.at, r.name, when)
+// addConditions adds the conditions under which users get shares of a rule.
+func (b *builder) addConditions(f *flags.Flag, r *rule, when formula, shares []share) {
+	conditions := b.conditions(r.src, r.name, when)
 	upTo := 0.0
 	for _, s := range shares {
 		upTo = min(upTo+s.percent, 100)
@@ -84,7 +84,7 @@ func (b *builder) give(f *flags.Flag, r *rule, when formula, shares []share) {
 			f.Conditions = append(f.Conditions, c)
 		}
 		if len(f.Conditions) > maxConditions {
-			r.at.refuse("needs more than %d conditions", maxConditions)
+			r.src.refuse("needs more than %d conditions", maxConditions)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (b *builder) shares(r *rule) []share {
 	if same && total >= 100 {
 		return everyone(out[0].outcome)
 	}
-	b.rebucket(r.at)
+	b.rebucket(r.src)
 	slices.SortStableFunc(out, func(a, b share) int {
 		switch {
 		case a.outcome.off == b.outcome.off:
@@ -123,9 +123,9 @@ const (
 )
 
 // rebucket refuses what depends on the source's hash, or notes it.
-func (b *builder) rebucket(at *node) {
+func (b *builder) rebucket(src *node) {
 	if !b.options.Rebucket {
-		at.refuse(hashReason)
+		src.refuse(hashReason)
 	}
-	b.note(at, rebucketReason)
+	b.note(src, rebucketReason)
 }

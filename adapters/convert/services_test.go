@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// refusedFlags are the flags of the corpora that must be left out, and a part of
+// rejectedFlags are the flags of the corpora that must be left out, and a part of
 // the reason: all others must be converted.
-var refusedFlags = map[string]map[string]string{
+var rejectedFlags = map[string]map[string]string{
 	"gofeatureflag": {
 		"share": "hash", "progressive": "changes with time", "scheduled": "changes with time", "experiment": "changes with time",
 		"nested": "no parts here", "text-order": "uses gt", "bucketing-key": "caller's default",
@@ -29,15 +29,15 @@ var refusedFlags = map[string]map[string]string{
 
 // The engines that are named in the corpora have answered for every user.
 func TestServices_EqualAnswers(t *testing.T) {
-	for name, left := range refusedFlags {
+	for name, reasons := range rejectedFlags {
 		t.Run(name, func(t *testing.T) {
 			c := readCorpus(t, name)
 			result := convertOne(t, name, c.Input, Options{Now: time.Date(2023, 12, 31, 0, 0, 0, 0, time.UTC)}) // before the dates of GO Feature Flag's
-			got := wholes(result)
+			got := omittedReasons(result)
 			for key := range c.Answers {
-				want, isLeft := left[key]
+				want, isOmitted := reasons[key]
 				switch reason, is := got[key]; {
-				case is != isLeft || !strings.Contains(reason, want):
+				case is != isOmitted || !strings.Contains(reason, want):
 					t.Errorf("flag %s is left out for %q, want a reason with %q", key, reason, want)
 				case is == slices.Contains(result.Converted, key):
 					t.Errorf("flag %s is both left out and converted, or neither", key)
@@ -63,19 +63,19 @@ func convertOne(t *testing.T, format string, data []byte, o Options) *Result {
 
 func notesOf(r *Result) map[string][]string {
 	out := map[string][]string{}
-	for _, l := range r.Left {
-		if !l.Whole {
+	for _, l := range r.Omissions {
+		if !l.IsFlagOmitted {
 			out[l.Flag] = append(out[l.Flag], l.Reason)
 		}
 	}
 	return out
 }
 
-// wholes are the flags that are left out.
-func wholes(r *Result) map[string]string {
+// omittedReasons are the flags that are left out.
+func omittedReasons(r *Result) map[string]string {
 	out := map[string]string{}
-	for _, l := range r.Left {
-		if l.Whole {
+	for _, l := range r.Omissions {
+		if l.IsFlagOmitted {
 			out[l.Flag] = l.Place + ": " + l.Reason
 		}
 	}

@@ -40,13 +40,13 @@ func TestConvert_RebucketKeepsItsPromise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			document := []byte(`{"features": {"f": {"defaultValue": "z", "rules": [` + c.rule + `]}}}`)
-			reason := wholes(convertOne(t, "growthbook", document, Options{}))["f"]
+			reason := omittedReasons(convertOne(t, "growthbook", document, Options{}))["f"]
 			if c.share < 1 != strings.Contains(reason, "--rebucket converts it so") {
 				t.Errorf("without the option left out for %q", reason)
 			}
 			r := convertOne(t, "growthbook", document, Options{Rebucket: true})
 			if got := fraction(r, "f", c.value); math.Abs(got-c.share) > 4.5*math.Sqrt(.25/20_000) {
-				t.Errorf("%v of the people get %s, want %v; %v", got, c.value, c.share, r.Left)
+				t.Errorf("%v of the people get %s, want %v; %v", got, c.value, c.share, r.Omissions)
 			}
 		})
 	}
@@ -73,11 +73,11 @@ func TestFlagd_FractionalAsCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			document := []byte(`{"flags": {"f": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off", "targeting": {"if": [` + c.condition + `, "on", "off"]}}}}`)
 			r := convertOne(t, "flagd", document, Options{})
-			reason, left := wholes(r)["f"]
-			if left != (c.want == nil) || !strings.Contains(reason, c.left) || strings.Contains(reason, "--rebucket") {
+			reason, isOmitted := omittedReasons(r)["f"]
+			if isOmitted != (c.want == nil) || !strings.Contains(reason, c.left) || strings.Contains(reason, "--rebucket") {
 				t.Fatalf("left out for %q, want a reason with %q", reason, c.left)
 			}
-			if !left && decideAll(t, r.File.Projects[0].Definitions, "u", m{"email": "a@b.c"})["f"] != c.want {
+			if !isOmitted && decideAll(t, r.File.Projects[0].Definitions, "u", m{"email": "a@b.c"})["f"] != c.want {
 				t.Errorf("want %v", c.want)
 			}
 		})
@@ -93,10 +93,10 @@ func TestLaunchDarkly_SegmentWeight(t *testing.T) {
 		for _, rebucket := range []bool{false, true} {
 			r := convertOne(t, "launchdarkly", document, Options{Rebucket: rebucket})
 			if got := decideAll(t, r.File.Projects[0].Definitions, "u", nil)["f"]; got != want {
-				t.Errorf("weight %s: %v, want %v; %v", weight, got, want, r.Left)
+				t.Errorf("weight %s: %v, want %v; %v", weight, got, want, r.Omissions)
 			}
-			if strings.Contains(wholes(r)["f"], "--rebucket") {
-				t.Errorf("weight %s: %q promises what is not done", weight, wholes(r)["f"])
+			if strings.Contains(omittedReasons(r)["f"], "--rebucket") {
+				t.Errorf("weight %s: %q promises what is not done", weight, omittedReasons(r)["f"])
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (a attribute) oneOf(texts []string) formula {
 		for i, s := range texts {
 			values[i] = s
 		}
-		return a.is(flags.Exact, values)
+		return a.compare(flags.Exact, values)
 	}
 	var parts []formula
 	for len(texts) > 0 {
@@ -60,14 +60,14 @@ func notCaseless(r rune) bool { return r >= 0x80 || unicode.IsLetter(r) }
 // equalFold is equality of text regardless of case, both sides in lower case.
 func (a attribute) equalFold(text string) formula {
 	if lower := strings.ToLower(text); lower == "true" || lower == "false" {
-		return a.matches("^" + folded(text) + "$") // exact has another meaning for these (§4.6)
+		return a.matches("^" + foldCase(text) + "$") // exact has another meaning for these (§4.6)
 	}
-	return a.is(flags.Exact, text)
+	return a.compare(flags.Exact, text)
 }
 
-// folded is a pattern for a text regardless of case: every letter with all that
+// foldCase is a pattern for a text regardless of case: every letter with all that
 // have the same lower case.
-func folded(text string) string {
+func foldCase(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		low := unicode.ToLower(r)
@@ -109,9 +109,9 @@ func (a attribute) has(p part, text string) formula {
 
 // hasFold is has regardless of case.
 func (a attribute) hasFold(p part, text string) formula {
-	f := a.is(p.fold, text)
+	f := a.compare(p.fold, text)
 	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 }) {
-		f = a.bounded(p, folded(text))
+		f = a.bounded(p, foldCase(text))
 	}
 	return a.unlessNull(strings.ToLower(text), f)
 }
@@ -121,12 +121,12 @@ func (a attribute) unlessNull(part string, f formula) formula {
 	if a.isKey() || !strings.Contains("null", part) {
 		return f
 	}
-	return allOf(f, a.is(flags.IsNot, "null"))
+	return allOf(f, a.compare(flags.IsNot, "null"))
 }
 
 func (a attribute) bounded(p part, expr string) formula {
 	if len(expr) > longestPattern {
-		a.at.refuse("has a text that is too long for a pattern, more than %d bytes", longestPattern)
+		a.src.refuse("has a text that is too long for a pattern, more than %d bytes", longestPattern)
 	}
 	return a.matches(p.before + expr + p.after)
 }
@@ -149,7 +149,7 @@ func inList(pattern string) string {
 // or with fold the same regardless of case. Null and other values are never equal.
 func (a attribute) in(values []*node, fold bool) formula {
 	if len(values) > maxValues {
-		a.at.refuse("lists more than %d values", maxValues)
+		a.src.refuse("lists more than %d values", maxValues)
 	}
 	var plain, quoted []string
 	add := func(text, inJSON string) {
@@ -192,7 +192,7 @@ func (a attribute) alternatives(plain, quoted []string, fold bool) formula {
 			size += len(plain[n]) + len(quoted[n])
 		}
 		if size > 2*maxPiece {
-			a.at.refuse("has a value longer than %d bytes", maxPiece)
+			a.src.refuse("has a value longer than %d bytes", maxPiece)
 		}
 		pattern := strings.Join(plain[:n], "|")
 		if a.lists {
@@ -225,17 +225,17 @@ func (a attribute) hasInAny(p part, text string) formula {
 		a.noteSame()
 	}
 	if len(text) > maxPiece/2 {
-		a.at.refuse("has a value longer than %d bytes", maxPiece/2)
+		a.src.refuse("has a value longer than %d bytes", maxPiece/2)
 	}
-	whole, quoted := regexp.QuoteMeta(text), string(wire.MustEncode(text))
+	quotedPattern, quoted := regexp.QuoteMeta(text), string(wire.MustEncode(text))
 	quoted = regexp.QuoteMeta(quoted[1 : len(quoted)-1])
 	if p.before == "" {
-		whole, quoted = `(?s:.*)`+whole, inText+quoted
+		quotedPattern, quoted = `(?s:.*)`+quotedPattern, inText+quoted
 	}
 	if p.after == "" {
-		whole, quoted = whole+`(?s:.*)`, quoted+inText
+		quotedPattern, quoted = quotedPattern+`(?s:.*)`, quoted+inText
 	}
-	f := a.matches(`\A(?:` + whole + `)\z`)
+	f := a.matches(`\A(?:` + quotedPattern + `)\z`)
 	if a.textOnly {
 		return f
 	}
@@ -251,16 +251,16 @@ func (a attribute) container() formula { return a.matches(isContainer) }
 
 // pattern holds when a regular expression of Go's syntax, which stands at a node,
 // matches the text.
-func (a attribute) pattern(at *node, expr string) formula {
+func (a attribute) pattern(src *node, expr string) formula {
 	if len(expr) > maxPiece {
-		a.at.refuse("the regular expression is longer than %d bytes", maxPiece)
+		a.src.refuse("the regular expression is longer than %d bytes", maxPiece)
 	}
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		at.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
+		src.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
 	}
 	if hasWordBoundary(parsed) {
-		a.at.refuse(`the regular expression has \b or \B, which know other letters here`)
+		a.src.refuse(`the regular expression has \b or \B, which know other letters here`)
 	}
 	f := a.matches(parsed.String()) // classes such as \d are spelled out: they are larger here
 	if a.textOnly {

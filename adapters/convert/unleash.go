@@ -36,18 +36,18 @@ const holdsRules = "give the export of an environment (Export in the list of fla
 
 func readUnleash(b *builder, doc *node) error {
 	doc.object()
-	features := doc.at("features")
+	features := doc.get("features")
 	if features.value == nil {
 		features.refuse("is missing, the list that Unleash's documents have: " + holdsRules)
 	}
 	u := &unleash{b: b, toggles: map[string]toggle{}, segments: map[string]*node{}, links: map[string][]*node{}}
-	for _, s := range doc.at("segments").items() {
+	for _, s := range doc.get("segments").items() {
 		s.object()
-		u.segments[string(s.at("id").json())] = s
+		u.segments[string(s.get("id").json())] = s
 	}
 	var order []string
 	add := func(n *node, t toggle) {
-		name := n.at("name").text()
+		name := n.get("name").text()
 		if _, twice := u.toggles[name]; twice {
 			b.flag(name, n, func(*flags.Flag) { n.refuse("a feature with this name is there twice: the first counts") })
 			return
@@ -58,7 +58,7 @@ func readUnleash(b *builder, doc *node) error {
 	if doc.has("featureEnvironments") {
 		u.export(doc, add)
 	} else {
-		u.served(features, string(doc.at("version").json()) == "1", add)
+		u.isServed(features, string(doc.get("version").json()) == "1", add)
 	}
 	for _, name := range order {
 		t := u.toggles[name]
@@ -67,23 +67,23 @@ func readUnleash(b *builder, doc *node) error {
 	return nil
 }
 
-// served reads features as the client API has them, with their strategies inside. In files
+// isServed reads features as the client API has them, with their strategies inside. In files
 // of the first version of the state's export a feature may say of itself nothing at all.
-func (u *unleash) served(features *node, first bool, add func(*node, toggle)) {
+func (u *unleash) isServed(features *node, first bool, add func(*node, toggle)) {
 	for _, n := range features.items() {
 		n.object()
 		if n.has("environments") && !n.has("strategies") {
 			features.refuse("is a list of the admin API, which has no strategies: " + holdsRules)
 		}
-		t := toggle{feature: n, variants: n.at("variants"), dependencies: n.at("dependencies")}
-		r := refused(func() {
-			t.enabled, t.strategies = n.at("enabled").boolOr(false), n.at("strategies").items()
-			if n.at("strategies").value == nil && (t.enabled || !first && !n.has("enabled")) {
-				n.at("strategies").refuse("is missing: " + holdsRules)
+		t := toggle{feature: n, variants: n.get("variants"), dependencies: n.get("dependencies")}
+		r := catchRefusal(func() {
+			t.enabled, t.strategies = n.get("enabled").boolOr(false), n.get("strategies").items()
+			if n.get("strategies").value == nil && (t.enabled || !first && !n.has("enabled")) {
+				n.get("strategies").refuse("is missing: " + holdsRules)
 			}
 		})
 		if r != nil {
-			u.b.flag(n.at("name").text(), n, func(*flags.Flag) { panic(r) })
+			u.b.flag(n.get("name").text(), n, func(*flags.Flag) { panic(r) })
 			continue
 		}
 		add(n, t)
@@ -93,45 +93,45 @@ func (u *unleash) served(features *node, first bool, add func(*node, toggle)) {
 // export puts the parts of an export together, for one environment.
 func (u *unleash) export(doc *node, add func(*node, toggle)) {
 	environments := map[string]bool{}
-	for _, e := range doc.at("featureEnvironments").items() {
-		environments[e.at("environment").textOr()] = true
+	for _, e := range doc.get("featureEnvironments").items() {
+		environments[e.get("environment").textOr()] = true
 	}
-	chosen := u.b.options.Environment
+	environment := u.b.options.Environment
 	names := slices.Sorted(maps.Keys(environments))
-	if chosen == "" && len(names) > 1 {
-		doc.at("featureEnvironments").refuse("has several environments, choose one with --environment: %s", strings.Join(names, ", "))
+	if environment == "" && len(names) > 1 {
+		doc.get("featureEnvironments").refuse("has several environments, choose one with --environment: %s", strings.Join(names, ", "))
 	}
-	if chosen != "" && len(names) > 0 && !environments[chosen] {
-		doc.at("featureEnvironments").refuse("has no environment %q, only: %s", short(chosen), strings.Join(names, ", "))
+	if environment != "" && len(names) > 0 && !environments[environment] {
+		doc.get("featureEnvironments").refuse("has no environment %q, only: %s", short(environment), strings.Join(names, ", "))
 	}
-	of := func(list, member string) map[string][]*node {
+	byMember := func(list, member string) map[string][]*node {
 		out := map[string][]*node{}
-		for _, n := range doc.at(list).items() {
+		for _, n := range doc.get(list).items() {
 			n.object()
-			if e := n.at("environment"); e.value == nil || chosen == "" || e.textOr() == chosen {
-				out[n.at(member).textOr()] = append(out[n.at(member).textOr()], n)
+			if e := n.get("environment"); e.value == nil || environment == "" || e.textOr() == environment {
+				out[n.get(member).textOr()] = append(out[n.get(member).textOr()], n)
 			}
 		}
 		return out
 	}
 	u.link(doc)
-	states, strategies := of("featureEnvironments", "featureName"), of("featureStrategies", "featureName")
-	dependencies := of("dependencies", "feature")
-	for _, n := range doc.at("features").items() {
+	states, strategies := byMember("featureEnvironments", "featureName"), byMember("featureStrategies", "featureName")
+	dependencies := byMember("dependencies", "feature")
+	for _, n := range doc.get("features").items() {
 		n.object()
-		name := n.at("name").textOr()
-		t := toggle{feature: n, variants: n.at("variants"), dependencies: &node{}, strategies: strategies[name]}
+		name := n.get("name").textOr()
+		t := toggle{feature: n, variants: n.get("variants"), dependencies: &node{}, strategies: strategies[name]}
 		slices.SortStableFunc(t.strategies, func(a, b *node) int {
-			return int(a.at("sortOrder").numberOr(0) - b.at("sortOrder").numberOr(0))
+			return int(a.get("sortOrder").numberOr(0) - b.get("sortOrder").numberOr(0))
 		})
 		for _, s := range states[name] {
-			t.enabled = s.at("enabled").boolOr(false)
-			if v := s.at("variants"); !empty(v.value) {
+			t.enabled = s.get("enabled").boolOr(false)
+			if v := s.get("variants"); !empty(v.value) {
 				t.variants = v
 			}
 		}
 		for _, d := range dependencies[name] {
-			t.dependencies = d.at("dependencies")
+			t.dependencies = d.get("dependencies")
 		}
 		add(n, t)
 	}
@@ -141,10 +141,10 @@ func (u *unleash) export(doc *node, add func(*node, toggle)) {
 // Exports of the state have that list for archived features too, and not their
 // strategies.
 func (u *unleash) link(doc *node) {
-	for _, l := range doc.at("featureStrategySegments").items() {
+	for _, l := range doc.get("featureStrategySegments").items() {
 		l.object()
-		strategy := l.at("featureStrategyId").text()
-		u.links[strategy] = append(u.links[strategy], l.at("segmentId"))
+		strategy := l.get("featureStrategyId").text()
+		u.links[strategy] = append(u.links[strategy], l.get("segmentId"))
 	}
 }
 
@@ -153,41 +153,41 @@ func (u *unleash) linked(s *node) []*node {
 	if len(u.links) == 0 {
 		return nil
 	}
-	if s.at("id").value == nil {
+	if s.get("id").value == nil {
 		s.refuse("has no id, by which featureStrategySegments could name its segments")
 	}
-	return u.links[s.at("id").text()]
+	return u.links[s.get("id").text()]
 }
 
 func (u *unleash) read(f *flags.Flag, t toggle) {
 	n := t.feature
-	if a := n.at("archived"); a.boolOr(false) || !empty(n.at("archivedAt").value) {
+	if a := n.get("archived"); a.boolOr(false) || !empty(n.get("archivedAt").value) {
 		a.refuse("is archived")
 	}
-	f.Name = n.at("description").textOr()
+	f.Name = n.get("description").textOr()
 	u.b.carryOnly(n, "name", "description", "enabled", "strategies", "variants", "dependencies", "archived", "archivedAt")
 	if u.disabled = !t.enabled; u.disabled {
-		u.off(f, t)
+		u.addDisabled(f, t)
 		return
 	}
 	u.rules(f, t)
 }
 
-// off makes a flag that answers false: an inactive one would have no value over
+// addDisabled makes a flag that answers false: an inactive one would have no value over
 // OpenFeature, where the caller's default is given. What can be said of its strategies is
 // kept for when it is enabled.
-func (u *unleash) off(f *flags.Flag, t toggle) {
+func (u *unleash) addDisabled(f *flags.Flag, t toggle) {
 	notes := slices.Clone(u.b.notes)
-	r := refused(func() { u.rules(f, t) })
+	r := catchRefusal(func() { u.rules(f, t) })
 	if r != nil {
-		u.b.forget()
+		u.b.dropCohorts()
 		u.b.notes, f.Conditions = notes, nil
 		u.b.note(t.feature, "is disabled: it is on for nobody, and its strategies are not carried: "+r.Error())
 		return
 	}
 	for i := range f.Conditions {
-		nobody := 0.0
-		f.Conditions[i].Rollout = &nobody
+		zero := 0.0
+		f.Conditions[i].Rollout = &zero
 	}
 	u.b.note(t.feature, "is disabled: it is on for nobody; its strategies are carried with a rollout of 0 %, its variants are not")
 }
@@ -201,14 +201,14 @@ func (u *unleash) rules(f *flags.Flag, t toggle) {
 	var list []rule
 	var enabled []*node
 	for _, s := range t.strategies {
-		if s.at("disabled").boolOr(false) {
+		if s.get("disabled").boolOr(false) {
 			u.b.note(s, "is disabled, and not carried")
 			continue
 		}
 		enabled = append(enabled, s)
 	}
 	if len(enabled) == 0 && len(t.strategies) > 0 {
-		n.at("strategies").refuse("are all disabled, which Unleash's server decides on its own")
+		n.get("strategies").refuse("are all disabled, which Unleash's server decides on its own")
 	}
 	if len(enabled) == 0 {
 		list = u.result(list, n, needs, v, 100)

@@ -21,9 +21,9 @@ func TestUnleash_StateSegments(t *testing.T) {
 	 "featureStrategySegments": [{"featureStrategyId": "s-1", "segmentId": 1}, {"featureStrategyId": "s-1", "segmentId": 2}, {"featureStrategyId": "s-3", "segmentId": 77},
 	  {"featureStrategyId": "of an archived feature", "segmentId": 1}]}`
 	r := convertOne(t, "unleash", []byte(state), Options{})
-	left := wholes(r)
-	if !slices.Equal(r.Converted, []string{"open", "seg"}) || !strings.Contains(left["lost"], "not in this file") || !strings.Contains(left["anonymous"], "has no id") {
-		t.Fatalf("converted %v, left %v", r.Converted, left)
+	omitted := omittedReasons(r)
+	if !slices.Equal(r.Converted, []string{"open", "seg"}) || !strings.Contains(omitted["lost"], "not in this file") || !strings.Contains(omitted["anonymous"], "has no id") {
+		t.Fatalf("converted %v, left %v", r.Converted, omitted)
 	}
 	for tenant, want := range map[string]bool{"acme": true, "other": false} {
 		got := decideAll(t, r.File.Projects[0].Definitions, "u", m{"tenant": tenant, "plan": "pro"})
@@ -64,7 +64,7 @@ func TestUnleash_AdminLists(t *testing.T) {
 	var r *Result
 	for name, feature := range map[string]string{"on": `{"name": "a", "enabled": true}`, "neither on nor off": `{"name": "a", "type": "release", "project": "default", "stale": false}`} {
 		r = convertOne(t, "unleash", []byte(`{"version": 2, "features": [`+feature+`]}`), Options{})
-		if reason := wholes(r)["a"]; !strings.Contains(reason, "strategies: is missing") || !strings.Contains(reason, "/api/client/features") {
+		if reason := omittedReasons(r)["a"]; !strings.Contains(reason, "strategies: is missing") || !strings.Contains(reason, "/api/client/features") {
 			t.Errorf("%s without strategies: left out for %q", name, reason)
 		}
 	}
@@ -87,8 +87,8 @@ func TestUnleash_Disabled(t *testing.T) {
 		{"name": "odd", "enabled": false, "strategies": [{"name": "moonPhase"}]},
 		{"name": "child", "enabled": true, "strategies": [{"name": "default"}], "dependencies": [{"feature": "variants", "variants": ["a"]}]},
 		{"name": "opposite", "enabled": true, "strategies": [{"name": "default"}], "dependencies": [{"feature": "variants", "enabled": false}]}]}`), Options{})
-	if left := wholes(r); len(left) > 0 {
-		t.Fatalf("left out: %v", left)
+	if omitted := omittedReasons(r); len(omitted) > 0 {
+		t.Fatalf("left out: %v", omitted)
 	}
 	for key, want := range map[string]string{"plain": "false", "pro": "false", "half": "false", "variants": "false", "odd": "false", "child": "false", "opposite": "true"} {
 		if got := openFeatureValue(t, r, key, m{"plan": "pro"}); got != want {

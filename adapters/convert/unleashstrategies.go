@@ -24,39 +24,39 @@ var carriedStrategy = []string{
 func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants, all *variantSet) []rule {
 	s.object()
 	u.b.carryOnly(s, carriedStrategy...)
-	asked := append(each(s.at("constraints").items(), u.constraint), each(s.at("segments").items(), u.segment)...)
-	asked = append(asked, each(u.linked(s), u.segment)...)
-	when := allOf(needs, allOf(asked...))
-	kind := s.at("name")
+	conditions := append(mapFormulas(s.get("constraints").items(), u.constraint), mapFormulas(s.get("segments").items(), u.segment)...)
+	conditions = append(conditions, mapFormulas(u.linked(s), u.segment)...)
+	when := allOf(needs, allOf(conditions...))
+	kind := s.get("name")
 	if kind.value == nil {
-		kind = s.at("strategyName")
+		kind = s.get("strategyName")
 	}
-	who, percent := u.who(s, kind)
-	own := u.variants(s.at("variants"))
+	users, percent := u.targetUsers(s, kind)
+	own := u.variants(s.get("variants"))
 	if own.total == 0 {
 		own = feature
 	} else {
 		own.addTo(all)
 	}
-	return u.result(list, s, allOf(when, who), own, percent)
+	return u.result(list, s, allOf(when, users), own, percent)
 }
 
 var commas = regexp.MustCompile(`\s*,\s*`)
 
-// who is whom a strategy is for, and what share of them in per cent.
-func (u *unleash) who(s, kind *node) (formula, float64) {
-	p := s.at("parameters")
+// targetUsers is whom a strategy is for, and what share of them in per cent.
+func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
+	p := s.get("parameters")
 	switch name := kind.text(); name {
 	case "default":
 		return always, 100
 	case "userWithId":
-		ids := p.at("userIds").textOr()
+		ids := p.get("userIds").textOr()
 		if ids == "" {
 			return never, 100
 		}
 		return u.b.userKey(s).oneOf(commas.Split(ids, -1)), 100
 	case "flexibleRollout":
-		return u.sticky(p, "rollout", cmp.Or(p.at("stickiness").textOr(), "default"))
+		return u.sticky(p, "rollout", cmp.Or(p.get("stickiness").textOr(), "default"))
 	case "gradualRolloutUserId":
 		return u.sticky(p, "percentage", "userId")
 	case "gradualRolloutSessionId":
@@ -71,45 +71,45 @@ func (u *unleash) who(s, kind *node) (formula, float64) {
 
 // sticky is a share of those who have what it is counted by.
 func (u *unleash) sticky(p *node, member, stickiness string) (formula, float64) {
-	at := p.at(member)
-	text, isText := at.value.(string)
-	if num, ok := at.value.(json.Number); ok {
+	src := p.get(member)
+	text, isText := src.value.(string)
+	if num, ok := src.value.(json.Number); ok {
 		text, isText = string(num), true
 	}
 	if !isText {
-		at.want("a percentage")
+		src.want("a percentage")
 	}
-	percent := math.Floor(min(max(parseNumber(at, text), 0), 100))
+	percent := math.Floor(min(max(parseNumber(src, text), 0), 100))
 	if percent == 0 {
 		return never, 0
 	}
 	switch stickiness {
 	case "default", "random", "userId":
 		if percent < 100 && stickiness == "random" && u.b.options.Rebucket {
-			u.b.note(at, "is another answer at every request there, and the same for a person here")
+			u.b.note(src, "is another answer at every request there, and the same for a person here")
 		}
 		return always, percent
 	}
 	a := u.field(p, stickiness)
 	if percent < 100 && u.b.options.Rebucket {
-		u.b.note(at, "is split by the distinct id, not by "+strconv.Quote(short(stickiness)))
+		u.b.note(src, "is split by the distinct id, not by "+strconv.Quote(short(stickiness)))
 	}
-	return allOf(a.without(flags.IsSet), a.is(flags.IsNot, []any{"", "null"})), percent
+	return allOf(a.unary(flags.IsSet), a.compare(flags.IsNot, []any{"", "null"})), percent
 }
 
 // field is the attribute of a field of Unleash's context.
-func (u *unleash) field(at *node, name string) attribute {
+func (u *unleash) field(src *node, name string) attribute {
 	switch name {
 	case "userId":
-		return u.b.userKey(at)
+		return u.b.userKey(src)
 	case "":
-		at.refuse("needs the name of an attribute")
+		src.refuse("needs the name of an attribute")
 	case "currentTime":
-		at.refuse("asks for the time, which definitions here do not")
+		src.refuse("asks for the time, which definitions here do not")
 	case "environment", "appName":
-		u.b.note(at, "asks for "+name+", which Unleash's SDKs know by themselves: send it as a person property")
+		u.b.note(src, "asks for "+name+", which Unleash's SDKs know by themselves: send it as a person property")
 	}
-	a := u.b.attribute(at, name)
+	a := u.b.attribute(src, name)
 	a.textOnly = true
 	return a
 }
@@ -119,13 +119,13 @@ func (u *unleash) segment(id *node) formula {
 	if !ok || !s.has("constraints") {
 		id.refuse("is a segment whose constraints are not in this file; the answer of the client API, /api/client/features, has them")
 	}
-	return allOf(each(s.at("constraints").items(), u.constraint)...)
+	return allOf(mapFormulas(s.get("constraints").items(), u.constraint)...)
 }
 
-func (u *unleash) dependencies(at *node) formula {
-	var of []formula
-	for _, d := range at.items() {
-		parent := d.at("feature").text()
+func (u *unleash) dependencies(src *node) formula {
+	var parts []formula
+	for _, d := range src.items() {
+		parent := d.get("feature").text()
 		t, ok := u.toggles[parent]
 		switch {
 		case !ok:
@@ -133,31 +133,31 @@ func (u *unleash) dependencies(at *node) formula {
 		case !empty(t.dependencies.value):
 			d.refuse("depends on a feature that depends on another, which is always off there")
 		}
-		wanted := d.at("variants").texts()
+		variants := d.get("variants").texts()
 		switch {
-		case !d.at("enabled").boolOr(true):
-			of = append(of, flagIs(parent, false))
-		case len(wanted) == 0:
-			of = append(of, flagIs(parent, true))
+		case !d.get("enabled").boolOr(true):
+			parts = append(parts, flagIs(parent, false))
+		case len(variants) == 0:
+			parts = append(parts, flagIs(parent, true))
 		default:
-			of = append(of, anyOf(each(wanted, func(v string) formula { return t.is(d, v) })...))
+			parts = append(parts, anyOf(mapFormulas(variants, func(v string) formula { return t.isOn(d, v) })...))
 		}
 	}
-	return allOf(of...)
+	return allOf(parts...)
 }
 
-// is that a feature is on with a variant; that of one without variants is "disabled".
-func (t toggle) is(at *node, variant string) formula {
-	name := t.feature.at("name").text()
+// isOn that a feature is on with a variant; that of one without variants is "disabled".
+func (t toggle) isOn(src *node, variant string) formula {
+	name := t.feature.get("name").text()
 	if variant != "disabled" {
-		if key, known := t.keys()[variant]; known {
+		if key, ok := t.keys()[variant]; ok {
 			variant = key
 		}
 		return flagIs(name, variant)
 	}
 	for _, s := range append(slices.Clone(t.strategies), &node{value: map[string]any{"variants": t.variants.value}}) {
-		if len(s.at("variants").items()) > 0 {
-			at.refuse("asks that the feature %q is on without a variant, which cannot be said here", short(name))
+		if len(s.get("variants").items()) > 0 {
+			src.refuse("asks that the feature %q is on without a variant, which cannot be said here", short(name))
 		}
 	}
 	return flagIs(name, true)
@@ -167,16 +167,16 @@ func (t toggle) is(at *node, variant string) formula {
 func (u *unleash) constraint(c *node) formula {
 	c.object()
 	c.onlyMembers("contextName", "operator", "values", "value", "inverted", "caseInsensitive")
-	name := c.at("contextName").text()
-	op := c.at("operator").text()
+	name := c.get("contextName").text()
+	op := c.get("operator").text()
 	read := unleashOperators[op]
 	if read == nil {
-		c.at("operator").refuse("%s cannot be said here", short(op))
+		c.get("operator").refuse("%s cannot be said here", short(op))
 	}
-	a := u.field(c.at("contextName"), name)
-	a.at = c
+	a := u.field(c.get("contextName"), name)
+	a.src = c
 	f := read(c, a)
-	if c.at("inverted").boolOr(false) {
+	if c.get("inverted").boolOr(false) {
 		return not(f)
 	}
 	return f
@@ -200,7 +200,7 @@ func unleashDate(c *node, _ attribute) formula {
 // cleanValues are the values without blanks around them, and without empty ones.
 func cleanValues(c *node) []string {
 	var out []string
-	for _, v := range c.at("values").texts() {
+	for _, v := range c.get("values").texts() {
 		if v != "" {
 			out = append(out, strings.TrimSpace(v))
 		}
@@ -211,27 +211,27 @@ func cleanValues(c *node) []string {
 func unleashPart(p part) func(*node, attribute) formula {
 	return func(c *node, a attribute) formula {
 		has := a.has
-		if c.at("caseInsensitive").boolOr(false) {
+		if c.get("caseInsensitive").boolOr(false) {
 			has = a.hasFold
 		}
-		return anyOf(each(cleanValues(c), func(v string) formula { return has(p, v) })...)
+		return anyOf(mapFormulas(cleanValues(c), func(v string) formula { return has(p, v) })...)
 	}
 }
 
 // valueText is the value of a constraint, text or number.
 func valueText(c *node) string {
-	if num, ok := c.at("value").value.(json.Number); ok {
+	if num, ok := c.get("value").value.(json.Number); ok {
 		return string(num)
 	}
-	return c.at("value").text()
+	return c.get("value").text()
 }
 
 // unleashNumber compares as JavaScript does, where a blank text is 0.
 func unleashNumber(op string) func(*node, attribute) formula {
 	return func(c *node, a attribute) formula {
-		n := parseNumber(c.at("value"), valueText(c))
+		n := parseNumber(c.get("value"), valueText(c))
 		if n == 0 && op == "eq" || op != "eq" && orders[op].holds(0, n) {
-			return anyOf(a.number(op, n), a.blank())
+			return anyOf(a.number(op, n), a.isBlank())
 		}
 		return a.number(op, n)
 	}
@@ -239,46 +239,46 @@ func unleashNumber(op string) func(*node, attribute) formula {
 
 func unleashVersion(op string) func(*node, attribute) formula {
 	return func(c *node, a attribute) formula {
-		a.at = c.at("value")
-		return a.strictly(op, valueText(c))
+		a.src = c.get("value")
+		return a.compareStrict(op, valueText(c))
 	}
 }
 
 // unleashPattern is a regular expression in RE2's syntax. Go's parser, which has
 // the same, writes it out in what Rust's syntax has too.
 func unleashPattern(c *node, a attribute) formula {
-	at := c.at("value")
+	src := c.get("value")
 	mode := syntax.Perl
-	if c.at("caseInsensitive").boolOr(false) {
+	if c.get("caseInsensitive").boolOr(false) {
 		mode |= syntax.FoldCase
 	}
 	tree, err := syntax.Parse(valueText(c), mode)
 	if err != nil {
-		at.refuse("is a pattern that cannot be read: %s", short(err.Error()))
+		src.refuse("is a pattern that cannot be read: %s", short(err.Error()))
 	}
 	if hasWordBoundary(tree) {
-		at.refuse("is a pattern with \\b or \\B, which know other letters here")
+		src.refuse("is a pattern with \\b or \\B, which know other letters here")
 	}
 	expr := tree.String()
 	if len(expr) > longestPattern {
-		at.refuse("is a pattern that is too long, more than %d bytes", longestPattern)
+		src.refuse("is a pattern that is too long, more than %d bytes", longestPattern)
 	}
 	f := a.matches(expr)
 	if compiled, err := regexp.Compile(expr); a.isKey() || err == nil && !compiled.MatchString("null") {
 		return f
 	}
-	return allOf(f, a.is(flags.IsNot, "null"))
+	return allOf(f, a.compare(flags.IsNot, "null"))
 }
 
 // unleashVariants are weighted variants of a feature or a strategy.
 type unleashVariants struct {
-	at    *node
+	src   *node
 	list  []unleashVariant
 	total float64
 }
 
 type unleashVariant struct {
-	at      *node
+	src     *node
 	name    string
 	weight  float64
 	payload json.RawMessage
@@ -288,28 +288,28 @@ type unleashVariant struct {
 func (t toggle) keys() map[string]string {
 	var names []string
 	for _, v := range t.variants.items() {
-		names = append(names, v.at("name").text())
+		names = append(names, v.get("name").text())
 	}
 	for _, s := range t.strategies {
-		for _, v := range s.at("variants").items() {
-			names = append(names, v.at("name").text())
+		for _, v := range s.get("variants").items() {
+			names = append(names, v.get("name").text())
 		}
 	}
 	return variantKeys(names)
 }
 
-func (u *unleash) variants(at *node) *unleashVariants {
-	out := &unleashVariants{at: at}
-	for _, n := range at.items() {
+func (u *unleash) variants(src *node) *unleashVariants {
+	out := &unleashVariants{src: src}
+	for _, n := range src.items() {
 		n.object()
 		u.b.carryOnly(n, "name", "weight", "weightType", "stickiness", "payload", "overrides")
-		name := n.at("name").text()
-		v := unleashVariant{at: n, name: u.keys[name], weight: n.at("weight").number()}
+		name := n.get("name").text()
+		v := unleashVariant{src: n, name: u.keys[name], weight: n.get("weight").number()}
 		if v.weight < 0 {
-			n.at("weight").refuse("must not be negative")
+			n.get("weight").refuse("must not be negative")
 		}
 		u.b.noteVariant(n, name, v.name)
-		if v.payload = u.payload(n.at("payload")); v.payload == nil && v.name != name {
+		if v.payload = u.payload(n.get("payload")); v.payload == nil && v.name != name {
 			v.payload = wire.MustEncode(string(wire.MustEncode(name))) // its name is all that is known of it
 		}
 		out.total += v.weight
@@ -323,8 +323,8 @@ func (u *unleash) payload(p *node) json.RawMessage {
 	if p.object() == nil {
 		return nil
 	}
-	value := p.at("value").text()
-	switch kind := p.at("type").textOr(); kind {
+	value := p.get("value").text()
+	switch kind := p.get("type").textOr(); kind {
 	case "json", "number":
 		if !json.Valid([]byte(value)) {
 			p.refuse("is not the %s that it says it is", kind)
@@ -342,7 +342,7 @@ func (v *unleashVariants) addTo(all *variantSet) {
 		case !there:
 			all.order = append(all.order, o.name)
 		case string(old) != string(o.payload):
-			o.at.refuse("is a variant %q with another payload than the one before", short(o.name))
+			o.src.refuse("is a variant %q with another payload than the one before", short(o.name))
 		}
 		all.payload[o.name] = o.payload
 	}
@@ -352,20 +352,20 @@ func (v *unleashVariants) addTo(all *variantSet) {
 // first those with a variant of their own, then all by weight. No variants are
 // given out when they weigh nothing together. A disabled feature only tells for whom
 // it would be.
-func (u *unleash) result(list []rule, at *node, when formula, v *unleashVariants, percent float64) []rule {
+func (u *unleash) result(list []rule, src *node, when formula, v *unleashVariants, percent float64) []rule {
 	if u.disabled {
-		return append(list, rule{at: at, name: "strategy", when: when, shares: everyone(on)})
+		return append(list, rule{src: src, name: "strategy", when: when, shares: everyone(on)})
 	}
 	if v.total == 0 {
 		if len(v.list) > 0 {
-			u.b.note(v.at, "weigh nothing together, and nobody gets one")
+			u.b.note(v.src, "weigh nothing together, and nobody gets one")
 		}
-		return append(list, rule{at: at, name: "strategy", when: when, shares: []share{{percent, on}}})
+		return append(list, rule{src: src, name: "strategy", when: when, shares: []share{{percent, on}}})
 	}
 	for _, o := range v.list {
-		for _, override := range o.at.at("overrides").items() {
-			own := u.field(override, override.at("contextName").text()).oneOf(override.at("values").texts())
-			list = append(list, rule{at: override, name: "override", when: allOf(when, own), shares: []share{{percent, outcome{variant: o.name}}}})
+		for _, override := range o.src.get("overrides").items() {
+			own := u.field(override, override.get("contextName").text()).oneOf(override.get("values").texts())
+			list = append(list, rule{src: override, name: "override", when: allOf(when, own), shares: []share{{percent, outcome{variant: o.name}}}})
 		}
 	}
 	var shares []share
@@ -374,5 +374,5 @@ func (u *unleash) result(list []rule, at *node, when formula, v *unleashVariants
 			shares = append(shares, share{o.weight / v.total * percent, outcome{variant: o.name}})
 		}
 	}
-	return append(list, rule{at: at, name: "strategy", when: when, shares: shares})
+	return append(list, rule{src: src, name: "strategy", when: when, shares: shares})
 }

@@ -72,34 +72,34 @@ func (b *builder) newVariants(values []*node) *variantSet {
 // variantKeys gives each name the key of its variant: itself where that can be one,
 // else value-1 and so on, by its place in the list.
 func variantKeys(names []string) map[string]string {
-	keys, taken := map[string]string{}, map[string]bool{}
+	keys, usedKeys := map[string]string{}, map[string]bool{}
 	for _, name := range names {
 		if isVariant(name) {
-			keys[name], taken[name] = name, true
+			keys[name], usedKeys[name] = name, true
 		}
 	}
 	for i, name := range names {
-		if _, done := keys[name]; !done {
-			keys[name] = unusedValue(i, taken)
-			taken[keys[name]] = true
+		if _, ok := keys[name]; !ok {
+			keys[name] = unusedValue(i, usedKeys)
+			usedKeys[keys[name]] = true
 		}
 	}
 	return keys
 }
 
 // unusedValue is the key of a value without a name that could be one.
-func unusedValue(i int, taken map[string]bool) string {
+func unusedValue(i int, used map[string]bool) string {
 	key := "value-" + strconv.Itoa(i+1)
-	for n := 2; taken[key]; n++ {
+	for n := 2; used[key]; n++ {
 		key = "value-" + strconv.Itoa(i+1) + "." + strconv.Itoa(n)
 	}
 	return key
 }
 
 // noteVariant notes that a variant has another name here.
-func (b *builder) noteVariant(at *node, name, key string) {
+func (b *builder) noteVariant(src *node, name, key string) {
 	if name != key {
-		b.note(at, fmt.Sprintf("the variant %q is called %q here: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
+		b.note(src, fmt.Sprintf("the variant %q is called %q here: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
 	}
 }
 
@@ -120,10 +120,10 @@ func checkVariant(n *node) {
 }
 
 // outcome is that of a value, by name.
-func (v *variantSet) outcome(at *node, name string) outcome {
+func (v *variantSet) outcome(src *node, name string) outcome {
 	key, ok := v.keys[name]
 	if !ok {
-		at.refuse("there is no value of the name %q", short(name))
+		src.refuse("there is no value of the name %q", short(name))
 	}
 	switch {
 	case !v.boolean:
@@ -183,7 +183,7 @@ func nameValues(values []*node) []*node {
 	if len(values) > maxConditions {
 		values[0].parent.refuse("has more than %d values", maxConditions)
 	}
-	texts, taken := map[string]*node{}, map[string]bool{}
+	texts, usedNames := map[string]*node{}, map[string]bool{}
 	out := make([]*node, len(values))
 	for i, v := range values {
 		text := string(v.json())
@@ -196,10 +196,10 @@ func nameValues(values []*node) []*node {
 			name = text
 		}
 		named := &node{value: v.value, parent: v.parent, name: name}
-		if !isVariant(name) || taken[name] {
-			named.name = unusedValue(i, taken)
+		if !isVariant(name) || usedNames[name] {
+			named.name = unusedValue(i, usedNames)
 		}
-		taken[named.name], texts[text] = true, named
+		usedNames[named.name], texts[text] = true, named
 		out[i] = named
 	}
 	return out

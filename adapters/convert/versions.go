@@ -35,29 +35,29 @@ func (a attribute) version(op string, operand []string, form string) formula {
 		}
 		return expr
 	}
-	rest := optional(minor == "0" && patch == "0", `\.`+minor+optional(patch == "0", `\.`+patch))
-	same := a.matches(`\A[vV]?` + major + rest + regexp.QuoteMeta(pre) + `(?:\+.*)?\z`)
-	is := func(op flags.Operator) formula { return a.is(op, major+"."+minor+"."+patch+pre) }
+	suffix := optional(minor == "0" && patch == "0", `\.`+minor+optional(patch == "0", `\.`+patch))
+	same := a.matches(`\A[vV]?` + major + suffix + regexp.QuoteMeta(pre) + `(?:\+.*)?\z`)
+	is := func(op flags.Operator) formula { return a.compare(op, major+"."+minor+"."+patch+pre) }
 	return allOf(a.matches(form), map[string]formula{
 		"eq": same, "ne": not(same), "lt": is(flags.SemverLess), "le": anyOf(is(flags.SemverLess), same),
 		"gt": allOf(is(flags.SemverGreater), not(same)), "ge": is(flags.SemverGreaterEqual),
 	}[op])
 }
 
-// strictly is version for operands of three numbers.
-func (a attribute) strictly(op, text string) formula {
+// compareStrict is version for operands of three numbers.
+func (a attribute) compareStrict(op, text string) formula {
 	operand := strictOperand.FindStringSubmatch(text)
 	if operand == nil {
-		a.at.refuse("compares with %q, which is not a version such as 1.2.3", short(text))
+		a.src.refuse("compares with %q, which is not a version such as 1.2.3", short(text))
 	}
 	return a.version(op, operand, strictVersion)
 }
 
-// loosely is version for operands that may lack numbers.
-func (a attribute) loosely(op, text, form string) formula {
+// compareLoose is version for operands that may lack numbers.
+func (a attribute) compareLoose(op, text, form string) formula {
 	operand := shortOperand.FindStringSubmatch(text)
 	if operand == nil {
-		a.at.refuse("%q is not a version of the form 1.2.3", short(text))
+		a.src.refuse("%q is not a version of the form 1.2.3", short(text))
 	}
 	return a.version(op, operand, form)
 }

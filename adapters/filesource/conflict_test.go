@@ -79,15 +79,15 @@ func TestSource_ConflictOnReload(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "a.json"), filepath.Join(t.TempDir(), "b.json")
 	write(t, a, definitions(1, "phc_a", "one"))
 	write(t, b, definitions(2, "phc_b", "one"))
-	h := byEvents(t, a, b)
+	h := startByEvents(t, a, b)
 	write(t, b, definitions(2, "phc_a", "stolen"))
-	h.until("the second phc_a is refused", h.failing(1, "both have the project"))
-	if !h.has("phc_a", "one")() || !h.has("phc_b", "one")() {
+	h.waitUntil("the second phc_a is refused", h.isFailing(1, "both have the project"))
+	if !h.hasFlags("phc_a", "one")() || !h.hasFlags("phc_b", "one")() {
 		t.Error("the last good states are gone")
 	}
 	write(t, a, definitions(3, "phc_c", "one")) // sets phc_a free
-	h.until("phc_a is taken over", h.has("phc_a", "stolen"))
-	if !h.has("phc_c", "one")() || h.flagKeys("phc_b") != nil || h.Status()[1].Err != nil {
+	h.waitUntil("phc_a is taken over", h.hasFlags("phc_a", "stolen"))
+	if !h.hasFlags("phc_c", "one")() || h.flagKeys("phc_b") != nil || h.Status()[1].Err != nil {
 		t.Errorf("status %+v", h.Status())
 	}
 }
@@ -96,10 +96,10 @@ func TestSource_FilesExchangeProjects(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "a.json"), filepath.Join(t.TempDir(), "b.json")
 	write(t, a, definitions(1, "phc_a", "one"))
 	write(t, b, definitions(2, "phc_b", "one"))
-	h := byEvents(t, a, b)
+	h := startByEvents(t, a, b)
 	write(t, a, definitions(2, "phc_b", "two"))
 	write(t, b, definitions(1, "phc_a", "two"))
-	h.until("both have changed", func() bool { return h.has("phc_a", "two")() && h.has("phc_b", "two")() })
+	h.waitUntil("both have changed", func() bool { return h.hasFlags("phc_a", "two")() && h.hasFlags("phc_b", "two")() })
 	for i, st := range h.Status() {
 		if st.Err != nil {
 			t.Errorf("file %d: %v", i, st.Err)
@@ -110,8 +110,8 @@ func TestSource_FilesExchangeProjects(t *testing.T) {
 func TestSource_BarePayload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "payload.json")
 	write(t, path, `{"flags": [{"id": 1, "key": "one", "active": true, "filters": {}}], "group_type_mapping": {"0": "company"}, "cohorts": {}}`)
-	h := start(t, Config{Files: []string{path}, APIKey: "phc_p", Poll: never}, fsnotify.NewWatcher)
-	if !h.has("phc_p", "one")() {
+	h := start(t, Config{Files: []string{path}, APIKey: "phc_p", Poll: noPoll}, fsnotify.NewWatcher)
+	if !h.hasFlags("phc_p", "one")() {
 		t.Errorf("flags %v", h.flagKeys("phc_p"))
 	}
 	if h.HasKeys() {
@@ -124,7 +124,7 @@ func TestSource_Key(t *testing.T) {
 	write(t, path, `{"projects": [
 		{"id": 1, "api_key": "phc_a", "personal_api_keys": [{"key": "phx_1", "scopes": ["feature_flag:read"]}], "secret_api_keys": ["phs_a"]},
 		{"id": 2, "api_key": "phc_b", "personal_api_keys": [{"key": "phx_1", "scopes": ["feature_flag:read"]}, {"key": "phx_2", "scopes": ["*"]}]}]}`)
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	type answer struct {
 		Secret           bool
 		Scopes, Projects []string
@@ -143,7 +143,7 @@ func TestSource_Key(t *testing.T) {
 		}
 	}
 	write(t, path, definitions(1, "phc_a"))
-	h.until("the keys are gone", func() bool { return !h.HasKeys() })
+	h.waitUntil("the keys are gone", func() bool { return !h.HasKeys() })
 	if _, _, _, ok := h.Key("phx_1"); ok {
 		t.Error("a key that is gone still opens something")
 	}
@@ -157,7 +157,7 @@ func TestSource_8_6_MembersKeepTheirIdentifiers(t *testing.T) {
 		return `{"projects": [{"id": 7, "api_key": "phc_a", "flags": [], "cohorts": {"13": {"is_static": true, "members": [` + members + `]}}}]}`
 	}
 	write(t, path, file(`"ann"`))
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	ask := func(id, anonymous string) map[string]string {
 		t.Helper()
 		got, err := h.Memory().Overrides(context.Background(), 7, id, anonymous, []string{"beta"})
@@ -173,7 +173,7 @@ func TestSource_8_6_MembersKeepTheirIdentifiers(t *testing.T) {
 		t.Errorf("bob is nobody: %v", got)
 	}
 	write(t, path, file(`"ann", "bob"`))
-	h.until("bob is known", func() bool { return h.Status()[0].Loads == 2 })
+	h.waitUntil("bob is known", func() bool { return h.Status()[0].Loads == 2 })
 	if got := ask("ann", "anon-3"); got["beta"] != "anon-1" {
 		t.Errorf("ann: %v, want anon-1 still", got)
 	}

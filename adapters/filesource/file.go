@@ -16,13 +16,13 @@ import (
 const (
 	// maxSize bounds a file, in bytes.
 	maxSize = 256 << 20
-	// settled is how old a file must be before unchanged size and times say
+	// minFileAge is how old a file must be before unchanged size and times say
 	// that its content is unchanged: file systems count time in steps of up to
 	// two seconds.
-	settled = 3 * time.Second
-	// reread is how often a file is read whose size and times are unchanged: some
+	minFileAge = 3 * time.Second
+	// rereadInterval is how often a file is read whose size and times are unchanged: some
 	// file systems do not tell when a file was changed.
-	reread = 30 * time.Second
+	rereadInterval = 30 * time.Second
 )
 
 // file is one path and the last good state of what stands there.
@@ -51,7 +51,7 @@ type file struct {
 func Load(path, apiKey string) (flags.File, error) {
 	data, err := read(path)
 	if err == nil {
-		data, err = definitionsOf(data, apiKey)
+		data, err = expandFixtures(data, apiKey)
 	}
 	if err != nil {
 		return flags.File{}, describe(path, err)
@@ -110,9 +110,9 @@ func read(path string) ([]byte, error) {
 
 var errTooLarge = fmt.Errorf("is larger than %d MiB", maxSize>>20)
 
-// look reads the file if it may have changed, or in any case with force. It
+// readIfChanged reads the file if it may have changed, or in any case with force. It
 // reports whether there is news: a state to take into use, or another error.
-func (f *file) look(s *Source, force bool) (news bool) {
+func (f *file) readIfChanged(s *Source, force bool) (changed bool) {
 	info, err := os.Stat(f.path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")
@@ -121,7 +121,7 @@ func (f *file) look(s *Source, force bool) (news bool) {
 		return f.unreadable(s, describe(f.path, err))
 	}
 	now := s.config.Now()
-	if !force && f.err == nil && now.Sub(f.readAt) < reread && same(f.info, info) {
+	if !force && f.err == nil && now.Sub(f.readAt) < rereadInterval && isSameFile(f.info, info) {
 		return false
 	}
 	data, err := read(f.path)
@@ -129,7 +129,7 @@ func (f *file) look(s *Source, force bool) (news bool) {
 		return f.unreadable(s, describe(f.path, err))
 	}
 	f.info, f.readAt = info, now
-	if now.Sub(info.ModTime()) < settled || now.Sub(wire.ChangeTime(info)) < settled {
+	if now.Sub(info.ModTime()) < minFileAge || now.Sub(wire.ChangeTime(info)) < minFileAge {
 		f.info = nil
 	}
 	sum := sha256.Sum256(data)
@@ -138,14 +138,14 @@ func (f *file) look(s *Source, force bool) (news bool) {
 	}
 	f.sum, f.hasSum = sum, true
 	var parsed flags.File
-	if data, err = definitionsOf(data, s.config.APIKey); err != nil {
+	if data, err = expandFixtures(data, s.config.APIKey); err != nil {
 		err = describe(f.path, err)
 	} else {
 		parsed, err = parse(f.path, data, s.config.APIKey, s.config.Documents)
 	}
 	if err != nil {
 		f.next = nil
-		return f.refuse(s, err)
+		return f.reject(s, err)
 	}
 	f.next, f.nextText = &parsed, data
 	return true
@@ -154,11 +154,11 @@ func (f *file) look(s *Source, force bool) (news bool) {
 // unreadable notes that nothing can be said about the text any more.
 func (f *file) unreadable(s *Source, err error) bool {
 	f.next, f.hasSum, f.info = nil, false, nil
-	return f.refuse(s, err)
+	return f.reject(s, err)
 }
 
-// refuse keeps the last good state. The same reason is told once.
-func (f *file) refuse(s *Source, err error) bool {
+// reject keeps the last good state. The same reason is told once.
+func (f *file) reject(s *Source, err error) bool {
 	if f.err != nil && f.err.Error() == err.Error() {
 		return false
 	}
@@ -186,6 +186,6 @@ func (f *file) newest() *flags.File {
 	return &f.good
 }
 
-func same(a, b os.FileInfo) bool {
+func isSameFile(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }

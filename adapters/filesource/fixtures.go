@@ -45,9 +45,9 @@ func isFixtures(data []byte) bool {
 	return json.Unmarshal(data, &members) == nil && members.Fixtures != nil && members.Projects == nil && members.Flags == nil
 }
 
-// definitionsOf makes a definitions file of one of fixtures, which gives these answers
+// expandFixtures makes a definitions file of one of fixtures, which gives these answers
 // to /flags, to SDKs that evaluate locally, and to OFREP. Others stay as they are.
-func definitionsOf(data []byte, apiKey string) ([]byte, error) {
+func expandFixtures(data []byte, apiKey string) ([]byte, error) {
 	if !isFixtures(data) {
 		return data, nil
 	}
@@ -65,7 +65,7 @@ func definitionsOf(data []byte, apiKey string) ([]byte, error) {
 			return nil, fmt.Errorf("fixtures.%s: %w", key, err)
 		}
 		id := fixtureID(key)
-		if other, taken := ids[id]; taken {
+		if other, used := ids[id]; used {
 			return nil, fmt.Errorf("fixtures.%s: it gets the id of %s: choose another key", key, other)
 		}
 		ids[id] = key
@@ -74,14 +74,14 @@ func definitionsOf(data []byte, apiKey string) ([]byte, error) {
 	return json.Marshal(object{
 		"organization": object{"id": "00000000-0000-7000-8000-000000000001", "name": "Fixtures"},
 		"projects": []object{{
-			"id": 1, "name": "fixtures", "api_key": or(f.APIKey, fixtureAPIKey), "flags": list,
-			"secret_api_keys":   []string{or(f.SecretKey, fixtureSecretKey)},
-			"personal_api_keys": []object{{"key": or(f.PersonalKey, fixturePersonalKey), "scopes": []string{"*"}}},
+			"id": 1, "name": "fixtures", "api_key": orElse(f.APIKey, fixtureAPIKey), "flags": list,
+			"secret_api_keys":   []string{orElse(f.SecretKey, fixtureSecretKey)},
+			"personal_api_keys": []object{{"key": orElse(f.PersonalKey, fixturePersonalKey), "scopes": []string{"*"}}},
 		}},
 	})
 }
 
-func or(text, fallback string) string {
+func orElse(text, fallback string) string {
 	if text == "" {
 		return fallback
 	}
@@ -103,7 +103,7 @@ func (f *fixture) UnmarshalJSON(text []byte) error {
 		For     map[string]fixtureAnswer `json:"for"`
 	}
 	if bytes.HasPrefix(text, []byte("{")) {
-		if err := strictly(text, &long); err != nil {
+		if err := decodeStrict(text, &long); err != nil {
 			return err
 		}
 		f.For = long.For
@@ -121,16 +121,16 @@ func (a *fixtureAnswer) UnmarshalJSON(text []byte) error {
 	}
 	if !bytes.HasPrefix(text, []byte("{")) {
 		long.Value = text
-	} else if err := strictly(text, &long); err != nil {
+	} else if err := decodeStrict(text, &long); err != nil {
 		return err
 	}
 	return a.read(long.Value, long.Payload)
 }
 
-func strictly(text []byte, to any) error {
+func decodeStrict(text []byte, dst any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	return dec.Decode(to)
+	return dec.Decode(dst)
 }
 
 // read takes a value, which where there is none is whether there is a payload.
@@ -181,18 +181,18 @@ func (f fixture) filters() (map[string]any, error) {
 		groups = append(groups, group)
 		payload := string(a.payload)
 		if before, ok := payloads[name]; ok && before != payload {
-			return fmt.Errorf("the value %s has two payloads, %s and %s: a flag has one for each value", name, or(before, "none"), or(payload, "none"))
+			return fmt.Errorf("the value %s has two payloads, %s and %s: a flag has one for each value", name, orElse(before, "none"), orElse(payload, "none"))
 		}
 		payloads[name] = payload
 		return nil
 	}
-	ids, folded := slices.Sorted(maps.Keys(f.For)), map[string]string{}
+	ids, originals := slices.Sorted(maps.Keys(f.For)), map[string]string{}
 	for _, id := range ids {
 		lower := strings.ToLower(id) // conditions compare without regard to case (flags.md §4.6)
-		if other, taken := folded[lower]; taken || id == "" || lower == "true" || lower == "false" {
-			return nil, fmt.Errorf("for: %q cannot be told apart from %q: ids differ in more than case, and are not empty, true or false", id, or(other, "others"))
+		if other, used := originals[lower]; used || id == "" || lower == "true" || lower == "false" {
+			return nil, fmt.Errorf("for: %q cannot be told apart from %q: ids differ in more than case, and are not empty, true or false", id, orElse(other, "others"))
 		}
-		folded[lower] = id
+		originals[lower] = id
 		if err := answer(f.For[id], "exact", []string{id}); err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func TestFixtures_KeysAndIDs(t *testing.T) {
 }
 
 // What cannot be meant is refused, with the place.
-func TestFixtures_Refused(t *testing.T) {
+func TestFixtures_Rejects(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"fixtures": {"f": 5}}`:                                             "fixtures: want true, false, a variant, or an object with value, payload and for, not 5",
 		`{"fixtures": {"f": null}}`:                                          "not null",
@@ -112,7 +112,7 @@ func FuzzFixtures(f *testing.F) {
 		if !isFixtures(text) {
 			return
 		}
-		text, err := definitionsOf(text, "")
+		text, err := expandFixtures(text, "")
 		if err != nil {
 			return
 		}

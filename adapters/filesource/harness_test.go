@@ -55,8 +55,8 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-// never is longer than any test: what happens then came from events.
-const never = time.Hour
+// noPoll is longer than any test: what happens then came from events.
+const noPoll = time.Hour
 
 func start(t *testing.T, c Config, newWatcher func() (*fsnotify.Watcher, error)) *harness {
 	t.Helper()
@@ -75,23 +75,23 @@ func start(t *testing.T, c Config, newWatcher func() (*fsnotify.Watcher, error))
 	return h
 }
 
-// byEvents and byPoll start a Source that has only one way to see changes.
-func byEvents(t *testing.T, files ...string) *harness {
+// startByEvents and startByPoll start a Source that has only one way to see changes.
+func startByEvents(t *testing.T, files ...string) *harness {
 	t.Helper()
-	return start(t, Config{Files: files, Poll: never}, fsnotify.NewWatcher)
+	return start(t, Config{Files: files, Poll: noPoll}, fsnotify.NewWatcher)
 }
 
-func byPoll(t *testing.T, files ...string) *harness {
+func startByPoll(t *testing.T, files ...string) *harness {
 	t.Helper()
 	return start(t, Config{Files: files, Poll: 5 * time.Millisecond},
 		func() (*fsnotify.Watcher, error) { return nil, errors.New("none on this file system") })
 }
 
-// until waits for changes until the condition holds.
-func (h *harness) until(what string, holds func() bool) {
+// waitUntil waits for changes until the condition holds.
+func (h *harness) waitUntil(what string, condition func() bool) {
 	h.t.Helper()
 	deadline := time.After(time.Minute)
-	for !holds() {
+	for !condition() {
 		select {
 		case <-h.news:
 		case <-deadline:
@@ -120,11 +120,11 @@ func (h *harness) flagKeys(apiKey string) []string {
 	return keys
 }
 
-func (h *harness) has(apiKey string, keys ...string) func() bool {
+func (h *harness) hasFlags(apiKey string, keys ...string) func() bool {
 	return func() bool { got := h.flagKeys(apiKey); return got != nil && slices.Equal(got, keys) }
 }
 
-func (h *harness) failing(i int, text string) func() bool {
+func (h *harness) isFailing(i int, text string) func() bool {
 	return func() bool { err := h.Status()[i].Err; return err != nil && strings.Contains(err.Error(), text) }
 }
 
@@ -166,9 +166,9 @@ func symlink(t *testing.T, target, path string) {
 }
 
 // watchers are the two ways to see changes; either alone must be enough.
-var watchers = map[string]func(*testing.T, ...string) *harness{"events": byEvents, "poll": byPoll}
+var watchers = map[string]func(*testing.T, ...string) *harness{"events": startByEvents, "poll": startByPoll}
 
-func eachWay(t *testing.T, test func(t *testing.T, start func(*testing.T, ...string) *harness)) {
+func eachWatcher(t *testing.T, test func(t *testing.T, start func(*testing.T, ...string) *harness)) {
 	for name, start := range watchers {
 		t.Run(name, func(t *testing.T) { test(t, start) })
 	}

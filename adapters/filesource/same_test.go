@@ -26,7 +26,7 @@ func TestSource_LooksTheSame(t *testing.T) {
 	put("one")
 	start := time.Now().Add(time.Hour) // long after the file was written
 	var after atomic.Int64
-	s, err := open(Config{Files: []string{path}, Poll: never, Now: func() time.Time { return start.Add(time.Duration(after.Load())) }},
+	s, err := open(Config{Files: []string{path}, Poll: noPoll, Now: func() time.Time { return start.Add(time.Duration(after.Load())) }},
 		func() (*fsnotify.Watcher, error) { return nil, os.ErrInvalid })
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +36,8 @@ func TestSource_LooksTheSame(t *testing.T) {
 	look := func(at time.Duration, want string) {
 		t.Helper()
 		after.Store(int64(at))
-		s.round(false)
-		if !h.has("phc_a", want)() {
+		s.refresh(false)
+		if !h.hasFlags("phc_a", want)() {
 			t.Errorf("after %v: %v, want %s", at, h.flagKeys("phc_a"), want)
 		}
 	}

@@ -33,10 +33,10 @@ type grant struct {
 	projects []string
 }
 
-// settle takes into use what was read and does not contradict the rest: all
+// activate takes into use what was read and does not contradict the rest: all
 // together where that is possible, so that two files may exchange a project,
 // else file by file until no further one fits.
-func (s *Source) settle() {
+func (s *Source) activate() {
 	waiting := slices.Collect(func(yield func(*file) bool) {
 		for _, f := range s.files {
 			if f.next != nil && !yield(f) {
@@ -48,8 +48,8 @@ func (s *Source) settle() {
 		return
 	}
 	accepted := waiting
-	if err := conflict(s.files); err != nil {
-		accepted = s.settleSingly(waiting)
+	if err := checkConflicts(s.files); err != nil {
+		accepted = s.activateSingly(waiting)
 	} else {
 		for _, f := range waiting {
 			f.accept(s.config.Now())
@@ -60,30 +60,30 @@ func (s *Source) settle() {
 	}
 }
 
-func (s *Source) settleSingly(waiting []*file) (accepted []*file) {
-	held := map[*file]*flags.File{}
+func (s *Source) activateSingly(waiting []*file) (accepted []*file) {
+	pending := map[*file]*flags.File{}
 	for _, f := range waiting {
-		held[f], f.next = f.next, nil
+		pending[f], f.next = f.next, nil
 	}
-	for again := true; again; {
-		again = false
+	for progress := true; progress; {
+		progress = false
 		for _, f := range waiting {
-			if held[f] == nil {
+			if pending[f] == nil {
 				continue
 			}
-			f.next = held[f]
-			if err := conflict(s.files); err != nil {
+			f.next = pending[f]
+			if err := checkConflicts(s.files); err != nil {
 				f.next = nil
-				f.refuse(s, err)
+				f.reject(s, err)
 				continue
 			}
 			f.accept(s.config.Now())
-			delete(held, f)
+			delete(pending, f)
 			accepted = append(accepted, f)
-			again = true
+			progress = true
 		}
 	}
-	for f, next := range held {
+	for f, next := range pending {
 		f.next = next // tried again with every further change
 	}
 	return accepted
@@ -95,7 +95,7 @@ func (s *Source) publish(accepted []*file) {
 	next := &snapshot{projects: map[string]*project{}, grants: map[string]*grant{}}
 	for _, f := range s.files {
 		for i := range f.good.Projects {
-			p := s.renew(old, &f.good.Projects[i])
+			p := s.newProject(old, &f.good.Projects[i])
 			next.add(p)
 			for _, k := range f.good.PersonalKeys {
 				next.grant(k.Key, false, k.Scopes, p.APIKey)
@@ -103,7 +103,7 @@ func (s *Source) publish(accepted []*file) {
 		}
 	}
 	for key := range next.projects {
-		s.remember(next.projects[key])
+		s.addMembers(next.projects[key])
 	}
 	s.current.Store(next)
 	for _, f := range accepted {
@@ -111,23 +111,23 @@ func (s *Source) publish(accepted []*file) {
 	}
 }
 
-// renew gives a project its revision: that of before when nothing of its
+// newProject gives a project its revision: that of before when nothing of its
 // definitions has changed, else a larger one.
-func (s *Source) renew(old *snapshot, p *flags.FileProject) *project {
-	var before *project
+func (s *Source) newProject(old *snapshot, p *flags.FileProject) *project {
+	var previous *project
 	if old != nil {
-		before = old.projects[p.APIKey]
+		previous = old.projects[p.APIKey]
 	}
-	if before != nil && reflect.DeepEqual(before.Definitions, p.Definitions) {
-		same := *before
-		same.FileProject = *p
-		same.Revision = before.Revision
-		return &same
+	if previous != nil && reflect.DeepEqual(previous.Definitions, p.Definitions) {
+		unchanged := *previous
+		unchanged.FileProject = *p
+		unchanged.Revision = previous.Revision
+		return &unchanged
 	}
 	out := &project{FileProject: *p}
 	out.Revision = s.revision + 1
-	if before != nil {
-		out.Revision = before.Revision + 1
+	if previous != nil {
+		out.Revision = previous.Revision + 1
 	}
 	s.revision = max(s.revision, out.Revision)
 	for _, f := range flags.Compile(p.Definitions).Faults() {
@@ -158,9 +158,9 @@ func (n *snapshot) grant(key string, secret bool, scopes []string, project strin
 	}
 }
 
-// remember makes the members of static cohorts known. When they were first
+// addMembers makes the members of static cohorts known. When they were first
 // seen is not known.
-func (s *Source) remember(p *project) {
+func (s *Source) addMembers(p *project) {
 	for _, c := range p.Definitions.Cohorts {
 		if !c.Static || c.Deleted {
 			continue
@@ -198,25 +198,25 @@ func (s *Source) report(n *snapshot, f *file) {
 	}
 }
 
-// conflict says what the newest states of the files contradict one another in.
-func conflict(files []*file) error {
+// checkConflicts says what the newest states of the files contradict one another in.
+func checkConflicts(files []*file) error {
 	type place struct{ path, key string }
 	byKey, byID := map[string]place{}, map[int64]place{}
 	kinds := map[string]*grant{} // of personal and secret keys
 	for _, f := range files {
-		if err := conflictingKeys(f.path, "organization", f.newest().PersonalKeys, nil, kinds); err != nil {
+		if err := checkKeys(f.path, "organization", f.newest().PersonalKeys, nil, kinds); err != nil {
 			return err
 		}
 		for i := range f.newest().Projects {
 			p := &f.newest().Projects[i]
-			if other, taken := byKey[p.APIKey]; taken {
+			if other, exists := byKey[p.APIKey]; exists {
 				return fmt.Errorf("%s and %s both have the project with the api_key %q: a project may stand in one file only", other.path, f.path, p.APIKey)
 			}
-			if other, taken := byID[p.ID]; taken {
+			if other, exists := byID[p.ID]; exists {
 				return fmt.Errorf("%s and %s both have a project with the id %d (api_key %q and %q): give one of them another id", other.path, f.path, p.ID, other.key, p.APIKey)
 			}
 			byKey[p.APIKey], byID[p.ID] = place{f.path, p.APIKey}, place{f.path, p.APIKey}
-			if err := conflictingKeys(f.path, fmt.Sprintf("project %q", p.APIKey), p.PersonalKeys, p.SecretKeys, kinds); err != nil {
+			if err := checkKeys(f.path, fmt.Sprintf("project %q", p.APIKey), p.PersonalKeys, p.SecretKeys, kinds); err != nil {
 				return err
 			}
 		}
@@ -229,20 +229,20 @@ func conflict(files []*file) error {
 	return nil
 }
 
-// conflictingKeys finds keys that mean different things in different places,
+// checkKeys finds keys that mean different things in different places,
 // and would open more in one of them than is written there.
-func conflictingKeys(path, owner string, personal []flags.PersonalKey, secrets []string, kinds map[string]*grant) error {
+func checkKeys(path, owner string, personal []flags.PersonalKey, secrets []string, kinds map[string]*grant) error {
 	check := func(list string, i int, key string, g grant) error {
-		place := fmt.Sprintf("%s: %s[%d] of the %s", path, list, i, owner)
+		position := fmt.Sprintf("%s: %s[%d] of the %s", path, list, i, owner)
 		switch other := kinds[key]; {
 		case key == "":
-			return fmt.Errorf("%s is empty", place)
+			return fmt.Errorf("%s is empty", position)
 		case other == nil:
 			kinds[key] = &g
 		case other.secret != g.secret:
-			return fmt.Errorf("%s is a personal key in one place and a secret key in another", place)
+			return fmt.Errorf("%s is a personal key in one place and a secret key in another", position)
 		case !slices.Equal(other.scopes, g.scopes):
-			return fmt.Errorf("%s stands in several places with different scopes", place)
+			return fmt.Errorf("%s stands in several places with different scopes", position)
 		}
 		return nil
 	}

@@ -124,7 +124,7 @@ func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, erro
 	}
 	// Watching begins before reading, so that no change falls between the two.
 	s.startWatching(newWatcher)
-	if err := s.first(); err != nil {
+	if err := s.readAll(); err != nil {
 		s.closeWatcher()
 		return nil, err
 	}
@@ -132,30 +132,30 @@ func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, erro
 	return s, nil
 }
 
-// first reads every file; at the start nothing may be wrong.
-func (s *Source) first() error {
+// readAll reads every file; at the start nothing may be wrong.
+func (s *Source) readAll() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var problems []error
 	for _, f := range s.files {
-		f.look(s, true)
+		f.readIfChanged(s, true)
 		problems = append(problems, f.err)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	if err := conflict(s.files); err != nil {
+	if err := checkConflicts(s.files); err != nil {
 		return err
 	}
-	s.settle()
+	s.activate()
 	return nil
 }
 
-// now is what is in use.
-func (s *Source) now() *snapshot {
+// snapshot is what is in use.
+func (s *Source) snapshot() *snapshot {
 	if s != nil {
-		if now := s.current.Load(); now != nil {
-			return now
+		if current := s.current.Load(); current != nil {
+			return current
 		}
 	}
 	return &snapshot{}
@@ -176,7 +176,7 @@ func (s *Source) Close() error {
 // ProjectByKey finds a project by its public key: flags.ErrUnknownKey when no
 // file has it.
 func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
-	p := s.now().projects[apiKey]
+	p := s.snapshot().projects[apiKey]
 	if p == nil {
 		return flags.Project{}, fmt.Errorf("%w: no definitions file has it", flags.ErrUnknownKey)
 	}
@@ -185,7 +185,7 @@ func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 
 // Definitions are the newest of a project.
 func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
-	found := s.now().projects[p.APIKey]
+	found := s.snapshot().projects[p.APIKey]
 	if found == nil {
 		return flags.Definitions{}, fmt.Errorf("%w: no definitions file has it", flags.ErrUnknownKey)
 	}
@@ -193,13 +193,13 @@ func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 }
 
 // Projects are those of all files, in the order of the files.
-func (s *Source) Projects() []flags.Project { return slices.Clone(s.now().order) }
+func (s *Source) Projects() []flags.Project { return slices.Clone(s.snapshot().order) }
 
 // Key tells what a personal or secret key opens: its scopes, which a secret key
 // does not need, and the API keys of its projects. The slices are shared and
 // must not be changed.
 func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok bool) {
-	g := s.now().grants[key]
+	g := s.snapshot().grants[key]
 	if g == nil {
 		return false, nil, nil, false
 	}
@@ -212,7 +212,7 @@ func (s *Source) Refresh() error {
 	if s == nil {
 		return nil
 	}
-	s.round(true)
+	s.refresh(true)
 	var problems []error
 	for _, f := range s.Status() {
 		if f.Err != nil {
@@ -223,7 +223,7 @@ func (s *Source) Refresh() error {
 }
 
 // HasKeys reports whether the files hold personal or secret keys.
-func (s *Source) HasKeys() bool { return len(s.now().grants) > 0 }
+func (s *Source) HasKeys() bool { return len(s.snapshot().grants) > 0 }
 
 // Content is the state of a file that is in use, and the text it was read from.
 type Content struct {

@@ -19,16 +19,16 @@ import (
 )
 
 func TestSource_WrittenInPlace(t *testing.T) {
-	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		path := filepath.Join(t.TempDir(), "flags.json")
 		write(t, path, definitions(1, "phc_a", "one"))
 		h := start(t, path)
-		if !h.has("phc_a", "one")() {
+		if !h.hasFlags("phc_a", "one")() {
 			t.Fatal("not loaded at the start")
 		}
 		before := h.revision("phc_a")
 		write(t, path, definitions(1, "phc_a", "two")) // the same length
-		h.until("the new flag is there", h.has("phc_a", "two"))
+		h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
 		if after := h.revision("phc_a"); after <= before {
 			t.Errorf("revision %d after %d, want a larger one", after, before)
 		}
@@ -36,20 +36,20 @@ func TestSource_WrittenInPlace(t *testing.T) {
 }
 
 func TestSource_RenamedOver(t *testing.T) {
-	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		path := filepath.Join(t.TempDir(), "flags.json")
 		write(t, path, definitions(1, "phc_a", "v0"))
 		h := start(t, path)
 		for i := 1; i < 4; i++ { // the watch survives the first replacement
 			key := fmt.Sprintf("v%d", i)
 			replace(t, path, definitions(1, "phc_a", key))
-			h.until(key+" is there", h.has("phc_a", key))
+			h.waitUntil(key+" is there", h.hasFlags("phc_a", key))
 		}
 	})
 }
 
 func TestSource_DeletedAndRestored(t *testing.T) {
-	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		path := filepath.Join(t.TempDir(), "flags.json")
 		write(t, path, definitions(1, "phc_a", "one"))
 		h := start(t, path)
@@ -57,20 +57,20 @@ func TestSource_DeletedAndRestored(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		h.until("the loss is noticed", h.failing(0, "file does not exist"))
-		if !h.has("phc_a", "one")() {
+		h.waitUntil("the loss is noticed", h.isFailing(0, "file does not exist"))
+		if !h.hasFlags("phc_a", "one")() {
 			t.Error("the last good state is gone")
 		}
 		if !strings.Contains(h.log.String(), "level=WARN") {
 			t.Errorf("no warning in the log:\n%s", h.log)
 		}
 		write(t, path, definitions(1, "phc_a", "one"))
-		h.until("the file is back", func() bool { return h.Status()[0].Err == nil })
+		h.waitUntil("the file is back", func() bool { return h.Status()[0].Err == nil })
 		if after := h.revision("phc_a"); after != before {
 			t.Errorf("revision %d after %d: nothing has changed", after, before)
 		}
 		write(t, path, definitions(1, "phc_a", "two"))
-		h.until("the new flag is there", h.has("phc_a", "two"))
+		h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
 	})
 }
 
@@ -85,19 +85,19 @@ func TestSource_FolderReplaced(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the loss is noticed", h.failing(0, "file does not exist"))
+	h.waitUntil("the loss is noticed", h.isFailing(0, "file does not exist"))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, definitions(1, "phc_a", "two"))
-	h.until("the new flag is there", h.has("phc_a", "two"))
+	h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
 	replace(t, path, definitions(1, "phc_a", "three"))
-	h.until("the next one too", h.has("phc_a", "three"))
+	h.waitUntil("the next one too", h.hasFlags("phc_a", "three"))
 }
 
 // A Kubernetes volume: the file is a link through ..data, which is renamed over.
 func TestSource_KubernetesVolume(t *testing.T) {
-	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		dir := t.TempDir()
 		version := func(name, key string) {
 			if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
@@ -118,7 +118,7 @@ func TestSource_KubernetesVolume(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..%d", i+1))); err != nil {
 				t.Fatal(err)
 			}
-			h.until(key+" is there", h.has("phc_a", key))
+			h.waitUntil(key+" is there", h.hasFlags("phc_a", key))
 		}
 	})
 }
@@ -129,32 +129,32 @@ func TestSource_LinkIntoAnotherFolder(t *testing.T) { // no events there: the po
 	symlink(t, target, link)
 	h := start(t, Config{Files: []string{link}, Poll: 10 * time.Millisecond}, fsnotify.NewWatcher)
 	write(t, target, definitions(1, "phc_a", "two"))
-	h.until("the new flag is there", h.has("phc_a", "two"))
+	h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
 }
 
 func TestSource_HalfWritten(t *testing.T) {
-	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		path := filepath.Join(t.TempDir(), "flags.json")
 		write(t, path, definitions(1, "phc_a", "one"))
 		h := start(t, path)
-		whole := definitions(1, "phc_a", "one", "two")
+		full := definitions(1, "phc_a", "one", "two")
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = f.Close() }()
-		half := len(whole) / 2
-		if _, err := f.WriteString(whole[:half]); err != nil {
+		half := len(full) / 2
+		if _, err := f.WriteString(full[:half]); err != nil {
 			t.Fatal(err)
 		}
-		h.until("the half is refused", h.failing(0, "the document ends in the middle"))
-		if !h.has("phc_a", "one")() {
+		h.waitUntil("the half is refused", h.isFailing(0, "the document ends in the middle"))
+		if !h.hasFlags("phc_a", "one")() {
 			t.Error("the last good state is gone")
 		}
-		if _, err := f.WriteString(whole[half:]); err != nil {
+		if _, err := f.WriteString(full[half:]); err != nil {
 			t.Fatal(err)
 		}
-		h.until("the whole is there", h.has("phc_a", "one", "two"))
+		h.waitUntil("the whole is there", h.hasFlags("phc_a", "one", "two"))
 		if st := h.Status()[0]; st.Err != nil || st.Loads != 2 || st.Failures == 0 || st.Flags != 2 {
 			t.Errorf("status %+v, want no error, two loads, a failure, two flags", st)
 		}
@@ -164,15 +164,15 @@ func TestSource_HalfWritten(t *testing.T) {
 func TestSource_UnreadableFileBecomesADirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the folder is refused", h.failing(0, "not a regular file"))
-	if !h.has("phc_a", "one")() {
+	h.waitUntil("the folder is refused", h.isFailing(0, "not a regular file"))
+	if !h.hasFlags("phc_a", "one")() {
 		t.Error("the last good state is gone")
 	}
 }
@@ -181,10 +181,10 @@ func TestSource_ProjectsComeAndGo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	two := `{"projects": [{"id": 1, "api_key": "phc_a"}, {"id": 2, "api_key": "phc_b", "flags": []}]}`
 	write(t, path, two)
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	first := h.revision("phc_b")
 	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_a"}]}`)
-	h.until("phc_b is unknown", func() bool { return h.flagKeys("phc_b") == nil })
+	h.waitUntil("phc_b is unknown", func() bool { return h.flagKeys("phc_b") == nil })
 	if _, err := h.Definitions(context.Background(), flags.Project{APIKey: "phc_b"}); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Errorf("Definitions of a project that is gone: %v, want ErrUnknownKey", err)
 	}
@@ -192,20 +192,20 @@ func TestSource_ProjectsComeAndGo(t *testing.T) {
 		t.Errorf("%d projects, want 1", got)
 	}
 	write(t, path, two)
-	h.until("phc_b is back", h.has("phc_b"))
+	h.waitUntil("phc_b is back", h.hasFlags("phc_b"))
 	if again := h.revision("phc_b"); again <= first {
 		t.Errorf("revision %d after %d, want a larger one", again, first)
 	}
 }
 
-func TestSource_RevisionGrowsForTheChangedProjectAlone(t *testing.T) {
+func TestSource_RevisionGrowsOnlyForTheChangedProject(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "a.json"), filepath.Join(t.TempDir(), "b.json")
 	write(t, a, definitions(1, "phc_a", "one"))
 	write(t, b, definitions(2, "phc_b", "one"))
-	h := byEvents(t, a, b)
+	h := startByEvents(t, a, b)
 	revA, revB := h.revision("phc_a"), h.revision("phc_b")
 	write(t, b, definitions(2, "phc_b", "two"))
-	h.until("the new flag is there", h.has("phc_b", "two"))
+	h.waitUntil("the new flag is there", h.hasFlags("phc_b", "two"))
 	if got := h.revision("phc_a"); got != revA {
 		t.Errorf("phc_a: revision %d, want %d as before", got, revA)
 	}
@@ -214,7 +214,7 @@ func TestSource_RevisionGrowsForTheChangedProjectAlone(t *testing.T) {
 	}
 	// A name and a quota are no definitions.
 	write(t, b, strings.Replace(definitions(2, "phc_b", "two"), `"id": 2`, `"id": 2, "name": "B", "quota_limited": ["feature_flags"]`, 1))
-	h.until("the name is there", func() bool { p, _ := h.ProjectByKey(context.Background(), "phc_b"); return p.Name == "B" })
+	h.waitUntil("the name is there", func() bool { p, _ := h.ProjectByKey(context.Background(), "phc_b"); return p.Name == "B" })
 	if got := h.revision("phc_b"); got != revB+1 {
 		t.Errorf("phc_b: revision %d, want %d as before", got, revB+1)
 	}
@@ -224,7 +224,7 @@ func TestSource_RevisionGrowsForTheChangedProjectAlone(t *testing.T) {
 func TestSource_DeciderSeesChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	now := time.Unix(1, 0)
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: h.Source, People: h.Memory(), Continuity: h.Memory(), Now: func() time.Time { return now }})
 	if err != nil {
@@ -242,23 +242,23 @@ func TestSource_DeciderSeesChanges(t *testing.T) {
 		t.Fatalf("before: %v, %v", keys, err)
 	}
 	replace(t, path, definitions(1, "phc_a", "two"))
-	h.until("the new flag is there", h.has("phc_a", "two"))
+	h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
 	now = now.Add(time.Minute) // the registry asks again once a second
 	if keys, err := ask(); err != nil || !slices.Equal(keys, []string{"two"}) {
 		t.Fatalf("after: %v, %v", keys, err)
 	}
 	replace(t, path, definitions(1, "phc_other", "two"))
-	h.until("the project is gone", func() bool { return h.flagKeys("phc_a") == nil })
+	h.waitUntil("the project is gone", func() bool { return h.flagKeys("phc_a") == nil })
 	now = now.Add(time.Minute)
 	if _, err := ask(); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Fatalf("of a project that is gone: %v, want ErrUnknownKey", err)
 	}
 }
 
-func TestSource_WithoutEventsSaysSo(t *testing.T) {
+func TestSource_WithoutEventsLogs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
-	h := byPoll(t, path)
+	h := startByPoll(t, path)
 	if log := h.log.String(); !strings.Contains(log, "no file events") {
 		t.Errorf("log %q does not say that there are no events", log)
 	}
@@ -267,13 +267,13 @@ func TestSource_WithoutEventsSaysSo(t *testing.T) {
 func TestSource_Close(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	for range 2 { // twice does no harm
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !h.has("phc_a", "one")() {
+	if !h.hasFlags("phc_a", "one")() {
 		t.Error("what was read is gone")
 	}
 }
@@ -281,7 +281,7 @@ func TestSource_Close(t *testing.T) {
 func TestSource_ReadersWhileFilesChange(t *testing.T) { // for the race detector
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "v0"))
-	h := byEvents(t, path)
+	h := startByEvents(t, path)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {
@@ -309,7 +309,7 @@ func TestSource_ReadersWhileFilesChange(t *testing.T) { // for the race detector
 	for i := 1; i < 5; i++ {
 		key := fmt.Sprintf("v%d", i)
 		replace(t, path, definitions(1, "phc_a", key))
-		h.until(key+" is there", h.has("phc_a", key))
+		h.waitUntil(key+" is there", h.hasFlags("phc_a", key))
 	}
 	close(stop)
 	readers.Wait()
@@ -320,7 +320,7 @@ func TestSource_Status(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_a", "flags": [{"id": 1, "key": "bad", "active": true, "filters": {"groups": [
 		{"properties": [{"key": "x", "type": "person", "operator": "resembles", "value": "y"}]}]}}]}]}`)
-	h := start(t, Config{Files: []string{path}, Poll: never, Now: func() time.Time { return now }}, fsnotify.NewWatcher)
+	h := start(t, Config{Files: []string{path}, Poll: noPoll, Now: func() time.Time { return now }}, fsnotify.NewWatcher)
 	st := h.Status()
 	want := []FileStatus{{Path: path, LoadedAt: now, Projects: 1, Flags: 1, Loads: 1, Faults: []Fault{{"phc_a", &flags.DefinitionError{
 		FlagID: 1, Flag: "bad", Path: "flags[0].filters.groups[0].properties[0].operator", Code: flags.FlagDataParsingError,

@@ -7,8 +7,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// patience is how many times Debounce a file that keeps changing is waited for.
-const patience = 10
+// maxDebounces is how many times Debounce a file that keeps changing is waited for.
+const maxDebounces = 10
 
 // startWatching asks for events. Without them the poll still sees everything,
 // only later.
@@ -67,7 +67,7 @@ func (s *Source) watch() {
 		if since.IsZero() {
 			since = now
 		}
-		quiet.Reset(min(s.config.Debounce, since.Add(patience*s.config.Debounce).Sub(now)))
+		quiet.Reset(min(s.config.Debounce, since.Add(maxDebounces*s.config.Debounce).Sub(now)))
 	}
 	for {
 		select {
@@ -78,7 +78,7 @@ func (s *Source) watch() {
 				events = nil
 				continue
 			}
-			force = force || s.names(e.Name)
+			force = force || s.isOwnFile(e.Name)
 			wait()
 		case err, ok := <-errs:
 			if !ok {
@@ -89,18 +89,18 @@ func (s *Source) watch() {
 			force = true
 			wait()
 		case <-quiet.C:
-			s.round(force)
+			s.refresh(force)
 			since, force = time.Time{}, false
 		case <-poll.C:
 			s.watchFolders()
-			s.round(false)
+			s.refresh(false)
 		}
 	}
 }
 
-// names reports whether an event is about one of the files itself. Every other
+// isOwnFile reports whether an event is about one of the files itself. Every other
 // event in a folder is a reason to look, but not to read what looks unchanged.
-func (s *Source) names(event string) bool {
+func (s *Source) isOwnFile(event string) bool {
 	for _, f := range s.files {
 		if filepath.Clean(f.path) == filepath.Clean(event) {
 			return true
@@ -109,18 +109,18 @@ func (s *Source) names(event string) bool {
 	return false
 }
 
-// round looks at every file and takes into use what has changed.
-func (s *Source) round(force bool) {
+// refresh looks at every file and takes into use what has changed.
+func (s *Source) refresh(force bool) {
 	s.mu.Lock()
-	news := false
+	changed := false
 	for _, f := range s.files {
-		news = f.look(s, force) || news
+		changed = f.readIfChanged(s, force) || changed
 	}
-	if news {
-		s.settle()
+	if changed {
+		s.activate()
 	}
 	s.mu.Unlock()
-	if news && s.config.OnChange != nil {
+	if changed && s.config.OnChange != nil {
 		s.config.OnChange()
 	}
 }

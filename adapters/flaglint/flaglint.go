@@ -33,7 +33,7 @@ func newAnalyzer() *analysis.Analyzer {
 }
 
 func run(pass *analysis.Pass, file string) error {
-	known, err := keys(file)
+	flagKeys, err := keys(file)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func run(pass *analysis.Pass, file string) error {
 			continue
 		}
 		for _, r := range In(f, pass.TypesInfo).Reads {
-			if !known[r.Key] {
+			if !flagKeys[r.Key] {
 				pass.Reportf(r.Pos, "there is no flag %q", r.Key)
 			}
 		}
@@ -67,15 +67,15 @@ func keys(file string) (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flaglint: %s: %w", file, err)
 	}
-	known := map[string]bool{}
+	found := map[string]bool{}
 	for _, p := range f.Projects {
 		for i := range p.Definitions.Flags {
 			if d := &p.Definitions.Flags[i]; !d.Deleted {
-				known[d.Key] = true
+				found[d.Key] = true
 			}
 		}
 	}
-	return known, nil
+	return found, nil
 }
 
 // Read is a place that reads a flag.
@@ -120,12 +120,12 @@ func In(f *ast.File, info *types.Info) (out Found) {
 				out.Texts = append(out.Texts, text)
 			}
 		case *ast.CallExpr:
-			if at := keyOf(n, info); at != nil {
-				out.read(at, info)
+			if pos := keyOf(n, info); pos != nil {
+				out.read(pos, info)
 			}
 		case *ast.CompositeLit:
-			if at := payloadKey(n); at != nil {
-				out.read(at, info)
+			if pos := payloadKey(n); pos != nil {
+				out.read(pos, info)
 			}
 		}
 		return true
@@ -133,9 +133,9 @@ func In(f *ast.File, info *types.Info) (out Found) {
 	return out
 }
 
-func (f *Found) read(at ast.Expr, info *types.Info) {
-	if key, ok := textOf(at, info); ok {
-		f.Reads = append(f.Reads, Read{at.Pos(), key})
+func (f *Found) read(expr ast.Expr, info *types.Info) {
+	if key, ok := textOf(expr, info); ok {
+		f.Reads = append(f.Reads, Read{expr.Pos(), key})
 	}
 }
 
@@ -165,7 +165,7 @@ func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 	if !ok {
 		return nil
 	}
-	at, ok := readers[sel.Sel.Name]
+	position, ok := readers[sel.Sel.Name]
 	if !ok {
 		return nil
 	}
@@ -177,12 +177,12 @@ func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 		generic = called.Signature().Recv() == nil
 	}
 	if generic {
-		at++ // flags.JSON(ctx, reader, key, …)
+		position++ // flags.JSON(ctx, reader, key, …)
 	}
-	if at >= len(call.Args) || info == nil && at > 0 && !looksLikeContext(call.Args[0]) {
+	if position >= len(call.Args) || info == nil && position > 0 && !looksLikeContext(call.Args[0]) {
 		return nil
 	}
-	return call.Args[at]
+	return call.Args[position]
 }
 
 func own(path string) bool {

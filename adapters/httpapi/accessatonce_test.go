@@ -9,7 +9,7 @@ import (
 
 // A rule's member who leaves takes the rules along, also one that is made in that moment,
 // and who comes back begins without (clients.md §11.3).
-func TestManagement_RulesOfWhoLeaves(t *testing.T) {
+func TestManagement_RulesOfFormerMembers(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	ask := func(request, body string) (int, []byte) {
 		return o.ask(t, manageStep{Request: request, Body: json.RawMessage(body)})

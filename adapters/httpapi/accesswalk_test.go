@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// ruledThings are the kinds of things that access rules are about (clients.md §11.3) by
+// accessObjects are the kinds of things that access rules are about (clients.md §11.3) by
 // what their paths begin with, and how one is made that is called Zebra.
-var ruledThings = map[string]struct{ kind, body string }{
+var accessObjects = map[string]struct{ kind, body string }{
 	"actions":       {"action", `{"name": "Zebra"}`},
 	"cohorts":       {"cohort", `{"name": "Zebra", "is_static": true}`},
 	"dashboards":    {"dashboard", `{"name": "Zebra"}`},
@@ -25,9 +25,9 @@ var ruledThings = map[string]struct{ kind, body string }{
 	"surveys":       {"survey", `{"name": "Zebra", "type": "api", "questions": [{"type": "open", "question": "Zebra?"}]}`},
 }
 
-// unruled are what other paths of a project begin with: rules about things are not about
+// pathsWithoutRules are what other paths of a project begin with: rules about things are not about
 // them, or what they do to ruled things is held in testdata/management/accesscontrols.json.
-var unruled = map[string]string{
+var pathsWithoutRules = map[string]string{
 	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules",
 	"activity_log":         "a kind of its own, in accesscontrols.json",
 	"changes":              "as the log, in feeds_test.go",
@@ -61,13 +61,13 @@ func newAccessWalk(t *testing.T, level string) *accessWalk {
 		}
 		return answer
 	}
-	for segment, thing := range ruledThings {
-		var made struct{ ID json.RawMessage }
-		if err := json.Unmarshal(do("POST /api/projects/1/"+segment+"/", thing.body), &made); err != nil {
+	for segment, object := range accessObjects {
+		var created struct{ ID json.RawMessage }
+		if err := json.Unmarshal(do("POST /api/projects/1/"+segment+"/", object.body), &created); err != nil {
 			t.Fatal(err)
 		}
-		w.ids[segment] = strings.Trim(string(made.ID), `"`)
-		do("PUT /api/projects/1/resource_access_controls/", fmt.Sprintf(`{"resource": %q, "access_level": %q}`, thing.kind, levelOf(thing.kind, level)))
+		w.ids[segment] = strings.Trim(string(created.ID), `"`)
+		do("PUT /api/projects/1/resource_access_controls/", fmt.Sprintf(`{"resource": %q, "access_level": %q}`, object.kind, levelOf(object.kind, level)))
 	}
 	do("POST /api/projects/1/annotations/", fmt.Sprintf(`{"content": "x", "dashboard_item": %q, "dashboard_id": %s}`, w.ids["insights"], w.ids["dashboards"]))
 	var alert struct{ ID string }
@@ -127,40 +127,40 @@ func TestManagement_EveryRouteKnowsLevels(t *testing.T) {
 					continue
 				}
 				segment, rest, _ := strings.Cut(strings.TrimPrefix(e.Path, "/api/projects/{project}/"), "/")
-				thing, ruled := ruledThings[segment]
-				if _, known := unruled[segment]; !ruled && !known {
+				object, hasRules := accessObjects[segment]
+				if _, isListed := pathsWithoutRules[segment]; !hasRules && !isListed {
 					t.Errorf("%s %s: nothing says whether access rules are about it: ruledPaths of accesscontrols.go, and this test's tables", e.Method, e.Path)
 					continue
 				}
 				logs := strings.HasPrefix(e.Scope, "activity_log")
 				writes, named := !strings.HasSuffix(e.Scope, ":read"), strings.HasPrefix(rest, "{")
-				level := levelOf(thing.kind, all)
+				level := levelOf(object.kind, all)
 				low := level == "none" || level == "viewer"
 				if all == "viewer" && strings.Contains(rest, "/viewed") { // what they have viewed is their own
 					continue
 				}
-				if !ruled && low && (writes || e.Method != http.MethodGet) {
+				if !hasRules && low && (writes || e.Method != http.MethodGet) {
 					continue
 				}
 				status, body := w.try(t, &e, segment)
 				rules := strings.HasPrefix(e.Scope, "access_control")
-				refused := func(what string) bool {
+				isForbidden := func(what string) bool {
 					return status == http.StatusForbidden && strings.Contains(body, fmt.Sprintf(mayNot, what))
 				}
 				switch {
 				case level == "none" && !writes && !logs && segment != "actions" && segment != "access_controls" && strings.Contains(strings.ToLower(body), "zebra"):
 					t.Errorf("%s %s shows what nobody may see: %s", e.Method, e.Path, body)
-				case !ruled:
+				case !hasRules:
 				case level == "none" && named && (!writes || rules):
-					if !refused("viewer") {
+					if !isForbidden("viewer") {
 						t.Errorf("%s %s: %d %s, want a refusal", e.Method, e.Path, status, body)
 					}
 				case low && writes && !rules:
-					if !refused("editor") {
+					if !isForbidden("editor") {
 						t.Errorf("%s %s: %d %s, want a refusal", e.Method, e.Path, status, body)
 					}
 				case rules && writes && level != "manager":
-					if !strings.Contains(body, "Must be manager to modify "+thing.kind+" permissions.") {
+					if !strings.Contains(body, "Must be manager to modify "+object.kind+" permissions.") {
 						t.Errorf("%s %s: %d %s, want a refusal", e.Method, e.Path, status, body)
 					}
 				case status == http.StatusForbidden:

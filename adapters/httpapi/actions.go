@@ -12,6 +12,6 @@ var actionEndpoints = resource(inProject, "action", func(s *server) dashboards.A
 	create("/actions", "Make an action", dashboards.ActionFields, dashboards.Actions.Create),
 	get("/actions/{id}", "Read an action, also a deleted one", dashboards.Actions.Get),
 	update("/actions/{id}", "Change an action, delete it softly or bring it back", "Replace an action", dashboards.ActionFields, dashboards.Actions.Update),
-	by(http.MethodDelete, "/actions/{id}", "Refused: actions are deleted softly, with PATCH", refuseDeletion[dashboards.Actions]).answering(http.StatusMethodNotAllowed),
+	handle(http.MethodDelete, "/actions/{id}", "Refused: actions are deleted softly, with PATCH", refuseDeletion[dashboards.Actions]).withStatus(http.StatusMethodNotAllowed),
 	get("/actions/{id}/references", "What uses an action", dashboards.Actions.References),
 })

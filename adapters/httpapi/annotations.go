@@ -9,17 +9,17 @@ import (
 
 // annotationEndpoints are those of annotations (clients.md §6).
 var annotationEndpoints = resource(inProject, "annotation", func(s *server) dashboards.Annotations { return s.Management.Dashboards.Annotations }, []row[dashboards.Annotations]{
-	by(http.MethodGet, "/annotations", "List annotations of the project and of its organization", listAnnotations).pages(1000),
+	handle(http.MethodGet, "/annotations", "List annotations of the project and of its organization", listAnnotations).withPageSize(1000),
 	create("/annotations", "Make an annotation", dashboards.AnnotationFields, dashboards.Annotations.Create),
 	get("/annotations/{id}", "Read an annotation", dashboards.Annotations.Get),
 	update("/annotations/{id}", "Change an annotation, delete it softly or bring it back", "Replace an annotation", dashboards.AnnotationFields, dashboards.Annotations.Update),
-	by(http.MethodDelete, "/annotations/{id}", "Refused: annotations are deleted softly, with PATCH", refuseDeletion[dashboards.Annotations]).answering(http.StatusMethodNotAllowed),
+	handle(http.MethodDelete, "/annotations/{id}", "Refused: annotations are deleted softly, with PATCH", refuseDeletion[dashboards.Annotations]).withStatus(http.StatusMethodNotAllowed),
 })
 
-func listAnnotations(of dashboards.Annotations, c *call) (management.List[dashboards.Annotation], error) {
-	v := c.listed
-	return of.List(c.ctx, c.standing, dashboards.AnnotationQuery{
+func listAnnotations(svc dashboards.Annotations, c *call) (management.List[dashboards.Annotation], error) {
+	v := c.listValues
+	return svc.List(c.ctx, c.scope, dashboards.AnnotationQuery{
 		Page: c.page(), Search: v.Text("search"), Scope: v.Text("scope"), From: v.Text("date_from"), To: v.Text("date_to"),
-		Emoji: v.Either("is_emoji"), Unseen: v.Either("hidden_in_user_interface"),
+		Emoji: v.OptionalBool("is_emoji"), Unseen: v.OptionalBool("hidden_in_user_interface"),
 	})
 }

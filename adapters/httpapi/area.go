@@ -10,41 +10,41 @@ import (
 )
 
 var (
-	belowProject = []string{"/api/projects/{project}", "/api/environments/{project}"}
-	belowNothing = []string{""}
-	// asSDKsKnow is the order in which PostHog's flags and capture name methods.
-	asSDKsKnow = []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodHead}
+	projectPrefixes = []string{"/api/projects/{project}", "/api/environments/{project}"}
+	noPrefix        = []string{""}
+	// sdkMethodOrder is the order in which PostHog's flags and capture name methods.
+	sdkMethodOrder = []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodHead}
 )
 
 // Areas of what people manage and read back.
 var (
-	inProject = &area{prefixes: belowProject, missing: missingManaged, stand: standInProject}
+	inProject = &area{prefixes: projectPrefixes, missing: answerMissingMethod, findScope: scopeInProject}
 	// inCurrent is the caller's current project, by old paths without one.
-	inCurrent = &area{prefixes: []string{"/api"}, missing: missingManaged, stand: standInCurrent}
+	inCurrent = &area{prefixes: []string{"/api"}, missing: answerMissingMethod, findScope: scopeInCurrentProject}
 	// inHistory is inProject for what was taken in.
-	inHistory      = &area{prefixes: belowProject, stand: standInProject}
-	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: missingManaged, stand: standInOrganization}
-	atRoot         = &area{prefixes: []string{"/api"}, missing: missingManaged}
-	atTop          = &area{prefixes: belowNothing, missing: missingManaged}
+	inHistory      = &area{prefixes: projectPrefixes, findScope: scopeInProject}
+	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: answerMissingMethod, findScope: scopeInOrganization}
+	atRoot         = &area{prefixes: []string{"/api"}, missing: answerMissingMethod}
+	atTop          = &area{prefixes: noPrefix, missing: answerMissingMethod}
 )
 
 // Areas of what SDKs and monitors ask.
 var (
-	forSDKs     = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow}
-	forIntake   = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, options: blindly}
-	forBrowser  = &area{prefixes: belowNothing, pages: true}
-	forOFREP    = &area{prefixes: belowNothing, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: missingOFREP}
-	forMonitors = &area{prefixes: belowNothing}
+	forSDKs     = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder}
+	forIntake   = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder, options: acceptBlindly}
+	forBrowser  = &area{prefixes: noPrefix, pages: true}
+	forOFREP    = &area{prefixes: noPrefix, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: answerMissingOFREPMethod}
+	forMonitors = &area{prefixes: noPrefix}
 )
 
-func standInProject(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
+func scopeInProject(m *management.Service, c *call, caller *management.Caller) (*management.Scope, error) {
 	if token := queryToken(c.r); token != "" {
 		return m.ProjectByKey(c.ctx, caller, token)
 	}
 	return m.Project(c.ctx, caller, c.part("project"))
 }
 
-func standInCurrent(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
+func scopeInCurrentProject(m *management.Service, c *call, caller *management.Caller) (*management.Scope, error) {
 	return m.Project(c.ctx, caller, "@current")
 }
 
@@ -60,21 +60,21 @@ func queryToken(r *http.Request) string {
 	return q.Get("api_key")
 }
 
-func standInOrganization(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
-	return m.OrganizationNamed(c.ctx, caller, c.part("organization"))
+func scopeInOrganization(m *management.Service, c *call, caller *management.Caller) (*management.Scope, error) {
+	return m.Organization(c.ctx, caller, c.part("organization"))
 }
 
-// missingManaged answers a method that a path of the management API lacks: whoever
+// answerMissingMethod answers a method that a path of the management API lacks: whoever
 // has no key, or may not be in the place, is not told (§1.5).
-func missingManaged(s *server, in *area, w http.ResponseWriter, r *http.Request) error {
+func answerMissingMethod(s *server, a *area, w http.ResponseWriter, r *http.Request) error {
 	c := s.call(w, r)
 	if err := s.signIn(c); err != nil {
 		return err
 	}
-	if err := s.enter(c, &endpoint{scope: anyKey, area: in}); err != nil {
+	if err := s.enter(c, &endpoint{keyScope: anyKey, area: a}); err != nil {
 		return managementProblem(err)
 	}
-	return problemMethod.with("", "").say("Method %q not allowed.", r.Method)
+	return problemMethod.with("", "").setDetail("Method %q not allowed.", r.Method)
 }
 
 // route is a path and what answers its methods: made of endpoints.

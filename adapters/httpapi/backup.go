@@ -22,43 +22,43 @@ type Backup struct {
 	Close func() error
 }
 
-// instanceDesk is what is done with the whole server.
-type instanceDesk struct {
-	mayCopy func(context.Context, *management.Caller) error
-	backup  func(context.Context) (*Backup, error) // nil: there is none to be had
-	copying *atomic.Bool
-	log     *slog.Logger
+// instanceService is what is done with the whole server.
+type instanceService struct {
+	authorizeCopy func(context.Context, *management.Caller) error
+	backup        func(context.Context) (*Backup, error) // nil: there is none to be had
+	copying       *atomic.Bool
+	log           *slog.Logger
 }
 
-func instanceOf(s *server) instanceDesk {
-	return instanceDesk{s.Management.Organizations.MayCopy, s.Backup, &s.copying, s.Logger}
+func instanceOf(s *server) instanceService {
+	return instanceService{s.Management.Organizations.CheckBackupAccess, s.Backup, &s.copying, s.Logger}
 }
 
 // THE TABLE: the endpoints that are about the whole server.
-var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceDesk]{{do: copyAll, endpoint: endpoint{
-	method: http.MethodPost, path: "/instance/backup", scope: management.Internal, long: true, kind: "application/vnd.sqlite3",
+var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceService]{{do: copyAll, endpoint: endpoint{
+	method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
 	uncompressed: true, summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
 }}})
 
-// backupPatience is how long a client may take for a piece of a backup (1 MiB): a
+// backupPieceTimeout is how long a client may take for a piece of a backup (1 MiB): a
 // database's log grows until the end of it.
-const backupPatience = 30 * time.Second
+const backupPieceTimeout = 30 * time.Second
 
 // copyAll streams a copy of the database, one at a time. A copy that ends early lacks
 // bytes of its Content-Length.
-func copyAll(of instanceDesk, c *call) (any, error) {
-	if err := of.mayCopy(c.ctx, c.standing.Caller); err != nil {
+func copyAll(svc instanceService, c *call) (any, error) {
+	if err := svc.authorizeCopy(c.ctx, c.scope.Caller); err != nil {
 		return nil, err
 	}
-	if of.backup == nil {
+	if svc.backup == nil {
 		return nil, management.Clash("There is no file to copy: with --database use the tools of that database, or bunting move.")
 	}
-	if !of.copying.CompareAndSwap(false, true) {
+	if !svc.copying.CompareAndSwap(false, true) {
 		c.w.Header().Set("Retry-After", "60")
 		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is under way."}
 	}
-	defer of.copying.Store(false)
-	b, err := of.backup(c.ctx)
+	defer svc.copying.Store(false)
+	b, err := svc.backup(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,21 +70,21 @@ func copyAll(of instanceDesk, c *call) (any, error) {
 	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
 	h.Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
 	h.Set("Cache-Control", "no-store")
-	of.log.InfoContext(c.ctx, "a backup is sent", "user", c.standing.User.Email, "bytes", b.Size)
-	if err := b.Copy(c.ctx, &patientWriter{c.w, control}); err != nil {
-		of.log.ErrorContext(c.ctx, "the backup was cut off", "error", err)
+	svc.log.InfoContext(c.ctx, "a backup is sent", "user", c.scope.User.Email, "bytes", b.Size)
+	if err := b.Copy(c.ctx, &timedWriter{c.w, control}); err != nil {
+		svc.log.ErrorContext(c.ctx, "the backup was cut off", "error", err)
 		panic(http.ErrAbortHandler) // what was sent looks like no whole file
 	}
 	return answer{sent: true}, nil
 }
 
-// patientWriter gives each piece a time of its own.
-type patientWriter struct {
+// timedWriter gives each piece a time of its own.
+type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func (w *patientWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(backupPatience)) // where a wrapper hides it that of the server holds
+func (w *timedWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(backupPieceTimeout)) // where a wrapper hides it that of the server holds
 	return w.ResponseWriter.Write(p)
 }

@@ -21,7 +21,7 @@ func (o *office) ownAll(t testing.TB) {
 	t.Helper()
 	joined := management.Membership{
 		ID: fmt.Sprintf(officeMembers, 99), Organization: officeOther, User: fmt.Sprintf(officeUserID, 0), Level: management.Owner,
-		Joined: management.At(officeStart), Updated: management.At(officeStart),
+		Joined: management.NewStamp(officeStart), Updated: management.NewStamp(officeStart),
 	}
 	data, _ := json.Marshal(joined)
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {

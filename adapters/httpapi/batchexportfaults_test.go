@@ -37,7 +37,7 @@ type dyingRunner struct {
 	jobs   []string
 }
 
-func (r *dyingRunner) Run(ctx context.Context, job *batchexports.Job) (done batchexports.Done, err error) {
+func (r *dyingRunner) Run(ctx context.Context, job *batchexports.Job) (done batchexports.RunTotals, err error) {
 	r.jobs = append(r.jobs, job.Run)
 	if !r.before {
 		done, err = r.Runner.Run(ctx, job)
@@ -56,7 +56,7 @@ func TestBatchExport_Kill(t *testing.T) {
 			o.capture(t, noon.Add(time.Minute), event("first", "u", noon, ""))
 			o.capture(t, noon.Add(61*time.Minute), event("second", "u", noon, ""))
 			runner := &dyingRunner{Runner: exports.New(exports.Config{Folder: o.folder}), dead: &atomic.Bool{}, before: before}
-			other, err := rooms.Open(rooms.Config{
+			restarted, err := rooms.Open(rooms.Config{
 				Store: dyingStore{sqlstore.ManagementStore{Store: o.store}, runner.dead}, Now: o.now,
 				ExportRows: sqlstore.ExportStore{Store: o.store}, ExportRunner: runner,
 			})
@@ -64,7 +64,7 @@ func TestBatchExport_Kill(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.clock.Store(noon.Add(121 * time.Minute).UnixMicro())
-			if _, err := other.BatchExports.Work(context.Background()); !errors.Is(err, errDead) {
+			if _, err := restarted.BatchExports.Work(context.Background()); !errors.Is(err, errDead) {
 				t.Fatal(err)
 			}
 			o.work(t)
@@ -85,9 +85,9 @@ type scriptedRunner struct {
 	run func(ctx context.Context, job *batchexports.Job) error
 }
 
-func (r scriptedRunner) Run(ctx context.Context, job *batchexports.Job) (batchexports.Done, error) {
+func (r scriptedRunner) Run(ctx context.Context, job *batchexports.Job) (batchexports.RunTotals, error) {
 	if err := r.run(ctx, job); err != nil {
-		return batchexports.Done{}, err
+		return batchexports.RunTotals{}, err
 	}
 	return r.Runner.Run(ctx, job)
 }
@@ -117,7 +117,7 @@ func TestBatchExport_Failures(t *testing.T) {
 			return errors.New("the disk is full")
 		}
 		if refuse {
-			return &batchexports.Refused{Reason: "the folder is gone"}
+			return &batchexports.PermanentError{Reason: "the folder is gone"}
 		}
 		return nil
 	})

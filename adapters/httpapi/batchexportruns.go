@@ -8,33 +8,33 @@ import (
 )
 
 var batchExportRunRows = []row[batchexports.Service]{
-	by(http.MethodGet, "/batch_exports/{id}/runs", "List the runs of a batch export", batchExportRuns).asking(
+	handle(http.MethodGet, "/batch_exports/{id}/runs", "List the runs of a batch export", batchExportRuns).withQuery(
 		parameterDoc{"after", "string", "made at or after this time, 7 days ago unless said; also as -7d"}, parameterDoc{"before", "string", "made at or before this time"},
 		parameterDoc{"start", "string", "of intervals that begin at or after this time"}, parameterDoc{"end", "string", "of intervals that end at or before this time"},
 		parameterDoc{"ordering", "string", "created_at or data_interval_start, with - in front the latest first"},
 		parameterDoc{"status", "string", "of this status"}, parameterDoc{"cursor", "string", "of the page"},
 	),
 	getOf("/batch_exports/{id}/runs/{run}", "Read a run of a batch export", batchexports.Service.Run),
-	by(http.MethodGet, "/batch_exports/{id}/runs/{run}/logs", "Read the log of a run", batchExportLog),
+	handle(http.MethodGet, "/batch_exports/{id}/runs/{run}/logs", "Read the log of a run", batchExportLog),
 	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/retry", "Repeat a run", batchexports.Service.RetryRun),
 	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/cancel", "Cancel a run", batchexports.Service.CancelRun),
 }
 
-func batchExportRuns(of batchexports.Service, c *call) (out uncounted[batchexports.BatchExportRun], err error) {
+func batchExportRuns(svc batchexports.Service, c *call) (out uncounted[batchexports.BatchExportRun], err error) {
 	q := c.query()
 	cursor, err := parseTextCursor(q.Get("cursor"))
 	if err != nil {
 		return out, err
 	}
-	page, err := of.Runs(c.ctx, c.standing, c.part("id"), batchexports.RunQuery{
+	page, err := svc.Runs(c.ctx, c.scope, c.part("id"), batchexports.RunQuery{
 		After: q.Get("after"), Before: q.Get("before"), Start: q.Get("start"), End: q.Get("end"),
 		Ordering: q.Get("ordering"), Status: q.Get("status"), Cursor: cursor,
 	})
 	return cursorPage(c, page), err
 }
 
-func batchExportLog(of batchexports.Service, c *call) (management.List[batchexports.ExportLogEntry], error) {
-	return of.RunLog(c.ctx, c.standing, c.part("id"), c.part("run"), c.page())
+func batchExportLog(svc batchexports.Service, c *call) (management.List[batchexports.ExportLogEntry], error) {
+	return svc.RunLog(c.ctx, c.scope, c.part("id"), c.part("run"), c.page())
 }
 
 // cursorPage is a page with its links (§3).
@@ -52,18 +52,18 @@ func cursorPage[T any](c *call, page batchexports.CursorPage[T]) uncounted[T] {
 const backfillsPath = "/batch_exports/{id}/backfills"
 
 var batchExportBackfillRows = []row[batchexports.Service]{
-	by(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).asking(parameterDoc{"cursor", "string", "of the page"}),
+	handle(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).withQuery(parameterDoc{"cursor", "string", "of the page"}),
 	change(http.MethodPost, backfillsPath, "Export a span of time anew", batchexports.BackfillFields, batchexports.Service.AddBackfill),
 	change(http.MethodPost, "/batch_exports/{id}/backfill", "Export a span of time anew, by the path of old", batchexports.BackfillFields, batchexports.Service.AddBackfill),
 	getOf(backfillsPath+"/{backfill}", "Read a backfill", batchexports.Service.Backfill),
 	actOf(http.MethodPost, backfillsPath+"/{backfill}/cancel", "Cancel a backfill", batchexports.Service.CancelBackfill),
 }
 
-func batchExportBackfills(of batchexports.Service, c *call) (out uncounted[batchexports.BatchExportBackfill], err error) {
+func batchExportBackfills(svc batchexports.Service, c *call) (out uncounted[batchexports.BatchExportBackfill], err error) {
 	cursor, err := parseTextCursor(c.query().Get("cursor"))
 	if err != nil {
 		return out, err
 	}
-	page, err := of.Backfills(c.ctx, c.standing, c.part("id"), cursor)
+	page, err := svc.Backfills(c.ctx, c.scope, c.part("id"), cursor)
 	return cursorPage(c, page), err
 }

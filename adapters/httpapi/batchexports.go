@@ -12,8 +12,8 @@ import (
 // of a project and of an organization with all its projects (§4.3).
 var batchExportEndpoints = slices.Concat(batchExportsIn(inProject), batchExportsIn(inOrganization))
 
-func batchExportsIn(place *area) []endpoint {
-	return resource(place, "batch_export", func(s *server) batchexports.Service { return *s.Management.BatchExports },
+func batchExportsIn(a *area) []endpoint {
+	return resource(a, "batch_export", func(s *server) batchexports.Service { return *s.Management.BatchExports },
 		slices.Concat(batchExportRows, batchExportRunRows, batchExportBackfillRows))
 }
 
@@ -23,27 +23,27 @@ var batchExportRows = []row[batchexports.Service]{
 	get("/batch_exports/{id}", "Read a batch export", batchexports.Service.Get),
 	update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", batchexports.Fields, batchexports.Service.Update),
 	remove("/batch_exports/{id}", "Delete a batch export", batchexports.Service.Delete),
-	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).unlessPreferred(),
-	change(http.MethodPost, "/batch_exports/{id}/unpause", "Go on with a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).unlessPreferred(),
-	by(http.MethodGet, "/batch_exports/test", "List the steps of the test of a destination", batchExportTests).needs(management.Internal).
-		asking(parameterDoc{"destination", "string", "the type of the destination"}).giving(batchexports.ExportTests{}).unlessPreferred(),
-	by(http.MethodPost, "/batch_exports/run_test_step_new", "Do a step of the test of a new destination", testNewExport).needs(management.Internal).
-		taking(batchexports.TestFields).unlessPreferred(),
+	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).withoutBody(),
+	change(http.MethodPost, "/batch_exports/{id}/unpause", "Go on with a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).withoutBody(),
+	handle(http.MethodGet, "/batch_exports/test", "List the steps of the test of a destination", batchExportTests).withScope(management.InternalScope).
+		withQuery(parameterDoc{"destination", "string", "the type of the destination"}).withResponse(batchexports.ExportTests{}).withoutBody(),
+	handle(http.MethodPost, "/batch_exports/run_test_step_new", "Do a step of the test of a new destination", testNewExport).withScope(management.InternalScope).
+		withBody(batchexports.TestFields).withoutBody(),
 	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Do a step of the test of a destination", batchexports.TestFields, batchexports.Service.Test).
-		needs(management.Internal).unlessPreferred(),
+		withScope(management.InternalScope).withoutBody(),
 }
 
-func testNewExport(of batchexports.Service, c *call) (*batchexports.ExportTest, error) {
-	return of.TestNew(c.ctx, c.body)
+func testNewExport(svc batchexports.Service, c *call) (*batchexports.ExportTest, error) {
+	return svc.TestNew(c.ctx, c.body)
 }
 
 // batchExportTests answers a type that there is not with 404 and no body, and no
 // type with none at all (§4.3.7).
-func batchExportTests(of batchexports.Service, c *call) (any, error) {
+func batchExportTests(svc batchexports.Service, c *call) (any, error) {
 	if !c.query().Has("destination") {
 		return answer{status: http.StatusOK}, nil
 	}
-	if tests := of.Tests(c.query().Get("destination")); tests != nil {
+	if tests := svc.Tests(c.query().Get("destination")); tests != nil {
 		return tests, nil
 	}
 	return answer{status: http.StatusNotFound}, nil

@@ -25,16 +25,16 @@ import (
 type exported map[string]any
 
 // capture stores events of project 1, which come in at a time.
-func (o *office) capture(t *testing.T, at time.Time, events ...string) {
+func (o *office) capture(t *testing.T, sentAt time.Time, events ...string) {
 	t.Helper()
-	now := o.clock.Swap(at.UnixMicro())
+	now := o.clock.Swap(sentAt.UnixMicro())
 	defer o.clock.Store(now)
 	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(events, ",")+`]}`, 200)
 }
 
 // event is an event of a person, with more members behind its properties.
-func event(name, person string, at time.Time, properties string) string {
-	return fmt.Sprintf(`{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{%s}}`, name, person, at.Format(time.RFC3339Nano), properties)
+func event(name, person string, sentAt time.Time, properties string) string {
+	return fmt.Sprintf(`{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{%s}}`, name, person, sentAt.Format(time.RFC3339Nano), properties)
 }
 
 // export makes an export of files into a folder, and returns its path in the API.
@@ -222,8 +222,8 @@ func TestBatchExport_EveryEventOnce(t *testing.T) {
 				o.clock.Store(now.UnixMicro())
 				late := time.Duration(random.Intn(3)*random.Intn(400)) * time.Second // up to 13 minutes
 				name := fmt.Sprint("e", n)
-				if at := now.Add(-late); !at.Before(noon) {
-					o.capture(t, at, event(name, "u", at, ""))
+				if sentAt := now.Add(-late); !sentAt.Before(noon) {
+					o.capture(t, sentAt, event(name, "u", sentAt, ""))
 					want[name] = 1
 				}
 				switch random.Intn(8) {

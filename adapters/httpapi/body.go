@@ -10,12 +10,12 @@ import (
 // count is what had been produced when unpacking stopped. The answer may lie
 // in raw or in buf, whose content is overwritten; it may be no JSON at all. What it
 // takes beside these two is reserved with l, unless that is nil.
-func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *lease) (json []byte, err *bodyError) {
+func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *bodyError) {
 	if limit <= 0 {
 		limit = DefaultMaxBody
 	}
 	u := unpacker{limit: limit, buf: buf[:0], lease: l}
-	form, err := formContent(contentType)
+	form, err := isFormContent(contentType)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 	return nil, unsupportedCompression(compression)
 }
 
-// formContent reports whether the body is a form, and refuses types that are
+// isFormContent reports whether the body is a form, and refuses types that are
 // neither form nor JSON nor plain text.
-func formContent(contentType string) (bool, *bodyError) {
+func isFormContent(contentType string) (bool, *bodyError) {
 	base, _, _ := strings.Cut(contentType, ";")
 	switch strings.ToLower(strings.TrimSpace(base)) {
 	case "", "application/json", "text/plain":

@@ -26,7 +26,7 @@ func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
 	switch strings.ToLower(compression) {
 	case "", "base64":
 		if startsObject(data) || bytes.HasPrefix(data, []byte("%7B")) || bytes.HasPrefix(data, []byte("%7b")) {
-			if err := u.beside(2 * len(data)); err != nil {
+			if err := u.reserve(2 * len(data)); err != nil {
 				return nil, err
 			}
 			return []byte(queryText(string(data))), nil
@@ -52,8 +52,8 @@ func formMember(body []byte, name string) (value []byte, found bool) {
 	return nil, false
 }
 
-// beside reserves n bytes for what is made of a text.
-func (u *unpacker) beside(n int) *bodyError {
+// reserve reserves n bytes for what is made of a text.
+func (u *unpacker) reserve(n int) *bodyError {
 	if n <= firstRead {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 	if u.lease != nil {
 		var work int64
 		limit, work = u.lease.lz64Bounds(packed, limit)
-		if err := u.beside(int(work)); err != nil {
+		if err := u.reserve(int(work)); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 // base64 undoes base64, and gzip inside it. Text that is no base64 is an error
 // in a form; elsewhere it is left to the JSON reader as it is.
 func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
-	if err := u.beside(len(text)); err != nil {
+	if err := u.reserve(len(text)); err != nil {
 		return nil, err
 	}
 	decoded, ok := decodeBase64(u.free(), text)
@@ -130,7 +130,7 @@ func decodeBase64(dst, text []byte) ([]byte, bool) {
 // or -2 to pass over them.
 func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 	dst = dst[:0]
-	bits, held := uint32(0), 0 // the digits of an unfinished group of four
+	bits, pending := uint32(0), 0 // the digits of an unfinished group of four
 	padded := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -157,12 +157,12 @@ func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 			return nil, false
 		}
 		bits = bits<<6 | uint32(v)
-		if held++; held == 4 {
+		if pending++; pending == 4 {
 			dst = append(dst, byte(bits>>16), byte(bits>>8), byte(bits))
-			bits, held = 0, 0
+			bits, pending = 0, 0
 		}
 	}
-	switch held {
+	switch pending {
 	case 1:
 		return nil, false
 	case 2:

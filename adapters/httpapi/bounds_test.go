@@ -91,7 +91,7 @@ func TestHTTP_DeclaredLengthTakesNoMemory(t *testing.T) {
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				if w.Code != 200 {
-					t.Errorf("%d bytes: %d %s", len(text), w.Code, shortened(w.Body.Bytes()))
+					t.Errorf("%d bytes: %d %s", len(text), w.Code, truncate(w.Body.Bytes()))
 				}
 				if p.greatest > 64<<10 {
 					t.Errorf("%d bytes: room for %d more than had come", len(text), p.greatest)
@@ -178,7 +178,7 @@ func TestFlags_9_11_StrangeBodies(t *testing.T) {
 			w := ask(h, "POST", "/flags?v=2", c.text)
 			if c.status == 200 {
 				if got := decoded(t, w); got.Status != 200 || got.Errors || len(got.Flags) == 0 {
-					t.Errorf("%d %s", w.Code, shortened(w.Body.Bytes()))
+					t.Errorf("%d %s", w.Code, truncate(w.Body.Bytes()))
 				}
 				return
 			}
@@ -187,7 +187,7 @@ func TestFlags_9_11_StrangeBodies(t *testing.T) {
 				t.Errorf("attr %q", attr)
 			}
 			if detail := problem["detail"].(string); len(detail) > 1000 || c.status == 400 && !strings.Contains(detail, "At byte ") {
-				t.Errorf("detail %q", shortened([]byte(detail)))
+				t.Errorf("detail %q", truncate([]byte(detail)))
 			}
 		})
 	}
@@ -201,10 +201,10 @@ func TestHTTP_GarbageAroundTheBody(t *testing.T) {
 		for _, v := range garbage {
 			got := decideFlags(t, h, good, name, v)
 			if got.Status != 200 || !got.on("plain") {
-				t.Errorf("%s: %q: %+v", name, shortened([]byte(v)), got)
+				t.Errorf("%s: %q: %+v", name, truncate([]byte(v)), got)
 			}
 			if w := ask(h, "GET", "/flags/definitions?token=phc_test", "", name, v); w.Code != 401 {
-				t.Errorf("definitions, %s: %q: %d", name, shortened([]byte(v)), w.Code)
+				t.Errorf("definitions, %s: %q: %d", name, truncate([]byte(v)), w.Code)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func TestHTTP_GarbageAroundTheBody(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != 200 && w.Code != 400 {
-			t.Errorf("?%s: %d", shortened([]byte(query)), w.Code)
+			t.Errorf("?%s: %d", truncate([]byte(query)), w.Code)
 		}
 		value(t, w.Body.Bytes())
 	}
@@ -239,7 +239,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole(t, res)
+	return readAll(t, res)
 }
 
 // impatient serves h with a ReadTimeout for bodies alone: headers may take an hour.

@@ -17,9 +17,9 @@ const (
 	defaultFlagsBudget = 48 << 20
 )
 
-// budgetPatience is how long a body waits for memory before its sender is told
+// budgetWaitTimeout is how long a body waits for memory before its sender is told
 // to come again.
-const budgetPatience = 2 * time.Second
+const budgetWaitTimeout = 2 * time.Second
 
 // budget is the memory that bodies share, in bytes. It has four quarters:
 //
@@ -39,12 +39,12 @@ const budgetPatience = 2 * time.Second
 // of an address may go beyond.
 type budget struct {
 	total, share, small int64
-	atOnce              int // elders that are served
-	refused             atomic.Uint64
+	maxServed           int // elders that are served
+	rejections          atomic.Uint64
 
 	mu            sync.Mutex
 	common, large int64                        // what is taken of three quarters, and of that by large bodies
-	elders        list.List                    // of *lease: large bodies that have arrived, the eldest in front
+	largeBodies   list.List                    // of *lease: large bodies that have arrived, the eldest in front
 	lines         [budgetLines]list.List       // of *claim, the oldest in front
 	addresses     map[netip.Addr]*addressShare // of bodies with more than their first chunk
 }
@@ -52,16 +52,16 @@ type budget struct {
 // addressShare are the bodies of one address that are arriving.
 type addressShare struct {
 	bytes   int64
-	first   *lease // may go beyond the share
-	waiting int    // claims in asideLine
+	first   *memoryLease // may go beyond the share
+	waiting int          // claims in addressLimitLine
 }
 
-func newBudget(total, otherwise int64) *budget {
+func newBudget(total, fallback int64) *budget {
 	if total <= 0 {
-		total = otherwise
+		total = fallback
 	}
 	return &budget{
-		total: total, share: total / 4, small: total / 64, atOnce: max(2, runtime.GOMAXPROCS(0)/2),
+		total: total, share: total / 4, small: total / 64, maxServed: max(2, runtime.GOMAXPROCS(0)/2),
 		addresses: map[netip.Addr]*addressShare{},
 	}
 }
@@ -75,14 +75,14 @@ const (
 	addressFull
 )
 
-// acquire reserves n bytes for a lease. It waits its turn for budgetPatience at most;
+// acquire reserves n bytes for a lease. It waits its turn for budgetWaitTimeout at most;
 // false means that nothing was reserved.
-func (b *budget) acquire(l *lease, n int64) bool {
+func (b *budget) acquire(l *memoryLease, n int64) bool {
 	b.mu.Lock()
-	b.sort(l, n)
+	b.trackLarge(l, n)
 	line := b.lineOf(l, n)
 	answer := noMemory
-	if b.turn(line) || b.eldest(l) {
+	if b.isTurn(line) || b.isOldest(l) {
 		answer = b.try(l, n)
 	}
 	if answer == granted {
@@ -91,90 +91,92 @@ func (b *budget) acquire(l *lease, n int64) bool {
 	}
 	if l.held+n > b.share && l.held > 0 {
 		b.mu.Unlock()
-		b.refused.Add(1)
+		b.rejections.Add(1)
 		return false
 	}
 	c := &claim{lease: l, n: n, granted: make(chan struct{})}
 	if answer == addressFull {
-		line = asideLine
+		line = addressLimitLine
 		b.addresses[l.address].waiting++
 	}
-	b.stand(c, line)
+	b.enqueue(c, line)
 	b.mu.Unlock()
 	return b.await(l.ctx, c)
 }
 
-// sort puts a body that has arrived among the elders as soon as it is large.
-func (b *budget) sort(l *lease, n int64) {
-	if !l.arrived || l.place != nil || l.held+n <= b.small {
+// trackLarge puts a body that has arrived among the elders as soon as it is large.
+func (b *budget) trackLarge(l *memoryLease, n int64) {
+	if !l.arrived || l.element != nil || l.held+n <= b.small {
 		return
 	}
-	b.enlarge(l)
-	l.place = b.elders.PushBack(l)
-	b.promote()
-	b.grant() // that may have made room
+	b.markLarge(l)
+	l.element = b.largeBodies.PushBack(l)
+	b.promoteOldest()
+	b.grantWaiting() // that may have made room
 }
 
-func (b *budget) enlarge(l *lease) {
+func (b *budget) markLarge(l *memoryLease) {
 	if !l.large {
 		l.large = true
-		b.large += l.held - l.own
+		b.large += l.held - l.oldestBytes
 	}
 }
 
-func (b *budget) eldest(l *lease) bool { return l.place != nil && l.place == b.elders.Front() }
+func (b *budget) isOldest(l *memoryLease) bool {
+	return l.element != nil && l.element == b.largeBodies.Front()
+}
 
-// served reports whether it is the turn of a body that has arrived.
-func (b *budget) served(l *lease) bool {
-	e := b.elders.Front()
-	for range b.atOnce {
-		if e == nil || e == l.place {
+// isServed reports whether it is the turn of a body that has arrived.
+func (b *budget) isServed(l *memoryLease) bool {
+	e := b.largeBodies.Front()
+	for range b.maxServed {
+		if e == nil || e == l.element {
 			return true
 		}
 		e = e.Next()
 	}
-	return l.place == nil
+	return l.element == nil
 }
 
-// promote gives the eldest its quarter.
-func (b *budget) promote() {
-	if first := b.elders.Front(); first != nil {
-		l := first.Value.(*lease)
-		n := min(l.held-l.own, b.share-l.own)
-		l.own += n
+// promoteOldest gives the eldest its quarter.
+func (b *budget) promoteOldest() {
+	if first := b.largeBodies.Front(); first != nil {
+		l := first.Value.(*memoryLease)
+		n := min(l.held-l.oldestBytes, b.share-l.oldestBytes)
+		l.oldestBytes += n
 		b.common -= n
 		b.large -= n
 	}
 }
 
 // try reserves n bytes if they are there and the lease may have them.
-func (b *budget) try(l *lease, n int64) verdict {
-	if !b.addressHas(l, n) {
+func (b *budget) try(l *memoryLease, n int64) verdict {
+	if !b.canAddressHold(l, n) {
 		return addressFull
 	}
-	if !b.served(l) {
+	if !b.isServed(l) {
 		return noMemory
 	}
 	own := int64(0)
-	if b.eldest(l) {
-		own = min(n, b.share-l.own)
+	if b.isOldest(l) {
+		own = min(n, b.share-l.oldestBytes)
 	}
-	rest, large := n-own, int64(0)
+	remaining, large := n-own, int64(0)
 	switch {
 	case l.large:
-		large = rest
+		large = remaining
 	case l.held+n > b.small:
-		large = l.held + rest
+		large = l.held + remaining
 	}
-	if rest > 0 && (b.common+rest > 3*b.share || large > 0 && b.large+large > 2*b.share) {
+	if remaining > 0 && (b.common+remaining > 3*b.share || large > 0 && b.large+large > 2*b.share) {
 		return noMemory
 	}
 	if large > 0 {
 		l.large = true
 		b.large += large
 	}
-	b.common += rest
-	l.own += own
+	b.common += remaining
+	l.oldestBytes += own
 	l.held += n
 	if l.counted > 0 || !l.arrived && l.held > firstChunk {
 		b.count(l)
@@ -183,7 +185,7 @@ func (b *budget) try(l *lease, n int64) verdict {
 }
 
 // count counts a body that is arriving for its address.
-func (b *budget) count(l *lease) {
+func (b *budget) count(l *memoryLease) {
 	a := b.addresses[l.address]
 	if a == nil {
 		a = &addressShare{}
@@ -196,56 +198,56 @@ func (b *budget) count(l *lease) {
 	l.counted = l.held
 }
 
-// addressHas reports whether a body that is arriving may hold n bytes more for the
+// canAddressHold reports whether a body that is arriving may hold n bytes more for the
 // sake of its address.
-func (b *budget) addressHas(l *lease, n int64) bool {
+func (b *budget) canAddressHold(l *memoryLease, n int64) bool {
 	if l.arrived || l.held+n <= firstChunk {
 		return true
 	}
-	a := b.addresses[l.whose()]
+	a := b.addresses[l.clientAddress()]
 	return a == nil || a.first == nil || a.first == l || a.bytes+l.held-l.counted+n <= b.share
 }
 
 // release gives n bytes of a lease back.
-func (b *budget) release(l *lease, n int64) {
+func (b *budget) release(l *memoryLease, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	common := min(n, l.held-l.own)
+	common := min(n, l.held-l.oldestBytes)
 	b.common -= common
 	if l.large {
 		b.large -= common
 	}
-	l.own -= n - common
+	l.oldestBytes -= n - common
 	l.held -= n
 	if l.held > 0 && l.counted > 0 {
 		b.count(l)
 	}
 	if l.held == 0 {
-		b.left(l)
-		if l.place != nil {
-			b.elders.Remove(l.place)
-			l.place = nil
-			b.promote()
+		b.uncount(l)
+		if l.element != nil {
+			b.largeBodies.Remove(l.element)
+			l.element = nil
+			b.promoteOldest()
 		}
 		l.large = false
 	}
-	b.grant()
+	b.grantWaiting()
 }
 
-// arrive is for bodies that have arrived: they count no more for their address.
-func (b *budget) arrive(l *lease) {
+// markArrived is for bodies that have arrived: they count no more for their address.
+func (b *budget) markArrived(l *memoryLease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l.arrived = true
-	b.left(l)
+	b.uncount(l)
 	if l.large {
-		b.sort(l, 0)
+		b.trackLarge(l, 0)
 	}
-	b.grant()
+	b.grantWaiting()
 }
 
-// left ends what a body counts for its address.
-func (b *budget) left(l *lease) {
+// uncount ends what a body counts for its address.
+func (b *budget) uncount(l *memoryLease) {
 	a := b.addresses[l.address]
 	if a == nil || l.counted == 0 && a.first != l {
 		return
@@ -256,14 +258,14 @@ func (b *budget) left(l *lease) {
 		a.first = nil
 	}
 	if a.waiting > 0 {
-		b.call(l.address)
+		b.wakeAddress(l.address)
 	}
-	b.forget(l.address)
+	b.forgetAddress(l.address)
 }
 
-// call lets those of an address who wait for its share ask again.
-func (b *budget) call(address netip.Addr) {
-	for e := b.lines[asideLine].Front(); e != nil; {
+// wakeAddress lets those of an address who wait for its share ask again.
+func (b *budget) wakeAddress(address netip.Addr) {
+	for e := b.lines[addressLimitLine].Front(); e != nil; {
 		c := e.Value.(*claim)
 		e = e.Next()
 		if c.lease.address != address {
@@ -271,49 +273,49 @@ func (b *budget) call(address netip.Addr) {
 		}
 		switch b.try(c.lease, c.n) {
 		case granted:
-			b.reserved(c)
+			b.confirm(c)
 		case noMemory:
-			b.leave(c)
-			b.stand(c, b.lineOf(c.lease, c.n))
+			b.dequeue(c)
+			b.enqueue(c, b.lineOf(c.lease, c.n))
 		case addressFull:
 			return
 		}
 	}
 }
 
-func (b *budget) forget(address netip.Addr) {
+func (b *budget) forgetAddress(address netip.Addr) {
 	if a := b.addresses[address]; a != nil && a.bytes == 0 && a.first == nil && a.waiting == 0 {
 		delete(b.addresses, address)
 	}
 }
 
-// grant serves those who wait, in their order, as far as the memory goes.
-func (b *budget) grant() {
-	for line := range asideLine {
+// grantWaiting serves those who wait, in their order, as far as the memory goes.
+func (b *budget) grantWaiting() {
+	for line := range addressLimitLine {
 		for e := b.lines[line].Front(); e != nil; e = b.lines[line].Front() {
 			c := e.Value.(*claim)
 			switch b.try(c.lease, c.n) {
 			case granted:
-				b.reserved(c)
+				b.confirm(c)
 			case addressFull:
-				b.leave(c)
+				b.dequeue(c)
 				b.addresses[c.lease.address].waiting++
-				b.stand(c, asideLine)
+				b.enqueue(c, addressLimitLine)
 			case noMemory:
-				b.grantEldest()
+				b.grantOldest()
 				return
 			}
 		}
 	}
 }
 
-// grantEldest serves the eldest, who waits for nobody.
-func (b *budget) grantEldest() {
+// grantOldest serves the eldest, who waits for nobody.
+func (b *budget) grantOldest() {
 	for e := b.lines[arrivedLine].Front(); e != nil; e = e.Next() {
 		c := e.Value.(*claim)
-		if b.eldest(c.lease) {
+		if b.isOldest(c.lease) {
 			if b.try(c.lease, c.n) == granted {
-				b.reserved(c)
+				b.confirm(c)
 			}
 			return
 		}
@@ -325,8 +327,8 @@ func (b *budget) inUse() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.common
-	if first := b.elders.Front(); first != nil {
-		n += first.Value.(*lease).own
+	if first := b.largeBodies.Front(); first != nil {
+		n += first.Value.(*memoryLease).oldestBytes
 	}
 	return uint64(n)
 }

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// come is a lease of a body that arrives from an address, gone is one that is all
+// newArrival is a lease of a body that arrives from an address, gone is one that is all
 // there.
-func (b *budget) come(t *testing.T, address string) *lease {
-	return &lease{ctx: t.Context(), budget: b, address: netip.MustParseAddr(address)}
+func (b *budget) newArrival(t *testing.T, address string) *memoryLease {
+	return &memoryLease{ctx: t.Context(), budget: b, address: netip.MustParseAddr(address)}
 }
 
-func (b *budget) gone(t *testing.T) *lease {
-	return &lease{ctx: t.Context(), budget: b, arrived: true}
+func (b *budget) newArrived(t *testing.T) *memoryLease {
+	return &memoryLease{ctx: t.Context(), budget: b, arrived: true}
 }
 
 const oneAddress, otherAddress = "192.0.2.1", "192.0.2.2"
@@ -36,16 +36,16 @@ func TestBudget_NeverOver(t *testing.T) {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(1, worker))
 			for range 300 {
-				l := b.come(t, []string{oneAddress, otherAddress}[random.IntN(2)])
+				l := b.newArrival(t, []string{oneAddress, otherAddress}[random.IntN(2)])
 				for range random.IntN(4) {
-					if err := l.take(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &problemBusy {
+					if err := l.acquire(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &problemBusy {
 						t.Error(err)
 					}
 					if random.IntN(3) == 0 {
-						l.hasArrived()
+						l.markArrived()
 					}
 					if l.held > 0 && random.IntN(4) == 0 {
-						l.give(random.Int64N(l.held))
+						l.free(random.Int64N(l.held))
 					}
 					if used := b.inUse(); used > total {
 						t.Errorf("%d of %d are in use", used, total)
@@ -66,8 +66,8 @@ func (b *budget) empty(t *testing.T) {
 	for i := range b.lines {
 		waiting += b.lines[i].Len()
 	}
-	if b.common != 0 || b.large != 0 || b.elders.Len() != 0 || len(b.addresses) != 0 || waiting != 0 {
-		t.Errorf("left over: %d, %d of them large, %d elders, %d addresses, %d waiting", b.common, b.large, b.elders.Len(), len(b.addresses), waiting)
+	if b.common != 0 || b.large != 0 || b.largeBodies.Len() != 0 || len(b.addresses) != 0 || waiting != 0 {
+		t.Errorf("left over: %d, %d of them large, %d elders, %d addresses, %d waiting", b.common, b.large, b.largeBodies.Len(), len(b.addresses), waiting)
 	}
 }
 
@@ -83,17 +83,17 @@ func (b *budget) wait(t *testing.T, line, n int) {
 }
 
 // take must succeed at once.
-func mustTake(t *testing.T, l *lease, n int64) {
+func mustAcquire(t *testing.T, l *memoryLease, n int64) {
 	t.Helper()
-	if err := l.take(n); err != nil {
+	if err := l.acquire(n); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// taking is take by another goroutine.
-func taking(l *lease, n int64) <-chan error {
+// acquireAsync is take by another goroutine.
+func acquireAsync(l *memoryLease, n int64) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- l.take(n) }()
+	go func() { done <- l.acquire(n) }()
 	return done
 }
 
@@ -106,19 +106,19 @@ const tinyBudget = 6400
 func TestBudget_LaneForSmallBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		one, two, three := b.come(t, oneAddress), b.come(t, otherAddress), b.come(t, "192.0.2.3")
-		mustTake(t, one, 1600)
-		mustTake(t, two, 1600)
-		more := taking(three, 101)
+		one, two, three := b.newArrival(t, oneAddress), b.newArrival(t, otherAddress), b.newArrival(t, "192.0.2.3")
+		mustAcquire(t, one, 1600)
+		mustAcquire(t, two, 1600)
+		more := acquireAsync(three, 101)
 		b.wait(t, arriveLine, 1)
-		var small []*lease
+		var small []*memoryLease
 		for range 16 {
-			l := b.come(t, oneAddress)
-			mustTake(t, l, 100)
+			l := b.newArrival(t, oneAddress)
+			mustAcquire(t, l, 100)
 			small = append(small, l)
 		}
-		last := b.come(t, oneAddress)
-		lastly := taking(last, 1)
+		last := b.newArrival(t, oneAddress)
+		lastly := acquireAsync(last, 1)
 		b.wait(t, smallLine, 1)
 		one.release() // for the small one, then for the large one
 		if err := errors.Join(<-lastly, <-more); err != nil {
@@ -136,18 +136,18 @@ func TestBudget_LaneForSmallBodies(t *testing.T) {
 func TestBudget_EldestGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		var all []*lease
-		b.atOnce = 4
+		var all []*memoryLease
+		b.maxServed = 4
 		for range 4 { // the first is in its quarter, the others fill two
-			l := b.gone(t)
-			mustTake(t, l, 1000)
+			l := b.newArrived(t)
+			mustAcquire(t, l, 1000)
 			all = append(all, l)
 		}
 		b.wait(t, arrivedLine, 0)
-		second := taking(all[1], 500)
-		third := taking(all[2], 600)
+		second := acquireAsync(all[1], 500)
+		third := acquireAsync(all[2], 600)
 		b.wait(t, arrivedLine, 2)
-		mustTake(t, all[0], 600)
+		mustAcquire(t, all[0], 600)
 		all[0].release() // the second is the eldest now, and has left the others its room
 		if err := errors.Join(<-second, <-third); err != nil {
 			t.Fatal(err)
@@ -163,13 +163,13 @@ func TestBudget_EldestGetsOn(t *testing.T) {
 func TestBudget_FewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		b.atOnce = 2
-		one, two, three := b.gone(t), b.gone(t), b.gone(t)
-		mustTake(t, one, 200)
-		mustTake(t, two, 200)
-		third := taking(three, 200)
+		b.maxServed = 2
+		one, two, three := b.newArrived(t), b.newArrived(t), b.newArrived(t)
+		mustAcquire(t, one, 200)
+		mustAcquire(t, two, 200)
+		third := acquireAsync(three, 200)
 		b.wait(t, arrivedLine, 1)
-		mustTake(t, b.gone(t), 100) // a small one
+		mustAcquire(t, b.newArrived(t), 100) // a small one
 		two.release()
 		if err := <-third; err != nil {
 			t.Fatal(err)
@@ -179,24 +179,24 @@ func TestBudget_FewAtOnce(t *testing.T) {
 
 // Who would hold more than a quarter gets what is free, and never waits; what could
 // never be had is too large.
-func TestBudget_NobodyWaitsWithMore(t *testing.T) {
+func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		one, two := b.gone(t), b.come(t, oneAddress)
-		mustTake(t, one, 1600)
-		mustTake(t, one, 1600)
-		mustTake(t, two, 1500)
+		one, two := b.newArrived(t), b.newArrival(t, oneAddress)
+		mustAcquire(t, one, 1600)
+		mustAcquire(t, one, 1600)
+		mustAcquire(t, two, 1500)
 		start := time.Now()
-		if err := two.take(200); err != &problemBusy {
+		if err := two.acquire(200); err != &problemBusy {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("it waited for %v", took)
 		}
 		one.release()
-		mustTake(t, two, 200)
+		mustAcquire(t, two, 200)
 		var p *problem
-		if err := two.take(1501); !errors.As(err, &p) || p.Status != 413 {
+		if err := two.acquire(1501); !errors.As(err, &p) || p.Status != 413 {
 			t.Error(err)
 		}
 		two.release()
@@ -210,25 +210,25 @@ func TestBudget_ShareOfAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 64 << 20 // a first chunk of 16 KiB counts for nobody
 		b := newBudget(total, 0)
-		one, two, three := b.come(t, oneAddress), b.come(t, oneAddress), b.come(t, oneAddress)
-		mustTake(t, one, 10<<20)
-		mustTake(t, two, 5<<20)
-		third := taking(three, 2<<20)
-		b.wait(t, asideLine, 1)
-		small := b.come(t, oneAddress)
-		mustTake(t, small, firstChunk)
-		other := b.come(t, otherAddress)
-		mustTake(t, other, 2<<20)
-		mustTake(t, one, 4<<20) // the first may
-		one.hasArrived()
+		one, two, three := b.newArrival(t, oneAddress), b.newArrival(t, oneAddress), b.newArrival(t, oneAddress)
+		mustAcquire(t, one, 10<<20)
+		mustAcquire(t, two, 5<<20)
+		third := acquireAsync(three, 2<<20)
+		b.wait(t, addressLimitLine, 1)
+		small := b.newArrival(t, oneAddress)
+		mustAcquire(t, small, firstChunk)
+		other := b.newArrival(t, otherAddress)
+		mustAcquire(t, other, 2<<20)
+		mustAcquire(t, one, 4<<20) // the first may
+		one.markArrived()
 		if err := <-third; err != nil {
 			t.Fatal(err)
 		}
-		fourth := taking(b.come(t, oneAddress), 10<<20)
+		fourth := acquireAsync(b.newArrival(t, oneAddress), 10<<20)
 		if err := <-fourth; err != &problemBusy {
 			t.Error(err)
 		}
-		for _, l := range []*lease{one, two, three, small, other} {
+		for _, l := range []*memoryLease{one, two, three, small, other} {
 			l.release()
 		}
 		b.empty(t)
@@ -240,17 +240,17 @@ func TestBudget_ShareOfAddress(t *testing.T) {
 func TestBudget_Order(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		held := b.gone(t)
-		mustTake(t, held, 1600)
-		arriving := b.come(t, oneAddress)
-		mustTake(t, arriving, 1600)
-		mustTake(t, b.come(t, otherAddress), 1000)
+		blocker := b.newArrived(t)
+		mustAcquire(t, blocker, 1600)
+		arriving := b.newArrival(t, oneAddress)
+		mustAcquire(t, arriving, 1600)
+		mustAcquire(t, b.newArrival(t, otherAddress), 1000)
 		ctx, giveUp := context.WithCancel(t.Context())
-		first := b.come(t, "192.0.2.3")
+		first := b.newArrival(t, "192.0.2.3")
 		first.ctx = ctx
-		large := taking(first, 1500)
+		large := acquireAsync(first, 1500)
 		b.wait(t, arriveLine, 1)
-		behind := taking(b.come(t, "192.0.2.4"), 500)
+		behind := acquireAsync(b.newArrival(t, "192.0.2.4"), 500)
 		b.wait(t, arriveLine, 2) // there would be room for 500, but it is not their turn
 		giveUp()
 		if err := <-large; err != &problemBusy {
@@ -259,8 +259,8 @@ func TestBudget_Order(t *testing.T) {
 		if err := <-behind; err != nil {
 			t.Errorf("%v for 500 beside 2,600 of 3,200", err)
 		}
-		if b.inUse() != 4700 || b.refused.Load() != 1 {
-			t.Errorf("%d in use, %d refused", b.inUse(), b.refused.Load())
+		if b.inUse() != 4700 || b.rejections.Load() != 1 {
+			t.Errorf("%d in use, %d refused", b.inUse(), b.rejections.Load())
 		}
 	})
 }
@@ -269,13 +269,13 @@ func TestBudget_Order(t *testing.T) {
 func TestBudget_Patience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
-		mustTake(t, b.come(t, oneAddress), 1600)
-		mustTake(t, b.come(t, otherAddress), 1600)
+		mustAcquire(t, b.newArrival(t, oneAddress), 1600)
+		mustAcquire(t, b.newArrival(t, otherAddress), 1600)
 		start := time.Now()
-		if err := b.come(t, "192.0.2.3").take(200); err != &problemBusy {
+		if err := b.newArrival(t, "192.0.2.3").acquire(200); err != &problemBusy {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != budgetPatience {
+		if took := time.Since(start); took != budgetWaitTimeout {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -294,7 +294,7 @@ func TestBudget_Read(t *testing.T) {
 				for name, src := range map[string]io.Reader{
 					"whole": bytes.NewReader(want), "bytes": iotest.OneByteReader(bytes.NewReader(want)), "with the end": iotest.DataErrReader(bytes.NewReader(want)),
 				} {
-					l := newBudget(2000, 0).gone(t)
+					l := newBudget(2000, 0).newArrived(t)
 					got, err := l.read(nil, src, first, expected, 400)
 					if err != nil || !bytes.Equal(got, want) || l.held != int64(cap(got)) || l.budget.inUse() != uint64(l.held) {
 						t.Fatalf("%d bytes, %d first, %s: %d of %v, %d held", size, first, name, len(got), err, l.held)
@@ -302,7 +302,7 @@ func TestBudget_Read(t *testing.T) {
 				}
 			}
 		}
-		l := newBudget(2000, 0).gone(t)
+		l := newBudget(2000, 0).newArrived(t)
 		_, err := l.read(nil, bytes.NewReader(want), 16, size, size-1)
 		var p *problem
 		if size > 0 && (!errors.As(err, &p) || p.Status != 413) {
@@ -315,7 +315,7 @@ func TestBudget_Read(t *testing.T) {
 
 // A buffer takes what the budget has, when it cannot have twice as much.
 func TestBudget_ReadToTheBrim(t *testing.T) {
-	l := newBudget(1000, 0).gone(t)
+	l := newBudget(1000, 0).newArrived(t)
 	// 150, 300, then the 450 that are left of three quarters beside the 300.
 	if got, err := l.read(nil, bytes.NewReader(make([]byte, 440)), 150, 0, 10_000); err != nil || len(got) != 440 || l.held != 450 {
 		t.Errorf("%d bytes, %v, %d held", len(got), err, l.held)
@@ -331,9 +331,9 @@ func TestBudget_ReadToTheBrim(t *testing.T) {
 // is memory for the rest.
 func TestBudget_Look(t *testing.T) {
 	for size, want := range map[int]int{firstChunk - 1: 0, 5 * firstChunk: 1} {
-		l := newBudget(64<<20, 0).gone(t)
+		l := newBudget(64<<20, 0).newArrived(t)
 		looks := 0
-		l.look = func(text []byte) error {
+		l.onFirstChunk = func(text []byte) error {
 			looks++
 			if len(text) != firstChunk || l.held != firstChunk {
 				t.Errorf("a look at %d bytes, with %d held", len(text), l.held)

@@ -21,7 +21,7 @@ var captureEndpoints = slices.Concat(
 	serving(forIntake, "/s", methods{"POST": intake(postRecording)}),
 	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
 	serving(forIntake, "/i/v1/ai/events", methods{"POST": intake(postV1)}),
-	serving(forIntake, "/test/black_hole", methods{"POST": blindly}),
+	serving(forIntake, "/test/black_hole", methods{"POST": acceptBlindly}),
 )
 
 // pageEndpoints are asked by pages that send events too, and answered by flags.
@@ -37,46 +37,46 @@ var takesEvents = methods{"POST": intake(events), "GET": intake(events), "HEAD":
 // SDKs look for members in it.
 var accepted = []byte(`{"status":1}`)
 
-// blindly answers without a look at anything (§1.4 item 2), and for load tests (§1.2).
-func blindly(s *server, w http.ResponseWriter, _ *http.Request) error {
+// acceptBlindly answers without a look at anything (§1.4 item 2), and for load tests (§1.2).
+func acceptBlindly(s *server, w http.ResponseWriter, _ *http.Request) error {
 	s.write(w, http.StatusOK, accepted)
 	return nil
 }
 
 // intake counts requests and those that are refused, and puts the errors of a
 // handler into the words of §4.2.
-func intake(h func(*server, http.ResponseWriter, *http.Request, *lease) error) handler {
+func intake(h func(*server, http.ResponseWriter, *http.Request, *memoryLease) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		s.stats.captureRequests.Add(1)
-		l := s.budget.lease(s, w, r)
+		l := s.budget.newLease(s, w, r)
 		defer l.release()
 		err := h(s, w, r, l)
 		if err != nil {
 			s.stats.captureRefused.Add(1)
-			l.dismiss()
+			l.releaseDelayed()
 			err = captureProblem(err)
 		}
 		return err
 	}
 }
 
-func events(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
-	return s.takeIn(w, r, l, capture.DecodeOptions{})
+func events(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+	return s.ingest(w, r, l, capture.DecodeOptions{})
 }
 
-func engage(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
-	return s.takeIn(w, r, l, capture.DecodeOptions{Engage: true})
+func engage(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+	return s.ingest(w, r, l, capture.DecodeOptions{Engage: true})
 }
 
-// takeIn answers a v0 request: 200 when its events are durable (decision 13).
-func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capture.DecodeOptions) error {
+// ingest answers a v0 request: 200 when its events are durable (decision 13).
+func (s *server) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, o capture.DecodeOptions) error {
 	from := s.origin(r)
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, s.MaxCaptureBody)
 	if err != nil {
 		return err
 	}
-	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.take
+	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.acquire
 	submission, err := capture.Decode(text, o)
 	if err != nil {
 		return err
@@ -84,14 +84,14 @@ func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capt
 	if token, err := submission.Token(); err == nil {
 		exchangeOf(r.Context()).noteToken(token)
 	}
-	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
+	if err := l.acquireForStoring(len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	receipt, err := s.Intake.Accept(r.Context(), submission, from)
 	if err != nil {
 		return err
 	}
-	s.spend(r, submission, &receipt)
+	s.recordUsage(r, submission, &receipt)
 	if q.beacon {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -100,10 +100,10 @@ func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capt
 	return nil
 }
 
-// spend notes who has sent events.
-func (s *server) spend(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
+// recordUsage notes who has sent events.
+func (s *server) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
 	if token, err := submission.Token(); err == nil {
-		s.spent.add(token, spentEvents, spentKey(token), sdkOf(r), receipt.Accepted)
+		s.usage.add(token, usageEvents, usageKey(token), sdkOf(r), receipt.Accepted)
 	}
 }
 

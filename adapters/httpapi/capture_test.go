@@ -20,23 +20,23 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// taken is what reaches the store behind a handler under test.
-type taken struct {
-	mu      sync.Mutex
-	events  []takenEvent
-	block   chan struct{} // when not nil, nothing is stored until it is closed
-	blocked atomic.Int32  // how many have come to wait for that
+// ingestedEvents is what reaches the store behind a handler under test.
+type ingestedEvents struct {
+	mu           sync.Mutex
+	events       []ingestedEvent
+	block        chan struct{} // when not nil, nothing is stored until it is closed
+	blockedCalls atomic.Int32  // how many have come to wait for that
 }
 
-type takenEvent struct {
+type ingestedEvent struct {
 	capture.Event
 	Project int64
 }
 
 // Append implements capture.Appender. Project 4 has a store that is away.
-func (k *taken) Append(_ context.Context, b *capture.Batch) error {
+func (k *ingestedEvents) Append(_ context.Context, b *capture.Batch) error {
 	if k.block != nil {
-		k.blocked.Add(1)
+		k.blockedCalls.Add(1)
 		<-k.block
 	}
 	if b.ProjectID == 4 {
@@ -45,13 +45,13 @@ func (k *taken) Append(_ context.Context, b *capture.Batch) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range b.Events {
-		k.events = append(k.events, takenEvent{e, b.ProjectID})
+		k.events = append(k.events, ingestedEvent{e, b.ProjectID})
 	}
 	return nil
 }
 
 // take empties the store.
-func (k *taken) take() []takenEvent {
+func (k *ingestedEvents) take() []ingestedEvent {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	events := k.events
@@ -80,10 +80,10 @@ var captureProjects = captureKeys{
 
 // captureHandler is a handler with an Intake, and what it takes in. Its clock
 // stands at 2026-07-15T12:00:00Z.
-func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handler, *taken) {
+func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handler, *ingestedEvents) {
 	t.Helper()
-	w, into := sharedWorld(t), &taken{}
-	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Into: into, Now: w.Now})
+	w, into := sharedWorld(t), &ingestedEvents{}
+	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Appender: into, Now: w.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handle
 // captureCase is one request, its answer, and the events that it leaves, from
 // testdata/capture.
 type captureCase struct {
-	Name    string         `json:"name"`
-	Clause  string         `json:"clause"`
-	Request captureRequest `json:"request"`
-	Want    want           `json:"want"`
-	Events  []wantedEvent  `json:"events"`
+	Name    string          `json:"name"`
+	Clause  string          `json:"clause"`
+	Request captureRequest  `json:"request"`
+	Want    want            `json:"want"`
+	Events  []expectedEvent `json:"events"`
 }
 
 type captureRequest struct {
@@ -112,8 +112,8 @@ type captureRequest struct {
 	Text *string `json:"body_text"`
 }
 
-// wantedEvent is a stored event; what it does not name may be anything.
-type wantedEvent struct {
+// expectedEvent is a stored event; what it does not name may be anything.
+type expectedEvent struct {
 	Event      string     `json:"event"`
 	DistinctID string     `json:"distinct_id"`
 	Project    int64      `json:"project"`
@@ -142,12 +142,12 @@ func captureCases(t testing.TB, file string) []captureCase {
 	return cases
 }
 
-func checkEvents(t *testing.T, wanted []wantedEvent, got []takenEvent) {
+func checkEvents(t *testing.T, want []expectedEvent, got []ingestedEvent) {
 	t.Helper()
-	if len(got) != len(wanted) {
-		t.Fatalf("%d events were stored, want %d: %+v", len(got), len(wanted), got)
+	if len(got) != len(want) {
+		t.Fatalf("%d events were stored, want %d: %+v", len(got), len(want), got)
 	}
-	for i, e := range wanted {
+	for i, e := range want {
 		if e.Event != got[i].Name || e.DistinctID != got[i].DistinctID {
 			t.Errorf("event %d is %q of %q, want %q of %q", i, got[i].Name, got[i].DistinctID, e.Event, e.DistinctID)
 		}
@@ -199,7 +199,7 @@ func TestCapture_Cases(t *testing.T) {
 func TestCapture_1_1_Routes(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	without := sharedWorld(t).handler(t, nil, nil)
-	wanted := map[string]string{
+	bodies := map[string]string{
 		"/i/v0/e": "GET HEAD OPTIONS POST", "/e": "GET HEAD OPTIONS POST", "/capture": "GET HEAD OPTIONS POST", "/batch": "GET HEAD OPTIONS POST",
 		"/track": "GET HEAD OPTIONS POST", "/engage": "GET HEAD OPTIONS POST", "/i/v0/ai/batch": "GET HEAD OPTIONS POST",
 		"/s": "OPTIONS POST", "/i/v1/analytics/events": "OPTIONS POST", "/i/v1/ai/events": "OPTIONS POST", "/test/black_hole": "OPTIONS POST",
@@ -225,7 +225,7 @@ func TestCapture_1_1_Routes(t *testing.T) {
 			checkError(t, ask(without, "POST", path, ""), 404)
 		}
 	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
+	if diff := cmp.Diff(bodies, got); diff != "" {
 		t.Errorf("routes (-want +got)\n%s", diff)
 	}
 	if w := ask(without, "GET", "/", ""); w.Code != 200 || strings.Contains(w.Body.String(), "/batch") {
@@ -275,7 +275,7 @@ func TestCapture_Decision15_Stats(t *testing.T) {
 
 // A panic behind capture is a 500 that pages may read, and gives its memory back.
 func TestCapture_4_2_Panic(t *testing.T) {
-	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Into: panicking{}})
+	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Appender: panicking{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ const (
 )
 
 // readRaw reads the bytes of a body as they come, at most limit.
-func (l *lease) readRaw(limit int64) ([]byte, error) {
+func (l *memoryLease) readRaw(limit int64) ([]byte, error) {
 	w, r := l.body.w, l.body.r
 	if r.ContentLength > limit {
 		drain(w, r, header(r.Header, "Expect") == "")
@@ -55,27 +55,27 @@ func (l *lease) readRaw(limit int64) ([]byte, error) {
 	raw, err := l.read(nil, &l.body, first, max(r.ContentLength, 0), limit)
 	if err != nil {
 		err = readProblem(err)
-		drain(w, r, drainable(err))
+		drain(w, r, isDrainable(err))
 		return nil, err
 	}
-	l.body.done()
-	l.hasArrived()
+	l.body.finish()
+	l.markArrived()
 	return raw, nil
 }
 
-// lookEarly lets a long body be refused for what its first bytes say: no events, or
+// enableEarlyCheck lets a long body be refused for what its first bytes say: no events, or
 // the key of nobody. Packed texts are shown when they are unpacked.
-func (s *server) lookEarly(l *lease) {
-	l.look = func(text []byte) error {
+func (s *server) enableEarlyCheck(l *memoryLease) {
+	l.onFirstChunk = func(text []byte) error {
 		if !startsJSON(text) {
 			if !l.arrived { // it may be packed
-				s.lookEarly(l)
+				s.enableEarlyCheck(l)
 			}
 			return nil
 		}
-		token, err := capture.Early(asText(text))
+		token, err := capture.PeekToken(asText(text))
 		if err == nil && token != "" {
-			err = s.Intake.Knows(l.ctx, token)
+			err = s.Intake.CheckKey(l.ctx, token)
 		}
 		if err != nil {
 			return captureProblem(err)
@@ -85,8 +85,8 @@ func (s *server) lookEarly(l *lease) {
 }
 
 // drain throws the rest of a body away, if wanted.
-func drain(w http.ResponseWriter, r *http.Request, wanted bool) {
-	if !wanted {
+func drain(w http.ResponseWriter, r *http.Request, enabled bool) {
+	if !enabled {
 		return
 	}
 	// A writer that has no deadlines has no network either.
@@ -97,14 +97,14 @@ func drain(w http.ResponseWriter, r *http.Request, wanted bool) {
 // readCapture is the text of a v0 request: its data parameter or its body,
 // rid of all encodings in the order of §2.1 to §2.5. The text is part of the
 // lease.
-func (s *server) readCapture(r *http.Request, q *captureQuery, l *lease, limit int64) (string, error) {
-	s.lookEarly(l)
+func (s *server) readCapture(r *http.Request, q *captureQuery, l *memoryLease, limit int64) (string, error) {
+	s.enableEarlyCheck(l)
 	payload := []byte(nil)
 	form := false
 	switch {
 	case q.data != "":
-		l.hasArrived()
-		if err := l.take(int64(len(q.data))); err != nil {
+		l.markArrived()
+		if err := l.acquire(int64(len(q.data))); err != nil {
 			return "", err
 		}
 		payload = []byte(q.data)
@@ -135,7 +135,7 @@ func (s *server) readCapture(r *http.Request, q *captureQuery, l *lease, limit i
 }
 
 // unpackV0 undoes base64, compression and base64 again (§2.2, §2.4, §2.5).
-func (l *lease) unpackV0(payload []byte, declared codec, limit int64) ([]byte, error) {
+func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]byte, error) {
 	if declared == codecLZ64 && !isGzip(payload) {
 		text, err := l.unpackLZ64(payload, limit)
 		if err != nil {
@@ -186,7 +186,7 @@ var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
 // eachMember calls take with what every member of a gzip stream holds. What follows the
 // last one and begins no other is ignored. at is how far the stream was read.
-func eachMember(packed []byte, take func(src io.Reader) error) (at int, err error) {
+func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err error) {
 	z := inflaters.Get().(*inflater)
 	defer func() {
 		z.src.Reset(nil)
@@ -198,14 +198,14 @@ func eachMember(packed []byte, take func(src io.Reader) error) (at int, err erro
 			z.gz.Multistream(false)
 			err = take(&z.gz)
 		}
-		at = len(packed) - z.src.Len()
-		if err != nil || !isGzip(packed[at:]) {
-			return at, err
+		offset = len(packed) - z.src.Len()
+		if err != nil || !isGzip(packed[offset:]) {
+			return offset, err
 		}
 	}
 }
 
-func (l *lease) gunzip(packed []byte, limit int64) (out []byte, err error) {
+func (l *memoryLease) gunzip(packed []byte, limit int64) (out []byte, err error) {
 	expected := unpackedLength(packed)
 	_, err = eachMember(packed, func(src io.Reader) (err error) {
 		out, err = l.unpackInto(out, src, expected, limit)
@@ -231,21 +231,21 @@ func unpackedLength(packed []byte) int64 {
 }
 
 // lz64Bounds are how long LZ-string text may be unpacked, and the memory that takes.
-func (l *lease) lz64Bounds(packed []byte, limit int64) (most, work int64) {
-	most = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
-	return most, lz64Memory * (most + int64(len(packed)))
+func (l *memoryLease) lz64Bounds(packed []byte, limit int64) (maxLength, work int64) {
+	maxLength = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
+	return maxLength, lz64Memory * (maxLength + int64(len(packed)))
 }
 
 // unpackLZ64 unpacks LZ-string text. Memory for the work is reserved before.
-func (l *lease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
+func (l *memoryLease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
 	limit, work := l.lz64Bounds(packed, limit)
-	if err := l.take(work); err != nil {
+	if err := l.acquire(work); err != nil {
 		return nil, err
 	}
 	out, problem := unpackLZ64(packed, limit)
 	if problem != nil {
 		return nil, lz64Problem(problem, limit)
 	}
-	l.give(work - int64(cap(out)))
+	l.free(work - int64(cap(out)))
 	return out, nil
 }

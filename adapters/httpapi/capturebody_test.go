@@ -23,9 +23,9 @@ import (
 
 const oneEvent = `{"api_key":"phc_x","event":"e","distinct_id":"u"}`
 
-// wholeFirst writes all of a request before it reads anything, as simple clients
+// sendAllFirst writes all of a request before it reads anything, as simple clients
 // do, and returns the answer.
-func wholeFirst(t *testing.T, s *httptest.Server, head string, body io.Reader) *httptest.ResponseRecorder {
+func sendAllFirst(t *testing.T, s *httptest.Server, head string, body io.Reader) *httptest.ResponseRecorder {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
@@ -43,7 +43,7 @@ func wholeFirst(t *testing.T, s *httptest.Server, head string, body io.Reader) *
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}
-	return whole(t, res)
+	return readAll(t, res)
 }
 
 // blanks is a body of n blanks.
@@ -71,8 +71,8 @@ func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
 		limit         int64
 	}{{"/batch/", "", 20971520}, {"/s/", "", 25 << 20}, {"/i/v1/analytics/events", v1, 10 << 20}} {
 		head := "POST " + c.path + " HTTP/1.1\r\nHost: x\r\n" + c.headers
-		declared := wholeFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit+1<<20), blanks(c.limit+1<<20))
-		chunked := wholeFirst(t, s, fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, c.limit+1),
+		declared := sendAllFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit+1<<20), blanks(c.limit+1<<20))
+		chunked := sendAllFirst(t, s, fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, c.limit+1),
 			io.MultiReader(blanks(c.limit+1), strings.NewReader("\r\n0\r\n\r\n")))
 		for name, got := range map[string]*httptest.ResponseRecorder{"declared": declared, "chunked": chunked} {
 			if got.Code != 413 || !strings.Contains(got.Body.String(), "payload_too_large") {
@@ -80,7 +80,7 @@ func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
 			}
 		}
 		// As long as the limit is not too long: the blanks hold no event.
-		exact := wholeFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit), blanks(c.limit))
+		exact := sendAllFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit), blanks(c.limit))
 		if exact.Code != 400 {
 			t.Errorf("%s, of the limit: %d %s", c.path, exact.Code, exact.Body)
 		}

@@ -15,18 +15,18 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// peak runs f and returns the most bytes of the budget that were seen in use.
-func peak(h *httpapi.Handler, f func()) (most uint64) {
+// peakMemory runs f and returns the most bytes of the budget that were seen in use.
+func peakMemory(h *httpapi.Handler, f func()) (highest uint64) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f()
 	}()
 	for {
-		most = max(most, h.Stats().BudgetInUse)
+		highest = max(highest, h.Stats().BudgetInUse)
 		select {
 		case <-done:
-			return most
+			return highest
 		case <-time.After(100 * time.Microsecond):
 		}
 	}
@@ -58,12 +58,12 @@ func TestCapture_18_1_Bombs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w *httptest.ResponseRecorder
-			most := peak(h, func() { w = ask(h, "POST", c.target, c.text, c.headers...) })
+			highest := peakMemory(h, func() { w = ask(h, "POST", c.target, c.text, c.headers...) })
 			if w.Code != c.status {
-				t.Errorf("%d %s", w.Code, shortened(w.Body.Bytes()))
+				t.Errorf("%d %s", w.Code, truncate(w.Body.Bytes()))
 			}
-			if most > 32*mebibyte {
-				t.Errorf("%d bytes were in use", most)
+			if highest > 32*mebibyte {
+				t.Errorf("%d bytes were in use", highest)
 			}
 			if inUse := h.Stats().BudgetInUse; inUse != 0 {
 				t.Errorf("%d bytes of the budget were not given back", inUse)
@@ -110,14 +110,14 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 				t.Error(res, err)
 			}
 		})
-		eventually(t, "the store has it", func() bool { return into.blocked.Load() > int32(i) })
+		eventually(t, "the store has it", func() bool { return into.blockedCalls.Load() > int32(i) })
 	}
 	res, err := post(100 << 10) // when it has waited for as long as TestBudget_Patience says
 	if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
 		t.Fatal(res, err)
 	}
-	if refused := h.Stats().BudgetRefused; refused != 1 {
-		t.Errorf("%d were refused", refused)
+	if rejections := h.Stats().BudgetRefused; rejections != 1 {
+		t.Errorf("%d were refused", rejections)
 	}
 	waiting := make(chan int)
 	go func() { // this one waits, and gets its turn

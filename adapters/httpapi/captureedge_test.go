@@ -72,16 +72,16 @@ func TestCapture_18_SeesDifferences(t *testing.T) {
 		{"event": "$groupidentify", "distinct_id": "v", "properties": {"$group_type": "company", "$group_key": "acme", "$group_set": {"tier": "gold"}}},
 		{"distinct_id": "w"}]}`)}}}
 	step.run(t, l)
-	at := time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)
+	sentAt := time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)
 	right := func() labState {
 		return labState{
 			Events: []labEvent{
-				{Event: "e", DistinctID: "u", UUID: "0190d0c0-0000-4000-8000-000000000001", Timestamp: &at, Person: "u", Mode: "full", Historical: ptr(false),
+				{Event: "e", DistinctID: "u", UUID: "0190d0c0-0000-4000-8000-000000000001", Timestamp: &sentAt, Person: "u", Mode: "full", Historical: ptr(false),
 					Properties: map[string]json.RawMessage{"n": json.RawMessage("1.0"), "$group_0": json.RawMessage(`"acme"`)}, Absent: []string{"x"}, PersonProperties: json.RawMessage(`{"a": 1}`)},
 				{Event: "$groupidentify", DistinctID: "v"},
 			},
 			Persons: []labPerson{
-				{IDs: []string{"u"}, From: "u", Created: &at, Version: ptr(int64(0)), Properties: json.RawMessage(`{"a": 1}`)},
+				{IDs: []string{"u"}, From: "u", Created: &sentAt, Version: ptr(int64(0)), Properties: json.RawMessage(`{"a": 1}`)},
 				{IDs: []string{"v"}, From: "v", Properties: json.RawMessage(`{}`)},
 			},
 			Groups:     []labGroup{{Type: "company", Key: "acme", Properties: json.RawMessage(`{"tier": "gold"}`)}},
@@ -94,7 +94,7 @@ func TestCapture_18_SeesDifferences(t *testing.T) {
 	if found := l.differences(&state); len(found) > 0 {
 		t.Fatalf("what is right differs: %q", found)
 	}
-	later := at.Add(time.Microsecond)
+	later := sentAt.Add(time.Microsecond)
 	for name, spoil := range map[string]func(s *labState){
 		"another project":    func(s *labState) { s.Project = 2 },
 		"an event less":      func(s *labState) { s.Events = s.Events[:1] },

@@ -83,9 +83,9 @@ func readProblem(err error) error {
 	return &problemBodyBroken
 }
 
-// drainable errors leave a connection from which the rest of the body can be
+// isDrainable errors leave a connection from which the rest of the body can be
 // read.
-func drainable(err error) bool {
+func isDrainable(err error) bool {
 	var target *problem
 	return errors.As(err, &target) && target.Status != problemBodyTimeout.Status && target != &problemBodyBroken
 }

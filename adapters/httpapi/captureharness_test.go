@@ -67,13 +67,13 @@ func newLab(t testing.TB, quotas string) *lab {
 	if err := l.store.ApplyFile(ctx, "lab.json", file, raw); err != nil {
 		t.Fatal(err)
 	}
-	places, err := geoip.Open("../../testdata/geoip/city.mmdb")
+	geo, err := geoip.Open("../../testdata/geoip/city.mmdb")
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: l.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
 	l.intake, err = capture.NewIntake(capture.IntakeConfig{
-		Keys: sqlstore.CaptureKeys{Store: l.store}, Into: recorder, Usage: l.store, Locator: places, Now: l.clock,
+		Keys: sqlstore.CaptureKeys{Store: l.store}, Appender: recorder, Usage: l.store, Locator: geo, Now: l.clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	t.Cleanup(func() {
 		l.Close()
 		recorder.Close()
-		_ = places.Close()
+		_ = geo.Close()
 		if err := l.store.Close(); err != nil {
 			t.Error(err)
 		}
@@ -222,16 +222,16 @@ func (s *labStep) run(t *testing.T, l *lab) {
 	}
 	before := allocated()
 	got := exchange(t, l.Client(), req)
-	if took := (allocated() - before) >> 20; s.Megabytes > 0 && took > s.Megabytes {
-		t.Errorf("%d MiB were allocated, want at most %d", took, s.Megabytes)
+	if grown := (allocated() - before) >> 20; s.Megabytes > 0 && grown > s.Megabytes {
+		t.Errorf("%d MiB were allocated, want at most %d", grown, s.Megabytes)
 	}
-	wanted := s.Want
-	if wanted == nil {
-		wanted = acceptedWant
+	expected := s.Want
+	if expected == nil {
+		expected = acceptedWant
 	}
-	wanted.check(t, got, "")
+	expected.check(t, got, "")
 	if got.Code >= 400 && !strings.HasPrefix(path, "/i/v1/") {
-		checkError(t, got, wanted.Status)
+		checkError(t, got, expected.Status)
 	}
 }
 

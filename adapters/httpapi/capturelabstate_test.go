@@ -129,50 +129,50 @@ func named(events []capture.Record) string {
 	return strings.Join(names, ", ")
 }
 
-func (f *finder) event(at string, want *labEvent, got *capture.Record) {
+func (f *finder) event(path string, want *labEvent, got *capture.Record) {
 	if got.Name != want.Event || got.DistinctID != want.DistinctID {
-		f.say("%s is %q of %q, want %q of %q", at, got.Name, got.DistinctID, want.Event, want.DistinctID)
+		f.say("%s is %q of %q, want %q of %q", path, got.Name, got.DistinctID, want.Event, want.DistinctID)
 	}
 	if want.UUID != "" && got.UUID.String() != want.UUID {
-		f.say("%s has uuid %s, want %s", at, got.UUID, want.UUID)
+		f.say("%s has uuid %s, want %s", path, got.UUID, want.UUID)
 	}
 	if want.Timestamp != nil && !got.Timestamp.Equal(*want.Timestamp) {
-		f.say("%s is of %s, want %s", at, got.Timestamp, want.Timestamp)
+		f.say("%s is of %s, want %s", path, got.Timestamp, want.Timestamp)
 	}
 	if want.Elements != "" && got.ElementsChain != want.Elements {
-		f.say("%s has the elements %q, want %q", at, got.ElementsChain, want.Elements)
+		f.say("%s has the elements %q, want %q", path, got.ElementsChain, want.Elements)
 	}
 	if want.Person != "" && got.PersonID.String() != personUUID(f.project, want.Person) {
-		f.say("%s has person %s, want that of %q, %s", at, got.PersonID, want.Person, personUUID(f.project, want.Person))
+		f.say("%s has person %s, want that of %q, %s", path, got.PersonID, want.Person, personUUID(f.project, want.Person))
 	}
 	if want.Mode != "" && got.PersonMode.String() != want.Mode {
-		f.say("%s has mode %s, want %s", at, got.PersonMode, want.Mode)
+		f.say("%s has mode %s, want %s", path, got.PersonMode, want.Mode)
 	}
 	if want.Mode == "propertyless" && (!got.PersonCreatedAt.Equal(time.Unix(5, 0)) || got.PersonProperties != "{}") {
-		f.say("%s has a person of %s with %s (§9.1)", at, got.PersonCreatedAt, got.PersonProperties)
+		f.say("%s has a person of %s with %s (§9.1)", path, got.PersonCreatedAt, got.PersonProperties)
 	}
 	if want.PersonProperties != nil {
-		f.properties(at+": person_properties", want.PersonProperties, got.PersonProperties)
+		f.properties(path+": person_properties", want.PersonProperties, got.PersonProperties)
 	}
 	if want.Historical != nil && got.Historical != *want.Historical {
-		f.say("%s: historical is %v", at, got.Historical)
+		f.say("%s: historical is %v", path, got.Historical)
 	}
-	f.members(at, want.Properties, want.Absent, f.object(got.Properties))
+	f.members(path, want.Properties, want.Absent, f.object(got.Properties))
 }
 
 // members compares some members of an object, and names that are not in it.
-func (f *finder) members(at string, want map[string]json.RawMessage, absent []string, got map[string]any) {
+func (f *finder) members(path string, want map[string]json.RawMessage, absent []string, got map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		v, there := got[name]
 		if !there {
-			f.say("%s has no %s", at, name)
+			f.say("%s has no %s", path, name)
 			continue
 		}
-		f.same(at+": "+name, f.parsed(string(want[name])), v)
+		f.same(path+": "+name, f.parsed(string(want[name])), v)
 	}
 	for _, name := range absent {
 		if v, there := got[name]; there {
-			f.say("%s has %s: %v", at, name, v)
+			f.say("%s has %s: %v", path, name, v)
 		}
 	}
 }
@@ -181,15 +181,15 @@ func (f *finder) members(at string, want map[string]json.RawMessage, absent []st
 const creatorProperty = "$creator_event_uuid"
 
 // properties compares all properties of a person.
-func (f *finder) properties(at string, want json.RawMessage, got string) {
-	wanted, has := f.object(string(want)), f.object(got)
-	if _, named := wanted[creatorProperty]; !named {
+func (f *finder) properties(path string, want json.RawMessage, got string) {
+	expected, has := f.object(string(want)), f.object(got)
+	if _, named := expected[creatorProperty]; !named {
 		if id, _ := has[creatorProperty].(string); !isUUIDText(id) {
-			f.say("%s: %s is %v", at, creatorProperty, has[creatorProperty])
+			f.say("%s: %s is %v", path, creatorProperty, has[creatorProperty])
 		}
 		delete(has, creatorProperty)
 	}
-	f.same(at, wanted, has)
+	f.same(path, expected, has)
 }
 
 func isUUIDText(s string) bool {
@@ -227,15 +227,15 @@ func (f *finder) persons(want []labPerson) {
 }
 
 func (f *finder) person(want *labPerson, got *capture.StoredPerson) {
-	at := fmt.Sprintf("person of %q", want.IDs[0])
+	path := fmt.Sprintf("person of %q", want.IDs[0])
 	if want.IDCount == 0 {
-		f.same(at+": ids", slices.Sorted(slices.Values(want.IDs)), got.DistinctIDs)
+		f.same(path+": ids", slices.Sorted(slices.Values(want.IDs)), got.DistinctIDs)
 	} else if len(got.DistinctIDs) != want.IDCount {
-		f.say("%s has %d ids, want %d", at, len(got.DistinctIDs), want.IDCount)
+		f.say("%s has %d ids, want %d", path, len(got.DistinctIDs), want.IDCount)
 	}
 	for _, id := range want.IDs {
-		if p, err := f.lab.store.PersonBy(context.Background(), f.project, id); !f.failed(err) && (p == nil || p.UUID != got.UUID) {
-			f.say("%s: %q is not an id of it", at, id)
+		if p, err := f.lab.store.PersonForDistinctID(context.Background(), f.project, id); !f.failed(err) && (p == nil || p.UUID != got.UUID) {
+			f.say("%s: %q is not an id of it", path, id)
 		}
 	}
 	id := want.UUID
@@ -243,22 +243,22 @@ func (f *finder) person(want *labPerson, got *capture.StoredPerson) {
 		id = personUUID(f.project, want.From)
 	}
 	if id != "" && got.UUID.String() != id {
-		f.say("%s has uuid %s, want %s", at, got.UUID, id)
+		f.say("%s has uuid %s, want %s", path, got.UUID, id)
 	}
 	if got.Identified != want.Identified {
-		f.say("%s: is_identified is %v", at, got.Identified)
+		f.say("%s: is_identified is %v", path, got.Identified)
 	}
 	if want.Created != nil && !got.CreatedAt.Equal(*want.Created) {
-		f.say("%s was created at %s, want %s", at, got.CreatedAt, want.Created)
+		f.say("%s was created at %s, want %s", path, got.CreatedAt, want.Created)
 	}
 	if want.Version != nil && got.Version != *want.Version {
-		f.say("%s has version %d, want %d", at, got.Version, *want.Version)
+		f.say("%s has version %d, want %d", path, got.Version, *want.Version)
 	}
 	text := got.Properties.String()
 	if want.Properties != nil {
-		f.properties(at, want.Properties, text)
+		f.properties(path, want.Properties, text)
 	}
-	f.members(at, want.Has, want.Absent, f.object(text))
+	f.members(path, want.Has, want.Absent, f.object(text))
 }
 
 func (f *finder) groups(want *labState) {
@@ -284,17 +284,17 @@ func (f *finder) groups(want *labState) {
 		}
 	}
 	for _, w := range want.Groups {
-		at := w.Type + "/" + w.Key
-		g, there := stored[at]
+		path := w.Type + "/" + w.Key
+		g, there := stored[path]
 		if !there {
-			f.say("group %s is missing", at)
+			f.say("group %s is missing", path)
 			continue
 		}
-		delete(stored, at)
+		delete(stored, path)
 		if w.Created != nil && !g.CreatedAt.Equal(*w.Created) {
-			f.say("group %s was created at %s, want %s", at, g.CreatedAt, w.Created)
+			f.say("group %s was created at %s, want %s", path, g.CreatedAt, w.Created)
 		}
-		f.same("group "+at, f.object(string(w.Properties)), f.object(g.Properties.String()))
+		f.same("group "+path, f.object(string(w.Properties)), f.object(g.Properties.String()))
 	}
 	if len(stored) > 0 {
 		f.say("there are other groups: %v", slices.Sorted(maps.Keys(stored)))
@@ -310,11 +310,11 @@ func (f *finder) warnings(want *labState) {
 	for _, w := range stored {
 		got[w.Type] += w.Count
 	}
-	wanted := want.Warnings
-	if wanted == nil {
-		wanted = map[capture.WarningType]int64{}
+	expected := want.Warnings
+	if expected == nil {
+		expected = map[capture.WarningType]int64{}
 	}
-	f.same("warnings", wanted, got)
+	f.same("warnings", expected, got)
 
 	drops, dropped := want.Dropped, map[capture.DropReason]uint64{}
 	counted := f.lab.intake.Stats().Dropped
@@ -325,7 +325,7 @@ func (f *finder) warnings(want *labState) {
 	}
 	if drops == nil {
 		drops = map[capture.DropReason]uint64{}
-		for kind, n := range wanted {
+		for kind, n := range expected {
 			if _, is := counted[capture.DropReason(kind)]; is {
 				drops[capture.DropReason(kind)] = uint64(n)
 			}

@@ -106,8 +106,8 @@ func TestCapture_19_1_RecordedRequests(t *testing.T) {
 	scenarios := capturedScenarios(t)
 	for name, requests := range captured(t) {
 		t.Run(name, func(t *testing.T) {
-			want, known := scenarios[name]
-			if !known {
+			want, ok := scenarios[name]
+			if !ok {
 				t.Fatal("recorded.json does not say what comes of it")
 			}
 			l := newLab(t, "{}")
@@ -161,11 +161,11 @@ func (r *capturedRequest) send(t *testing.T, l *lab) []labEvent {
 	v1 := body.CreatedAt != nil
 	switch {
 	case v1:
-		at, err := time.Parse(time.RFC3339, r.Headers["posthog-request-timestamp"])
+		sentAt, err := time.Parse(time.RFC3339, r.Headers["posthog-request-timestamp"])
 		if err != nil {
 			t.Fatal(err)
 		}
-		now = at
+		now = sentAt
 	case body.SentAt != nil:
 		now = *body.SentAt
 	}
@@ -198,7 +198,7 @@ func (r *capturedRequest) checkAnswer(t *testing.T, status int, header http.Head
 		answer = string(text)
 	}
 	if status != r.Answer.Status || cmp.Diff(value(t, []byte(answer)), value(t, got)) != "" || header.Get("Content-Type") != "application/json" {
-		t.Errorf("request %d, %s %s: %d %s, want %d %s", r.N, r.Method, r.URL, status, shortened(got), r.Answer.Status, answer)
+		t.Errorf("request %d, %s %s: %d %s, want %d %s", r.N, r.Method, r.URL, status, truncate(got), r.Answer.Status, answer)
 	}
 	if header.Get("Content-Encoding") != "" || header.Get("Location") != "" {
 		t.Errorf("request %d: %v", r.N, header)
@@ -223,8 +223,8 @@ var changed = []string{"$process_person_profile", "$elements_chain", "$elements"
 
 // stored is what has to be stored of an event.
 func (e *capturedEvent) stored(body *capturedBody, now time.Time, v1 bool) labEvent {
-	at := e.Timestamp.UTC().Truncate(time.Microsecond)
-	out := labEvent{Event: e.Event, UUID: e.UUID, DistinctID: e.DistinctID, Timestamp: &at, Mode: "full", Properties: map[string]json.RawMessage{}}
+	timestamp := e.Timestamp.UTC().Truncate(time.Microsecond)
+	out := labEvent{Event: e.Event, UUID: e.UUID, DistinctID: e.DistinctID, Timestamp: &timestamp, Mode: "full", Properties: map[string]json.RawMessage{}}
 	var text string
 	if out.DistinctID == "" && json.Unmarshal(e.Properties["distinct_id"], &text) == nil {
 		out.DistinctID = text

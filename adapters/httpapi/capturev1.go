@@ -27,14 +27,14 @@ const (
 )
 
 // postV1 answers a request of protocol v1 (§6).
-func postV1(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
+func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	if err := s.takeV1(w, r, l); err != nil {
 		return problemV1(captureProblem(err))
 	}
 	return nil
 }
 
-func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error {
+func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	from := s.origin(r)
 	q, err := checkV1(r)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 		return err
 	}
 	if r.ContentLength < 0 || r.ContentLength > firstChunk {
-		if err := s.Intake.Knows(r.Context(), q.token); err != nil {
+		if err := s.Intake.CheckKey(r.Context(), q.token); err != nil {
 			drain(w, r, r.Header.Get("Expect") == "")
 			return err
 		}
@@ -55,22 +55,22 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 	if err != nil {
 		return err
 	}
-	submission, err := capture.DecodeV1(asText(text), q.headers, l.take)
+	submission, err := capture.DecodeV1(asText(text), q.headers, l.acquire)
 	if err != nil {
 		return err
 	}
 	submission.Tokens = []string{q.token}
-	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
+	if err := l.acquireForStoring(len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	receipt, err := s.Intake.Accept(r.Context(), submission, from)
 	switch {
 	case err != nil:
 		return err
-	case allOverQuota(&receipt):
+	case isAllOverQuota(&receipt):
 		return &problemBilling
 	}
-	s.spend(r, submission, &receipt)
+	s.recordUsage(r, submission, &receipt)
 	s.write(w, http.StatusOK, resultsV1(submission, &receipt))
 	return nil
 }
@@ -108,27 +108,27 @@ func checkV1(r *http.Request) (q requestV1, err error) {
 }
 
 // unpackV1 undoes one Content-Encoding, limit bytes at most.
-type unpackV1 func(l *lease, packed []byte, limit int64) ([]byte, error)
+type unpackV1 func(l *memoryLease, packed []byte, limit int64) ([]byte, error)
 
 // unpackersV1 by the value of Content-Encoding.
 var unpackersV1 = map[string]unpackV1{
 	"":         plainV1,
 	"identity": plainV1,
-	"gzip":     (*lease).gunzip,
-	"deflate":  (*lease).inflate,
-	"br": func(l *lease, packed []byte, limit int64) ([]byte, error) {
+	"gzip":     (*memoryLease).gunzip,
+	"deflate":  (*memoryLease).inflate,
+	"br": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
 		return l.unpackWith(brotlis, brotliWindow, packed, limit)
 	},
-	"zstd": func(l *lease, packed []byte, limit int64) ([]byte, error) {
+	"zstd": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
 		return l.unpackWith(zstds, zstdWindow, packed, limit)
 	},
 }
 
-func plainV1(_ *lease, body []byte, _ int64) ([]byte, error) { return body, nil }
+func plainV1(_ *memoryLease, body []byte, _ int64) ([]byte, error) { return body, nil }
 
 // inflate undoes deflate: the zlib format where the first byte is that of its
 // header, else bare deflate (§6.1).
-func (l *lease) inflate(packed []byte, limit int64) ([]byte, error) {
+func (l *memoryLease) inflate(packed []byte, limit int64) ([]byte, error) {
 	src := bytes.NewReader(packed)
 	var z io.Reader = flate.NewReader(src)
 	if bytes.HasPrefix(packed, []byte{0x78}) {
@@ -157,11 +157,11 @@ var (
 
 // unpackWith unpacks with a pooled decoder, which takes window bytes while it
 // works.
-func (l *lease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
-	if err := l.take(window); err != nil {
+func (l *memoryLease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
+	if err := l.acquire(window); err != nil {
 		return nil, err
 	}
-	defer l.give(window)
+	defer l.free(window)
 	z := pool.Get().(resetReader)
 	src := bytes.NewReader(packed)
 	defer func() {
@@ -174,7 +174,7 @@ func (l *lease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit i
 	return l.unpack(z, packed, limit)
 }
 
-func (l *lease) unpack(src io.Reader, packed []byte, limit int64) ([]byte, error) {
+func (l *memoryLease) unpack(src io.Reader, packed []byte, limit int64) ([]byte, error) {
 	out, err := l.unpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
 	if err != nil {
 		err = unpackProblem(err, &problemBadPacking)
@@ -192,9 +192,9 @@ func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 		}
 		out = append(append(append(out, '"'), s.Items[i].UUID.String()...), `":{"result":"`...)
 		switch {
-		case reason == capture.None && capture.ImpersonalV1(s.Items[i].DistinctID):
+		case reason == capture.NotDropped && capture.IsImpersonalV1(s.Items[i].DistinctID):
 			out = append(out, `warning","details":"person_processing_disabled"}`...)
-		case reason == capture.None || reason == capture.Duplicate:
+		case reason == capture.NotDropped || reason == capture.Duplicate:
 			out = append(out, `ok"}`...)
 		default:
 			out = append(append(append(out, `drop","details":"`...), reason...), `"}`...)
@@ -203,9 +203,9 @@ func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 	return append(out, "}}"...)
 }
 
-// allOverQuota reports that every event was dropped for a quota (§13.4 item 4).
-func allOverQuota(receipt *capture.Receipt) bool {
-	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !r.OverQuota() })
+// isAllOverQuota reports that every event was dropped for a quota (§13.4 item 4).
+func isAllOverQuota(receipt *capture.Receipt) bool {
+	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !r.IsOverQuota() })
 }
 
 // errorV1 is the body of errors of protocol v1 (§6.2).
@@ -224,11 +224,11 @@ const (
 // What is not known here is left alone.
 func problemV1(err error) error {
 	var target *problem
-	var refused *capture.V1Error
+	var rejection *capture.V1Error
 	p, body := problem{}, errorV1{URI: docsURI}
 	switch {
-	case errors.As(err, &refused):
-		p.Status, p.Detail, body.Error, body.Description = refused.Status, refused.Description, refused.Tag, refused.Description
+	case errors.As(err, &rejection):
+		p.Status, p.Detail, body.Error, body.Description = rejection.Status, rejection.Description, rejection.Tag, rejection.Description
 	case errors.As(err, &target):
 		p, body.Error, body.Description = *target, target.Code, target.Detail
 	default:

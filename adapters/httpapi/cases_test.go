@@ -62,11 +62,11 @@ func exchange(t testing.TB, c *http.Client, req *http.Request) *httptest.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole(t, res)
+	return readAll(t, res)
 }
 
-// whole keeps all of an answer and closes it.
-func whole(t testing.TB, res *http.Response) *httptest.ResponseRecorder {
+// readAll keeps all of an answer and closes it.
+func readAll(t testing.TB, res *http.Response) *httptest.ResponseRecorder {
 	t.Helper()
 	defer func() { _ = res.Body.Close() }()
 	out := httptest.NewRecorder()
@@ -146,18 +146,18 @@ func TestHTTP_EveryRouteHasCases(t *testing.T) {
 			t.Errorf("no cases/%s.json for the route %s", fileOf(path), path)
 			continue
 		}
-		asked := map[string]bool{}
-		refused := false
+		requests := map[string]bool{}
+		hasUnauthorized := false
 		for _, c := range cases {
-			asked[c.Request.Method] = true
-			refused = refused || c.Want.Status == http.StatusMethodNotAllowed
+			requests[c.Request.Method] = true
+			hasUnauthorized = hasUnauthorized || c.Want.Status == http.StatusMethodNotAllowed
 		}
 		for _, method := range append(slices.Clone(methods), http.MethodOptions) {
-			if !asked[method] {
+			if !requests[method] {
 				t.Errorf("cases/%s.json never asks %s %s", fileOf(path), method, path)
 			}
 		}
-		if !refused {
+		if !hasUnauthorized {
 			t.Errorf("cases/%s.json never asks a method that %s lacks", fileOf(path), path)
 		}
 	}

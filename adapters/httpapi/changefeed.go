@@ -10,45 +10,47 @@ import (
 )
 
 // THE TABLE: changes that people make, as they make them (N14).
-var changeEndpoints = resource(inProject, "activity_log", changesOf, []row[*changes]{
-	by(http.MethodGet, "/changes/stream", "Watch who changes what in a project, as server-sent events", watchChanges).
-		ofKind(eventStream).unbounded().uncompressed(),
+var changeEndpoints = resource(inProject, "activity_log", changeWatcherOf, []row[*changeWatcher]{
+	handle(http.MethodGet, "/changes/stream", "Watch who changes what in a project, as server-sent events", watchChanges).
+		withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 
-// changes is what watching changes stands on.
-type changes struct {
+// changeWatcher is what watching changes stands on.
+type changeWatcher struct {
 	streams *streams
 	service *management.Service
 }
 
-func changesOf(s *server) *changes { return &changes{s.streams, s.Management.Service} }
+func changeWatcherOf(s *server) *changeWatcher {
+	return &changeWatcher{s.streams, s.Management.Service}
+}
 
 // changeFeed is one reader of changes. Each looks at the log for itself, as what it may
 // see is its own.
 type changeFeed struct {
-	*changes
-	call  *call
-	place int64
+	*changeWatcher
+	call     *call
+	position int64
 }
 
 // watchChanges sends what has changed since Last-Event-ID first.
-func watchChanges(of *changes, c *call) (any, error) {
-	f := &changeFeed{changes: of, call: c, place: -1}
+func watchChanges(svc *changeWatcher, c *call) (any, error) {
+	f := &changeFeed{changeWatcher: svc, call: c, position: -1}
 	if last, err := strconv.ParseInt(c.r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
-		f.place = last
+		f.position = last
 	}
-	return of.streams.watched(c, &of.streams.feeds.changes, f)
+	return svc.streams.serveFeed(c, &svc.streams.feeds.changes, f)
 }
 
 func (f *changeFeed) begin(ctx context.Context) ([][]byte, error) {
-	made, next, err := f.service.ChangesAfter(ctx, f.call.standing, f.place)
+	activities, next, err := f.service.ChangesAfter(ctx, f.call.scope, f.position)
 	if err != nil {
 		return nil, managementProblem(err)
 	}
-	f.place = next
+	f.position = next
 	var out bytes.Buffer
-	for i := range made {
-		text, err := serverSent("change", strconv.FormatInt(made[i].Place, 10), &made[i])
+	for i := range activities {
+		text, err := serverSent("change", strconv.FormatInt(activities[i].Position, 10), &activities[i])
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +62,6 @@ func (f *changeFeed) begin(ctx context.Context) ([][]byte, error) {
 	return [][]byte{out.Bytes()}, nil
 }
 
-func (f *changeFeed) news() <-chan struct{}                        { return nil }
-func (f *changeFeed) take(context.Context) ([][]byte, error)       { return nil, nil }
-func (f *changeFeed) second(ctx context.Context) ([][]byte, error) { return f.begin(ctx) }
+func (f *changeFeed) updates() <-chan struct{}                   { return nil }
+func (f *changeFeed) take(context.Context) ([][]byte, error)     { return nil, nil }
+func (f *changeFeed) tick(ctx context.Context) ([][]byte, error) { return f.begin(ctx) }

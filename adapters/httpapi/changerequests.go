@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/bunting-flags/bunting/management"
@@ -10,7 +11,7 @@ import (
 // changeRequestEndpoints are those of changes of flags that others have to approve
 // (spec/console.md N12).
 var changeRequestEndpoints = resource(inProject, "feature_flag", func(s *server) featureflags.ChangeRequests { return s.Management.FeatureFlags.ChangeRequests }, []row[featureflags.ChangeRequests]{
-	by(http.MethodGet, "/change_requests", "List requests to change feature flags", listChangeRequests),
+	handle(http.MethodGet, "/change_requests", "List requests to change feature flags", listChangeRequests),
 	create("/change_requests", "Ask for a change of a feature flag that others have to approve", featureflags.ChangeRequestFields, featureflags.ChangeRequests.Create),
 	get("/change_requests/{id}", "Read a change request", featureflags.ChangeRequests.Get),
 	change(http.MethodPatch, "/change_requests/{id}", "Edit a change request, which takes its approvals back", featureflags.ChangeRequestEdits, editChangeRequest),
@@ -20,10 +21,10 @@ var changeRequestEndpoints = resource(inProject, "feature_flag", func(s *server)
 	act(http.MethodPost, "/change_requests/{id}/withdraw", "Withdraw a change request", featureflags.ChangeRequests.Withdraw),
 })
 
-func listChangeRequests(of featureflags.ChangeRequests, c *call) (management.List[featureflags.ChangeRequest], error) {
-	return of.List(c.ctx, c.standing, c.listed.Texts("state"), c.listed.Int("flag"), c.page())
+func listChangeRequests(svc featureflags.ChangeRequests, c *call) (management.List[featureflags.ChangeRequest], error) {
+	return svc.List(c.ctx, c.scope, c.listValues.Texts("state"), c.listValues.Int("flag"), c.page())
 }
 
-func editChangeRequest(of featureflags.ChangeRequests, at ctx, st standing, id string, b body) (*featureflags.ChangeRequest, error) {
-	return of.Update(at, st, id, b, false)
+func editChangeRequest(svc featureflags.ChangeRequests, ctx context.Context, scope *management.Scope, id string, b body) (*featureflags.ChangeRequest, error) {
+	return svc.Update(ctx, scope, id, b, false)
 }

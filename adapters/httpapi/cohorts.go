@@ -11,36 +11,36 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// cohortDesk is what the endpoints of cohorts stand on.
-type cohortDesk struct {
+// cohortService is what the endpoints of cohorts stand on.
+type cohortService struct {
 	featureflags.Cohorts
 	history capture.History // nil: nobody is known
 }
 
 // cohortEndpoints are those of §5.2.
-var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []row[cohortDesk]{
-	by(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
-	by(http.MethodPost, "/cohorts", "Make a cohort", createCohort).taking(featureflags.CohortFields).created(),
-	get("/cohorts/{id}", "Read a cohort", cohortDesk.Get),
-	by(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).orPut("Replace a cohort").taking(featureflags.CohortFields),
-	by(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", nothing[cohortDesk]).answering(http.StatusMethodNotAllowed),
+var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []row[cohortService]{
+	handle(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
+	handle(http.MethodPost, "/cohorts", "Make a cohort", createCohort).withBody(featureflags.CohortFields).created(),
+	get("/cohorts/{id}", "Read a cohort", cohortService.Get),
+	handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).withPut("Replace a cohort").withBody(featureflags.CohortFields),
+	handle(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", noBody[cohortService]).withStatus(http.StatusMethodNotAllowed),
 	personsOfCohort("/cohorts/{id}/persons", "List the persons of a cohort"),
-	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortDesk.AddPersons),
-	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortDesk.RemovePerson),
-	by(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).needs("cohort:write"),
-	by(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).created(),
-	readingPeople(by(http.MethodPost, "/cohorts/preview", "Say who would be in a cohort that is not saved", previewCohort).taking(featureflags.CohortPreviewFields)),
-	readingPeople(by(http.MethodPost, "/cohorts/match", "Find the persons of distinct ids, addresses and UUIDs", func(of cohortDesk, c *call) (*featureflags.Matched, error) {
-		return of.Match(c.ctx, c.standing, c.body)
-	}).taking(featureflags.CohortMatchFields)),
-	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortDesk.Calculations),
-}), resource(inCurrent, "cohort", cohortsOf, []row[cohortDesk]{
+	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortService.AddPersons),
+	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortService.RemovePerson),
+	handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).withScope("cohort:write"),
+	handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).created(),
+	readingPeople(handle(http.MethodPost, "/cohorts/preview", "Say who would be in a cohort that is not saved", previewCohort).withBody(featureflags.CohortPreviewFields)),
+	readingPeople(handle(http.MethodPost, "/cohorts/match", "Find the persons of distinct ids, addresses and UUIDs", func(of cohortService, c *call) (*featureflags.MatchResult, error) {
+		return of.Match(c.ctx, c.scope, c.body)
+	}).withBody(featureflags.CohortMatchFields)),
+	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortService.Calculations),
+}), resource(inCurrent, "cohort", cohortsOf, []row[cohortService]{
 	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"), // spec/clients.md §16
 }))
 
 // readingPeople is a call of cohorts that reads and tells of persons.
-func readingPeople(r row[cohortDesk]) row[cohortDesk] {
-	r.scope, r.also, r.reads = "cohort:read", "person:read", true
+func readingPeople(r row[cohortService]) row[cohortService] {
+	r.keyScope, r.secondScope, r.reads = "cohort:read", "person:read", true
 	return r
 }
 
@@ -51,51 +51,53 @@ type cohortPreviewed struct {
 	Results []person `json:"results"`
 }
 
-func previewCohort(of cohortDesk, c *call) (*cohortPreviewed, error) {
-	found, err := of.Preview(c.ctx, c.standing, c.body)
+func previewCohort(svc cohortService, c *call) (*cohortPreviewed, error) {
+	found, err := svc.Preview(c.ctx, c.scope, c.body)
 	if err != nil {
 		return nil, err
 	}
 	out := &cohortPreviewed{Count: found.Count, Exact: found.Exact}
-	out.Results, err = of.shown(c, found.UUIDs)
+	out.Results, err = svc.showPersons(c, found.UUIDs)
 	return out, err
 }
 
-func cohortsOf(s *server) cohortDesk { return cohortDesk{s.Management.FeatureFlags.Cohorts, s.History} }
-
-func personsOfCohort(path, summary string) row[cohortDesk] {
-	return by(http.MethodGet, path, summary, cohortPersons).
-		asking(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"})
+func cohortsOf(s *server) cohortService {
+	return cohortService{s.Management.FeatureFlags.Cohorts, s.History}
 }
 
-func listCohorts(of cohortDesk, c *call) (management.List[featureflags.Cohort], error) {
-	v := c.listed
-	return of.List(c.ctx, c.standing, featureflags.CohortQuery{
+func personsOfCohort(path, summary string) row[cohortService] {
+	return handle(http.MethodGet, path, summary, cohortPersons).
+		withQuery(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"})
+}
+
+func listCohorts(svc cohortService, c *call) (management.List[featureflags.Cohort], error) {
+	v := c.listValues
+	return svc.List(c.ctx, c.scope, featureflags.CohortQuery{
 		Page: c.page(), Type: v.Text("type"), Search: v.Text("search"), CreatedBy: v.Int("created_by_id"), HideBehavioral: v.Bool("hide_behavioral_cohorts"),
 	})
 }
 
-func createCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
+func createCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
 	}
-	return of.Create(c.ctx, c.standing, c.body, list)
+	return svc.Create(c.ctx, c.scope, c.body, list)
 }
 
-func updateCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
+func updateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
 	}
-	return of.Update(c.ctx, c.standing, c.part("id"), c.body, c.replaces(), list)
+	return svc.Update(c.ctx, c.scope, c.part("id"), c.body, c.replaces(), list)
 }
 
-func duplicateCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
+func duplicateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 	if c.r.Method == http.MethodHead { // asks, and must not make anything
-		return nil, problemMethod.with("", "").say("Method %q not allowed.", c.r.Method)
+		return nil, problemMethod.with("", "").setDetail("Method %q not allowed.", c.r.Method)
 	}
-	return of.DuplicateStatic(c.ctx, c.standing, c.part("id"))
+	return svc.DuplicateStatic(c.ctx, c.scope, c.part("id"))
 }
 
 // memberFile reads the file of a multipart body, nil when there is none.
@@ -113,9 +115,9 @@ func (c *call) memberFile() (*featureflags.MemberList, error) {
 }
 
 // cohortPersons needs the scope of persons as well.
-func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
+func cohortPersons(svc cohortService, c *call) (out uncounted[person], err error) {
 	out.Results = []person{}
-	if err := c.standing.Require("person:read"); err != nil {
+	if err := c.scope.Require("person:read"); err != nil {
 		return out, err
 	}
 	p := pageOf(c.query())
@@ -123,11 +125,11 @@ func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
 	if err != nil {
 		return out, err
 	}
-	page, err := of.Persons(c.ctx, c.standing, c.part("id"), p.limit, from)
+	page, err := svc.Persons(c.ctx, c.scope, c.part("id"), p.limit, from)
 	if err != nil {
 		return out, err
 	}
-	if out.Results, err = of.shown(c, page.UUIDs); err != nil {
+	if out.Results, err = svc.showPersons(c, page.UUIDs); err != nil {
 		return out, err
 	}
 	if page.Next != "" {
@@ -136,15 +138,15 @@ func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
 	return out, nil
 }
 
-// shown are persons as they are shown, without those that were erased meanwhile.
-func (of cohortDesk) shown(c *call, uuids []string) ([]person, error) {
+// showPersons are persons as they are shown, without those that were erased meanwhile.
+func (svc cohortService) showPersons(c *call, uuids []string) ([]person, error) {
 	out := []person{}
 	for _, uuid := range uuids {
 		id, ok := wire.ParseUUID(uuid)
-		if !ok || of.history == nil {
+		if !ok || svc.history == nil {
 			continue
 		}
-		found, err := of.history.PersonByUUID(c.ctx, c.project(), id)
+		found, err := svc.history.PersonByUUID(c.ctx, c.project(), id)
 		if err != nil {
 			return out, err
 		}

@@ -49,9 +49,9 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 			head := *r
 			head.Method, r = http.MethodHead, &head
 		}
-		sent := x.ResponseWriter
+		original := x.ResponseWriter
 		x.ResponseWriter = w
-		defer func() { x.ResponseWriter = sent }()
+		defer func() { x.ResponseWriter = original }()
 		answer(x, r)
 	}
 	byGzip, byZstd := preferringGzip(inner), preferringZstd(inner)

@@ -45,8 +45,8 @@ func allowOrigin(w http.ResponseWriter, r *http.Request) (preflight bool) {
 		return false
 	}
 	h["Access-Control-Allow-Methods"] = method[:1]
-	if wanted := r.Header["Access-Control-Request-Headers"]; len(wanted) > 0 {
-		h["Access-Control-Allow-Headers"] = wanted
+	if requested := r.Header["Access-Control-Request-Headers"]; len(requested) > 0 {
+		h["Access-Control-Allow-Headers"] = requested
 	}
 	h.Set("Access-Control-Max-Age", "3600")
 	h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")

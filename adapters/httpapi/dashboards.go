@@ -14,12 +14,12 @@ func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboa
 // dashboardEndpoints are those of dashboards and their tiles (§4.1), and of who may
 // edit a restricted one (§4.1.7).
 var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[dashboards.Dashboards]{
-	by(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
+	handle(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
 	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create).asks(dashboardQuestions),
-	by(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).taking(dashboards.TemplateJSONFields).asks(templateQuestions).unlessPreferred(),
+	handle(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).withBody(dashboards.TemplateJSONFields).asks(templateQuestions).withoutBody(),
 	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).asks(dashboardQuestions),
-	by(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).answering(http.StatusMethodNotAllowed),
-	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).unlessPreferred(),
+	handle(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).withStatus(http.StatusMethodNotAllowed),
+	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).withoutBody(),
 	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Stack the tiles of a dashboard in an order", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),
 	get("/dashboards/{id}/collaborators", "List the collaborators of a dashboard", dashboards.Dashboards.Collaborators),
 	add("/dashboards/{id}/collaborators", "Let somebody edit a restricted dashboard", dashboards.CollaboratorFields, dashboards.Dashboards.AddCollaborator),
@@ -33,8 +33,8 @@ var sharingEndpoints = slices.Concat(
 	sharingOf("/insights/{id}", "an insight", func(s *server) dashboards.Links { return s.Management.Dashboards.Insights.Links() }),
 )
 
-func sharingOf(path, what string, of func(*server) dashboards.Links) []endpoint {
-	return resource(inProject, "sharing_configuration", of, []row[dashboards.Links]{
+func sharingOf(path, what string, links func(*server) dashboards.Links) []endpoint {
+	return resource(inProject, "sharing_configuration", links, []row[dashboards.Links]{
 		get(path+"/sharing", "Read how "+what+" is shared", dashboards.Links.Sharing),
 		change(http.MethodPatch, path+"/sharing", "Share "+what+", or no longer", dashboards.SharingFields, dashboards.Links.UpdateSharing).uncompressed(),
 		act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing).uncompressed(),
@@ -43,12 +43,12 @@ func sharingOf(path, what string, of func(*server) dashboards.Links) []endpoint 
 	})
 }
 
-func listDashboards(of dashboards.Dashboards, c *call) (management.List[dashboards.Dashboard], error) {
-	v := c.listed
+func listDashboards(svc dashboards.Dashboards, c *call) (management.List[dashboards.Dashboard], error) {
+	v := c.listValues
 	f := dashboards.Filter{
-		Tags: v.Texts("tags"), ExcludeGenerated: v.Bool("exclude_generated"), Search: v.Text("search"), Pinned: v.Either("pinned"), Creators: v.Ints("created_by"),
+		Tags: v.Texts("tags"), ExcludeGenerated: v.Bool("exclude_generated"), Search: v.Text("search"), Pinned: v.OptionalBool("pinned"), Creators: v.Ints("created_by"),
 	}
-	return of.List(c.ctx, c.standing, f, c.page())
+	return svc.List(c.ctx, c.scope, f, c.page())
 }
 
 // refuseDeletion answers without looking for the thing, and without a body (A13).
@@ -58,10 +58,10 @@ func refuseDeletion[S any](_ S, c *call) (any, error) {
 }
 
 // createFromTemplate takes JSON only (§4.1.6).
-func createFromTemplate(of dashboards.Dashboards, c *call) (*dashboards.Dashboard, error) {
-	given := c.r.Header.Get("Content-Type")
-	if kind, _, _ := mime.ParseMediaType(given); given != "" && kind != "application/json" {
-		return nil, problemMediaType.with("", "").say("Unsupported media type %q in request.", given)
+func createFromTemplate(svc dashboards.Dashboards, c *call) (*dashboards.Dashboard, error) {
+	contentType := c.r.Header.Get("Content-Type")
+	if kind, _, _ := mime.ParseMediaType(contentType); contentType != "" && kind != "application/json" {
+		return nil, problemMediaType.with("", "").setDetail("Unsupported media type %q in request.", contentType)
 	}
-	return of.CreateFromTemplate(c.ctx, c.standing, c.body)
+	return svc.CreateFromTemplate(c.ctx, c.scope, c.body)
 }

@@ -112,9 +112,9 @@ func TestShared_Page(t *testing.T) {
 	}
 	o.do(t, "PATCH "+path+"sharing/", `{"settings":{"noHeader":true,"whitelabel":true,"hideExtraDetails":true,"showInspector":true}}`, 200)
 	page, _ = o.page(t, "GET", "/shared/"+token, "", 200)
-	for _, gone := range []string{"<h1>", "<footer>", "Per day", "</pre>\"}"} {
-		if strings.Contains(page, gone) {
-			t.Errorf("the page has %q still", gone)
+	for _, absent := range []string{"<h1>", "<footer>", "Per day", "</pre>\"}"} {
+		if strings.Contains(page, absent) {
+			t.Errorf("the page has %q still", absent)
 		}
 	}
 	if !strings.Contains(page, "&lt;/pre&gt;") {
@@ -193,9 +193,9 @@ func TestShared_OrganizationForbids(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := manageStep{Request: "PATCH " + path + "sharing/", Body: json.RawMessage(`{"enabled":true}`), Status: 403,
+	forbidden := manageStep{Request: "PATCH " + path + "sharing/", Body: json.RawMessage(`{"enabled":true}`), Status: 403,
 		Error: []any{"authentication_error", "permission_denied", "Public sharing is disabled for this organization."}}
-	o.step(t, "sharing", &refused)
+	o.step(t, "sharing", &forbidden)
 	o.step(t, "link", &manageStep{As: "none", Request: "GET /shared/" + token, Status: 404, Error: []any{"invalid_request", "not_found", "Not found."}})
 }
 
@@ -234,11 +234,11 @@ func TestDashboards_Activity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := o.service.Project(context.Background(), c, "1")
+	scope, err := o.service.Project(context.Background(), c, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := o.service.ActivityLog(context.Background(), st, management.ActivityQuery{Scopes: []string{"Dashboard"}, Item: "1", Limit: 10, Page: 1})
+	log, err := o.service.ActivityLog(context.Background(), scope, management.ActivityQuery{Scopes: []string{"Dashboard"}, Item: "1", Limit: 10, Page: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

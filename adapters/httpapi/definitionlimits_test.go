@@ -85,16 +85,16 @@ func TestDefinitions_AtMost64MiB(t *testing.T) {
 	o.definitions(t, featureflags.FlagDefinition, 63, 1<<20)
 	payload, _ := json.Marshal(`"` + strings.Repeat("y", 200<<10) + `"`) // JSON in a text
 	var answer []byte
-	made := 0
-	for ; made < 10; made++ {
-		body := fmt.Sprintf(`{"key":"large%d","filters":{"groups":[{"properties":[],"rollout_percentage":100}],"payloads":{"true":%s}}}`, made, payload)
+	created := 0
+	for ; created < 10; created++ {
+		body := fmt.Sprintf(`{"key":"large%d","filters":{"groups":[{"properties":[],"rollout_percentage":100}],"payloads":{"true":%s}}}`, created, payload)
 		status, _, got := o.send(t, &manageStep{Request: "POST /api/projects/1/feature_flags/", Body: json.RawMessage(body)})
 		if answer = got; status != 201 {
 			break
 		}
 	}
-	if made == 0 || made > 5 || !strings.Contains(string(answer), "at most 67108864 bytes") {
-		t.Fatalf("%d more flags of 200 KiB, then %.300s", made, answer)
+	if created == 0 || created > 5 || !strings.Contains(string(answer), "at most 67108864 bytes") {
+		t.Fatalf("%d more flags of 200 KiB, then %.300s", created, answer)
 	}
 	o.do(t, "PATCH /api/projects/1/feature_flags/1000/", `{"name":"smaller"}`, 200)
 	o.do(t, "POST /api/projects/1/feature_flags/", fmt.Sprintf(`{"key":"fits","filters":{"groups":[{"properties":[],"rollout_percentage":100}],"payloads":{"true":%s}}}`, payload), 201)

@@ -21,7 +21,7 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := s.authorize(r.Context(), bearer(r), &project); err != nil {
-		return s.refusedKey(r, err)
+		return s.countUnknownKey(r, err)
 	}
 	return s.serveDefinitions(w, r, &project)
 }
@@ -46,7 +46,7 @@ func getOldLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) er
 	return s.serveDefinitions(w, r, &project)
 }
 
-// ownProject is the only project that a personal key opens, or the current one.
+// projectScope is the only project that a personal key opens, or the current one.
 func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 	if s.Management == nil {
 		for _, apiKey := range key.Projects {
@@ -56,7 +56,7 @@ func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 		}
 		return flags.Project{}, &problemProject
 	}
-	return s.standing(r.Context(), bearer(r), "", "")
+	return s.keyProject(r.Context(), bearer(r), "", "")
 }
 
 // serveDefinitions answers a caller who may have the definitions of a project.
@@ -80,7 +80,7 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 		h.Del("Cache-Control")
 		return &problemQuota
 	}
-	s.spent.add(project.APIKey, spentFlags, spentKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
+	s.usage.add(project.APIKey, usageFlags, usageKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
 	s.write(w, http.StatusOK, payload)
 	return nil
 }
@@ -145,39 +145,39 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 	if s.Management == nil || key.Secret {
 		return nil
 	}
-	_, err = s.standing(ctx, text, p.APIKey, "")
+	_, err = s.keyProject(ctx, text, p.APIKey, "")
 	return err
 }
 
-// refusedKey counts a key that nobody has.
-func (s *server) refusedKey(r *http.Request, err error) error {
+// countUnknownKey counts a key that nobody has.
+func (s *server) countUnknownKey(r *http.Request, err error) error {
 	var target *problem
 	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // with more words too
-		return s.failed(r, err)
+		return s.countFailure(r, err)
 	}
 	return err
 }
 
-// standing is the project in which the user of a personal key is: that of a public
+// keyProject is the project in which the user of a personal key is: that of a public
 // key, that of a path, or when both are empty the only one that the key opens, or the
 // current one. A key may be unrestricted and its user still be nobody there
 // (management §1.5).
-func (s *server) standing(ctx context.Context, text, token, named string) (p flags.Project, err error) {
+func (s *server) keyProject(ctx context.Context, text, token, named string) (p flags.Project, err error) {
 	caller, err := s.Management.Authenticate(ctx, text, "Authorization header")
-	var st *management.Standing
+	var scope *management.Scope
 	switch {
 	case err != nil:
 	case token != "":
-		st, err = s.Management.ProjectByKey(ctx, caller, token)
+		scope, err = s.Management.ProjectByKey(ctx, caller, token)
 	case named == "" && len(caller.Key.Projects) == 1:
-		st, err = s.Management.Project(ctx, caller, strconv.FormatInt(caller.Key.Projects[0], 10))
+		scope, err = s.Management.Project(ctx, caller, strconv.FormatInt(caller.Key.Projects[0], 10))
 	default:
-		st, err = s.Management.Project(ctx, caller, cmp.Or(named, "@current"))
+		scope, err = s.Management.Project(ctx, caller, cmp.Or(named, "@current"))
 	}
 	if err != nil {
 		return p, managementProblem(err)
 	}
-	p, _, err = s.Decider.Project(ctx, st.Project.APIKey)
+	p, _, err = s.Decider.Project(ctx, scope.Project.APIKey)
 	return p, err
 }
 
@@ -188,7 +188,7 @@ func (s *server) key(r *http.Request) (Key, error) {
 	}
 	key, err := s.keyOf(r.Context(), bearer(r))
 	if err != nil {
-		err = s.refusedKey(r, err)
+		err = s.countUnknownKey(r, err)
 	}
 	return key, err
 }
@@ -206,7 +206,7 @@ func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	case errors.Is(err, flags.ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
 		return Key{}, &problemBadSecretKey
 	case errors.Is(err, flags.ErrUnknownKey):
-		return Key{}, problemBadPersonalKey.with(management.WrongKindOfKey(text), "")
+		return Key{}, problemBadPersonalKey.with(management.KeyHint(text), "")
 	case err != nil:
 		return Key{}, errors.Join(flags.ErrUnavailable, err)
 	case !key.Secret && !slices.ContainsFunc(key.Scopes, func(scope string) bool { return slices.Contains(readScopes, scope) }):

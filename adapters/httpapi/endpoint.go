@@ -21,15 +21,15 @@ const (
 // endpoint is one operation: a row of the tables of this room, out of which the
 // router and the API's description are made.
 type endpoint struct {
-	method string
-	area   *area
-	path   string // below the area's prefix, with names in braces
-	scope  string
-	also   string // a second scope that the key must have, empty for none
+	method      string
+	area        *area
+	path        string // below the area's prefix, with names in braces
+	keyScope    string
+	secondScope string // a second scope that the key must have, empty for none
 	// summary says in a few words what it does.
 	summary string
-	// takes are the fields that the body may have; nil: the body is not read.
-	takes management.Fields
+	// bodyFields are the fields that the body may have; nil: the body is not read.
+	bodyFields management.Fields
 	// array: the body is an array of such objects.
 	array bool
 	// lines: the body is text, JSON on each line.
@@ -40,25 +40,25 @@ type endpoint struct {
 	query []parameterDoc
 	// status is that of success, 200 when zero.
 	status int
-	// gives is a value of the answer's type, nil for no body. A management.List is a
+	// response is a value of the answer's type, nil for no body. A management.List is a
 	// paginated list.
-	gives any
-	// later is one of the answer of 202 while a run goes on, nil for none.
-	later any
+	response any
+	// laterResponse is one of the answer of 202 while a run goes on, nil for none.
+	laterResponse any
 	// kind is the media type of an answer that is no JSON, empty for JSON.
 	kind string
 	// pageSize is that of a list when nobody says, 100 when zero.
 	pageSize int
 	// bare answers have no body, unless the caller prefers one (decision 18).
 	bare bool
-	// proof: a session must have proven itself just now (console.md §5.1).
-	proof bool
+	// needsProof: a session must have proven itself just now (console.md §5.1).
+	needsProof bool
 	// reads events or persons, which has limits of its own (§2.6).
 	reads bool
 	// uncompressed answers are sent as they are, whatever the client accepts.
 	uncompressed bool
-	// long: without a limit of time, for what bounds itself.
-	long bool
+	// noTimeout: without a limit of time, for what bounds itself.
+	noTimeout bool
 	// bind makes what answers, of the server that it is served by.
 	bind func(*server) func(*call) (any, error)
 	// serve answers instead, by itself: whom, what of the body and how, for what is
@@ -66,12 +66,12 @@ type endpoint struct {
 	serve handler
 }
 
-// permits looks whether a caller's key has the scopes.
-func (e *endpoint) permits(caller *management.Caller) error {
-	if e.scope == anyKey {
+// checkScopes looks whether a caller's key has the scopes.
+func (e *endpoint) checkScopes(caller *management.Caller) error {
+	if e.keyScope == anyKey {
 		return nil
 	}
-	return cmp.Or(caller.Require(e.scope), caller.Require(e.also))
+	return cmp.Or(caller.Require(e.keyScope), caller.Require(e.secondScope))
 }
 
 // parameterDoc is a parameter of the query.
@@ -83,18 +83,18 @@ type handler func(*server, http.ResponseWriter, *http.Request) error
 
 // call is one request to an endpoint, whose caller may send it.
 type call struct {
-	ctx      context.Context
-	w        http.ResponseWriter
-	r        *http.Request
-	scheme   string               // http or https, as the caller sees it
-	signed   *management.Caller   // whom Config.Authenticate names
-	standing *management.Standing // nil for public endpoints
-	body     management.Body
-	lease    *lease            // of an unread body
-	going    bool              // it was let in before
-	again    func() error      // looks again whether the caller may send it; of what is long
-	listed   management.Values // the parameters of a list
-	pageSize int               // of a list when nobody says, 0 for the usual one
+	ctx           context.Context
+	w             http.ResponseWriter
+	r             *http.Request
+	scheme        string             // http or https, as the caller sees it
+	authenticated *management.Caller // whom Config.Authenticate names
+	scope         *management.Scope  // nil for public endpoints
+	body          management.Body
+	lease         *memoryLease      // of an unread body
+	isAdmitted    bool              // it was let in before
+	recheck       func() error      // looks again whether the caller may send it; of what is long
+	listValues    management.Values // the parameters of a list
+	pageSize      int               // of a list when nobody says, 0 for the usual one
 }
 
 // part is a named part of the path.
@@ -104,15 +104,15 @@ func (c *call) part(name string) string { return parameter(c.r, name) }
 func (c *call) query() url.Values { return c.r.URL.Query() }
 
 // project is the number of the project that the call is in.
-func (c *call) project() int64 { return c.standing.Project.ID }
+func (c *call) project() int64 { return c.scope.Project.ID }
 
 // page is the stretch of a list that is asked for (§3).
 func (c *call) page() management.Page {
-	p := c.asked()
+	p := c.requestedPage()
 	return management.Page{Limit: p.limit, Offset: p.offset}
 }
 
-func (c *call) asked() page {
+func (c *call) requestedPage() page {
 	q := c.query()
 	p := pageOf(q)
 	if c.pageSize > 0 && positive(q.Get("limit")) == 0 {
@@ -138,9 +138,9 @@ type answer struct {
 type methods map[string]handler
 
 // serving makes endpoints of handlers that answer by themselves.
-func serving(in *area, path string, by methods) (out []endpoint) {
-	for method, h := range by {
-		out = append(out, endpoint{method: method, area: in, path: path, scope: public, serve: h})
+func serving(a *area, path string, handlers methods) (out []endpoint) {
+	for method, h := range handlers {
+		out = append(out, endpoint{method: method, area: a, path: path, keyScope: public, serve: h})
 	}
 	return out
 }
@@ -169,6 +169,6 @@ type area struct {
 	options handler
 	// missing says what is wrong with a method that a path lacks, nil: just that.
 	missing func(*server, *area, http.ResponseWriter, *http.Request) error
-	// stand finds the place of a call; nil: it is in no project or organization.
-	stand func(*management.Service, *call, *management.Caller) (*management.Standing, error)
+	// findScope finds the place of a call; nil: it is in no project or organization.
+	findScope func(*management.Service, *call, *management.Caller) (*management.Scope, error)
 }

@@ -129,7 +129,7 @@ func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 	h["Content-Type"] = contentTypeJSON
 	length := strconv.Itoa(len(body))
 	if x, ok := w.(*exchange); ok {
-		h["Content-Length"] = x.lists.length.of(length)
+		h["Content-Length"] = x.lists.length.set(length)
 	} else {
 		h["Content-Length"] = []string{length}
 	}

@@ -21,7 +21,7 @@ func TestErrors_PageHasEveryCode(t *testing.T) {
 			listed[strings.Trim(code, "`")] = true
 		}
 	}
-	given := map[string]string{}
+	examples := map[string]string{}
 	code := regexp.MustCompile(`(?:\bCode: +|\bCoded\(|\bbadV1\(|\b[Cc]ode[A-Z]\w* += |\bofrep[A-Z]\w+ += |\b(?:notSupported|tooLarge) += )"([A-Za-z_]+)"`)
 	for _, room := range []string{".", "../../management", "../../management/*", "../../capture", "../../capture/queries", "../../capture/insights"} {
 		files, err := filepath.Glob(filepath.Join(room, "*.go"))
@@ -37,20 +37,20 @@ func TestErrors_PageHasEveryCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range code.FindAllStringSubmatch(string(text), -1) {
-				given[m[1]] = file
+				examples[m[1]] = file
 			}
 		}
 	}
-	if len(given) < 50 {
-		t.Errorf("only %d codes were found in the rooms", len(given))
+	if len(examples) < 50 {
+		t.Errorf("only %d codes were found in the rooms", len(examples))
 	}
-	for code, file := range given {
+	for code, file := range examples {
 		if !listed[code] {
 			t.Errorf("%s gives %q, which ERRORS.md does not have", file, code)
 		}
 	}
 	for code := range listed {
-		if given[code] == "" {
+		if examples[code] == "" {
 			t.Errorf("ERRORS.md has %q, which nobody gives", code)
 		}
 	}

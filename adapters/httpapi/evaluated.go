@@ -7,20 +7,20 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Evaluated is how often a flag was answered with a value.
-type Evaluated struct {
+// EvaluationCount is how often a flag was answered with a value.
+type EvaluationCount struct {
 	// Token is the public key of the project.
 	Token, Flag string
 	Value       string // true, false or a variant
 	N           int64
 }
 
-// maxEvaluated bounds the flags whose answers are gathered between two calls of
-// TakeEvaluated; those of others are not counted.
-const maxEvaluated = 100_000
+// maxEvaluationCounts bounds the flags whose answers are gathered between two calls of
+// TakeEvaluationCounts; those of others are not counted.
+const maxEvaluationCounts = 100_000
 
-// evaluating gathers how often flags are answered.
-type evaluating struct {
+// evaluationCounter gathers how often flags are answered.
+type evaluationCounter struct {
 	mu       sync.Mutex
 	projects map[string]*evaluatedFlags // by token
 	flags    int                        // of all projects
@@ -45,7 +45,7 @@ type evaluatedVariant struct {
 }
 
 // add counts the answers of a request to flags.
-func (e *evaluating) add(token string, list []flags.Decision) {
+func (e *evaluationCounter) add(token string, list []flags.Decision) {
 	if len(list) == 0 {
 		return
 	}
@@ -63,16 +63,16 @@ func (e *evaluating) add(token string, list []flags.Decision) {
 	for i := range list {
 		d := &list[i]
 		if next >= len(p.list) || p.list[next].key != d.Key {
-			at, known := p.byKey[d.Key]
-			if !known {
-				if e.flags == maxEvaluated {
+			index, exists := p.byKey[d.Key]
+			if !exists {
+				if e.flags == maxEvaluationCounts {
 					continue
 				}
 				e.flags++
-				at = len(p.list)
-				p.byKey[d.Key], p.list = at, append(p.list, evaluatedFlag{key: d.Key})
+				index = len(p.list)
+				p.byKey[d.Key], p.list = index, append(p.list, evaluatedFlag{key: d.Key})
 			}
-			next = at
+			next = index
 		}
 		if !d.Failed() {
 			p.list[next].count(d)
@@ -98,12 +98,12 @@ func (f *evaluatedFlag) count(d *flags.Decision) {
 	}
 }
 
-// TakeEvaluated returns how often flags were answered since the last call, in no order.
-func (h *Handler) TakeEvaluated() (out []Evaluated) {
-	if !h.made() {
+// TakeEvaluationCounts returns how often flags were answered since the last call, in no order.
+func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
+	if !h.isReady() {
 		return nil
 	}
-	e := &h.server.evaluated
+	e := &h.server.evaluations
 	e.mu.Lock()
 	projects := e.projects
 	e.projects, e.flags = nil, 0
@@ -113,7 +113,7 @@ func (h *Handler) TakeEvaluated() (out []Evaluated) {
 			f := &p.list[i]
 			for _, v := range append(f.variants, evaluatedVariant{"true", f.on}, evaluatedVariant{"false", f.off}) {
 				if v.n > 0 {
-					out = append(out, Evaluated{token, f.key, v.key, v.n})
+					out = append(out, EvaluationCount{token, f.key, v.key, v.n})
 				}
 			}
 		}

@@ -11,23 +11,23 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// look is a walk over events that are looked at one by one.
-type look struct {
-	limit int // ends after so many that match
-	skip  int // steps over so many that match before; what is left of it stays here
-	most  int // ends after so many that were looked at
-	match func(*capture.Record) bool
+// eventWalk is a walk over events that are looked at one by one.
+type eventWalk struct {
+	limit      int // ends after so many that match
+	skip       int // steps over so many that match before; what is left of it stays here
+	maxScanned int // ends after so many that were looked at
+	match      func(*capture.Record) bool
 }
 
-// lookPiece is the most events of a walk that are read at a time.
-const lookPiece = 500
+// walkPieceSize is the most events of a walk that are read at a time.
+const walkPieceSize = 500
 
-// lookThrough walks over events from the place of q.After on, newest first. last is
+// walkEvents walks over events from the place of q.After on, newest first. last is
 // the last one that it has looked at, nil when there are no more.
-func (rd *reader) lookThrough(ctx context.Context, project int64, q capture.EventQuery, l *look) (found []capture.Record, last *capture.Record, err error) {
+func (rd *reader) walkEvents(ctx context.Context, project int64, q capture.EventQuery, l *eventWalk) (found []capture.Record, last *capture.Record, err error) {
 	n, size := firstPiece, 0
-	for looked := 0; looked < l.most; {
-		q.Limit = min(n, l.most-looked)
+	for scanned := 0; scanned < l.maxScanned; {
+		q.Limit = min(n, l.maxScanned-scanned)
 		piece, err := rd.history.Events(ctx, project, q)
 		if err != nil {
 			return nil, nil, err
@@ -50,19 +50,19 @@ func (rd *reader) lookThrough(ctx context.Context, project int64, q capture.Even
 				return found, last, ctx.Err()
 			}
 		}
-		looked += len(piece)
+		scanned += len(piece)
 		if len(piece) < q.Limit {
 			return found, nil, ctx.Err()
 		}
-		n = min(max(pageBytes/max(read/len(piece), 1), 1), lookPiece)
+		n = min(max(pageBytes/max(read/len(piece), 1), 1), walkPieceSize)
 	}
 	// A match that was given up is none.
 	return found, last, ctx.Err()
 }
 
-// eventPlaces are the types of filters of events, and where the property stands
+// propertyPrefixes are the types of filters of events, and where the property stands
 // that they compare: in the event, or in its person as it was then.
-var eventPlaces = map[string]string{"": "event:", "event": "event:", "feature": "event:", "person": "person:"}
+var propertyPrefixes = map[string]string{"": "event:", "event": "event:", "feature": "event:", "person": "person:"}
 
 // eventFilters reads a JSON list of property filters and makes one for persons of it
 // whose keys say where the property stands; empty: there are none.
@@ -76,14 +76,14 @@ func eventFilters(text string) (string, error) {
 		if raw := filter["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
 			return "", invalid("properties", "properties[%d].type: expected a text.", i)
 		}
-		place, known := eventPlaces[kind]
-		if !known {
+		prefix, exists := propertyPrefixes[kind]
+		if !exists {
 			return "", invalid("properties", "properties[%d].type: events are found by filters of type event, feature and person, not %q.", i, shorten(kind))
 		}
 		if json.Unmarshal(filter["key"], &key) != nil {
 			return "", invalid("properties", "properties[%d].key: expected a text.", i)
 		}
-		quoted, err := json.Marshal(place + key)
+		quoted, err := json.Marshal(prefix + key)
 		if err != nil {
 			return "", err
 		}
@@ -117,15 +117,15 @@ func eventMatcher(ctx context.Context, text string, settings map[string]json.Raw
 		}
 		objects := map[string]capture.Object{}
 		for i, test := range tests {
-			place, key, _ := strings.Cut(properties[i].Key, ":")
-			object, read := objects[place]
+			prefix, key, _ := strings.Cut(properties[i].Key, ":")
+			object, read := objects[prefix]
 			if !read {
 				from := e.Properties
-				if place == "person" {
+				if prefix == "person" {
 					from = e.PersonProperties
 				}
 				object, _ = capture.ParseObject(from) // what is stored was read before
-				objects[place] = object
+				objects[prefix] = object
 			}
 			value, _ := object.Get(key)
 			if !test.HoldsJSON(value, now) {

@@ -70,20 +70,20 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	match, err := eventMatcher(c.ctx, params.Get("properties"), c.standing.Project.Settings, rd.now())
+	match, err := eventMatcher(c.ctx, params.Get("properties"), c.scope.Project.Settings, rd.now())
 	if err != nil {
 		return nil, err
 	}
 	var records []capture.Record
 	var next string
-	left := 0
+	skip := 0
 	switch order := params.Get("order"); order {
 	case "", "-timestamp":
-		records, next, left, err = rd.newest(c.ctx, c.project(), q, p, match)
+		records, next, skip, err = rd.newestEvents(c.ctx, c.project(), q, p, match)
 	case "recorded":
-		records, next, err = rd.recorded(c.ctx, c.project(), q, p, match)
+		records, next, err = rd.recordedEvents(c.ctx, c.project(), q, p, match)
 	default:
-		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice. There are: -timestamp, recorded.", strconv.Quote(shorten(order)))
+		err = problemInvalidChoice.with("", "order").setDetail("%s is not a valid choice. There are: -timestamp, recorded.", strconv.Quote(shorten(order)))
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (rd *reader) listEvents(c *call) (any, error) {
 		out.Results[i] = showEvent(&records[i])
 	}
 	if next != "" {
-		change := p.parameters(left)
+		change := p.parameters(skip)
 		change["cursor"] = next
 		out.Next = c.link(change)
 	}
@@ -121,25 +121,25 @@ func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Valu
 		if person != nil {
 			ids = append(ids, person.DistinctIDs...)
 		}
-		if asked := q.DistinctIDs; asked != nil {
-			ids = slices.DeleteFunc(ids, func(id string) bool { return id != asked[0] })
+		if distinctIDs := q.DistinctIDs; distinctIDs != nil {
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id != distinctIDs[0] })
 		}
 		q.DistinctIDs = ids
 	}
 	return q, nil
 }
 
-// newest is a page of events, newest first, and the cursor of the next one. left is
+// newestEvents is a page of events, newest first, and the cursor of the next one. left is
 // what of the offset is still to be stepped over there.
-func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) (records []capture.Record, next string, left int, err error) {
+func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) (records []capture.Record, next string, skip int, err error) {
 	after, err := parseEventCursor(p.cursor)
 	if err != nil {
 		return nil, "", 0, err
 	}
 	if match != nil || p.offset > 0 {
-		l := &look{limit: p.limit, skip: p.offset, most: capture.SearchScan, match: match}
+		l := &eventWalk{limit: p.limit, skip: p.offset, maxScanned: capture.SearchScan, match: match}
 		q.After = after
-		records, last, err := rd.lookThrough(ctx, project, q, l)
+		records, last, err := rd.walkEvents(ctx, project, q, l)
 		if last != nil {
 			next = eventCursor(last.Timestamp, last.ID)
 		}
@@ -158,9 +158,9 @@ func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuer
 	return records, next, 0, err
 }
 
-// recorded looks at a page of the ledger and answers with what of it is asked
+// recordedEvents looks at a page of the ledger and answers with what of it is asked
 // for: there may be nothing, and still more to come.
-func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) ([]capture.Record, string, error) {
+func (rd *reader) recordedEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) ([]capture.Record, string, error) {
 	after, err := idCursor(p.cursor)
 	if err != nil {
 		return nil, "", err
@@ -175,11 +175,11 @@ func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQu
 	if last := lastOf(records); more && last != nil {
 		next = strconv.FormatInt(last.ID, 10)
 	}
-	return slices.DeleteFunc(records, func(r capture.Record) bool { return !asked(&q, &r) || match != nil && !match(&r) }), next, err
+	return slices.DeleteFunc(records, func(r capture.Record) bool { return !requested(&q, &r) || match != nil && !match(&r) }), next, err
 }
 
-// asked reports whether an event is one of those that a query chooses.
-func asked(q *capture.EventQuery, r *capture.Record) bool {
+// requested reports whether an event is one of those that a query chooses.
+func requested(q *capture.EventQuery, r *capture.Record) bool {
 	return (q.From.IsZero() || !r.Timestamp.Before(q.From)) && (q.To.IsZero() || r.Timestamp.Before(q.To)) &&
 		(q.Name == "" || r.Name == q.Name) &&
 		(q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, r.DistinctID))

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-type shownEvents struct {
+type eventPage struct {
 	Next    *string
 	Results []struct {
 		UUID  string
@@ -20,7 +20,7 @@ type shownEvents struct {
 }
 
 // names are the last digits of the uuids, which are 100 and the number of the event.
-func (s *shownEvents) numbers(t testing.TB) (out []int) {
+func (s *eventPage) numbers(t testing.TB) (out []int) {
 	t.Helper()
 	for _, r := range s.Results {
 		id, ok := wire.ParseUUID(r.UUID)
@@ -69,7 +69,7 @@ func TestEvents_List(t *testing.T) {
 		"?order=recorded&before=2025-06-04":                                     {3},
 	}
 	for query, want := range tests {
-		var got shownEvents
+		var got eventPage
 		newArchive(t).read(t, "/api/projects/1/events/"+query, &got)
 		if diff := cmp.Diff(want, got.numbers(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
@@ -88,7 +88,7 @@ func TestEvents_Next(t *testing.T) {
 				if pages > 6 {
 					t.Fatal("no end")
 				}
-				var page shownEvents
+				var page eventPage
 				a.read(t, path, &page)
 				got = append(got, page.numbers(t)...)
 				path = ""
@@ -127,7 +127,7 @@ func TestEvents_LargePage(t *testing.T) {
 	for i := range a.events {
 		a.events[i].ID = int64(i + 1)
 	}
-	var page shownEvents
+	var page eventPage
 	a.read(t, "/api/projects/1/events/?limit=1000", &page)
 	if len(page.Results) == 0 || len(page.Results) > 20 || page.Next == nil {
 		t.Errorf("%d events, next %v", len(page.Results), page.Next)

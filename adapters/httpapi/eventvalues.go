@@ -12,9 +12,9 @@ import (
 )
 
 // eventValueRow offers values of properties, for boxes of filters (insights.md §1.1).
-var eventValueRow = by(http.MethodGet, "/events/values", "List values of a property of the last seven days' events, most frequent first", eventValues).
-	asking(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"},
-		parameterDoc{"event_name", "string", "only of events with this name"}).giving([]eventValue{})
+var eventValueRow = handle(http.MethodGet, "/events/values", "List values of a property of the last seven days' events, most frequent first", eventValues).
+	withQuery(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"},
+		parameterDoc{"event_name", "string", "only of events with this name"}).withResponse([]eventValue{})
 
 // eventValue is a value of a property, as a text.
 type eventValue struct {
@@ -34,15 +34,15 @@ var (
 	quotedText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 )
 
-func eventValues(of *asker, c *call) (any, error) {
+func eventValues(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	key := params.Get("key")
 	if key == "" {
-		return nil, management.Coded(management.CodeRequired, "key", "This field is required.")
+		return nil, management.CodedFault(management.CodeRequired, "key", "This field is required.")
 	}
 	for _, name := range []string{"key", "value", "event_name"} {
 		if len(params.Get(name)) > maxValueText {
-			return nil, management.Coded(management.CodeMaxLength, name, "Ensure this field has no more than %d characters.", maxValueText)
+			return nil, management.CodedFault(management.CodeMaxLength, name, "Ensure this field has no more than %d characters.", maxValueText)
 		}
 	}
 	value := "toString(properties.`" + quotedName.Replace(key) + "`)"
@@ -54,12 +54,12 @@ func eventValues(of *asker, c *call) (any, error) {
 		query += " AND event = '" + quotedText.Replace(name) + "'"
 	}
 	query += fmt.Sprintf(" GROUP BY found ORDER BY count() DESC, found ASC LIMIT %d", maxOffered)
-	request, err := of.request(c, wire.MustEncode(map[string]any{"kind": "HogQLQuery", "query": query}), queries.Overrides{})
+	request, err := svc.request(c, wire.MustEncode(map[string]any{"kind": "HogQLQuery", "query": query}), queries.Overrides{})
 	if err != nil {
 		return nil, err
 	}
 	request.Mode, request.Name = queries.Blocking, "values"
-	found, err := of.desk.Ask(c.ctx, request)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}

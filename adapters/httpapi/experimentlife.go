@@ -18,9 +18,9 @@ var experimentCallEndpoints = func() []endpoint {
 	var rows []row[featureflags.Experiments]
 	for _, name := range slices.Sorted(maps.Keys(featureflags.ExperimentCalls)) {
 		step := featureflags.ExperimentCalls[name]
-		rows = append(rows, by(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(of featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
-			return of.Call(c.ctx, c.standing, c.part("id"), name, c.body)
-		}).taking(step.Fields))
+		rows = append(rows, handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(of featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
+			return of.Call(c.ctx, c.scope, c.part("id"), name, c.body)
+		}).withBody(step.Fields))
 	}
 	return resource(inProject, "experiment", experimentsOf, rows)
 }()
@@ -29,15 +29,15 @@ func experimentsOf(s *server) featureflags.Experiments { return s.Management.Fea
 
 // experimentResultEndpoints say what an experiment's metrics come to (experiments.md
 // §3.5). Results are data, so that a key must be allowed to query too.
-var experimentResultEndpoints = resource(inProject, "experiment", askerOf, []row[*asker]{{do: experimentResults, endpoint: endpoint{
-	method: http.MethodGet, path: "/experiments/{id}/results", scope: "experiment:read", also: "query:read", long: true,
+var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{{do: experimentResults, endpoint: endpoint{
+	method: http.MethodGet, path: "/experiments/{id}/results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
 	summary: "Compare the variants of an experiment by all of its metrics",
 	query: []parameterDoc{
 		{"refresh", "string", "blocking (default), force_blocking"},
 		{"metric", "string", "the uuid of a metric; may be repeated. Absent: all"},
 		{"format", "string", "json (default), csv: a row for each metric and variant"},
 	},
-	gives: experimentResult{},
+	response: experimentResult{},
 }}})
 
 // experimentResult is the answer, of which the query has the rest (capture/insights).
@@ -49,8 +49,8 @@ type experimentResult struct {
 	Primary []any            `json:"primary"`
 }
 
-func experimentResults(of *asker, c *call) (any, error) {
-	shown, err := of.experiments.Get(c.ctx, c.standing, c.part("id"))
+func experimentResults(svc *queryService, c *call) (any, error) {
+	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +59,11 @@ func experimentResults(of *asker, c *call) (any, error) {
 	if format != "" && format != "json" && format != "csv" {
 		return nil, management.NotAChoice("format", shorten(format), []string{"json", "csv"})
 	}
-	query := map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": shown.ID}
+	query := map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": experiment.ID}
 	if only := params["metric"]; len(only) > 0 {
 		query["metrics"] = only
 	}
-	request, err := of.request(c, wire.MustEncode(query), queries.Overrides{})
+	request, err := svc.request(c, wire.MustEncode(query), queries.Overrides{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func experimentResults(of *asker, c *call) (any, error) {
 			return nil, invalid("refresh", "Results are waited for: want blocking or force_blocking.")
 		}
 	}
-	found, err := of.desk.Ask(c.ctx, request)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -84,16 +84,16 @@ func experimentResults(of *asker, c *call) (any, error) {
 		return answer{status: http.StatusOK, raw: resultsCSV(found.Result), kind: "text/csv; charset=utf-8"}, nil
 	}
 	out := maps.Clone(found.Result)
-	for name, value := range map[string]any{"experiment_id": shown.ID, "status": shown.Status, "start_date": shown.Start, "end_date": shown.End} {
+	for name, value := range map[string]any{"experiment_id": experiment.ID, "status": experiment.Status, "start_date": experiment.Start, "end_date": experiment.End} {
 		out[name] = value
 	}
 	return out, nil
 }
 
 // experiment finds experiments for queries, as who asks may see them.
-func (of *asker) experiment(ctx context.Context, st *management.Standing) func(id int64) (*experiments.Experiment, error) {
-	if of.experiments == nil {
+func (svc *queryService) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*experiments.Experiment, error) {
+	if svc.experiments == nil {
 		return nil
 	}
-	return func(id int64) (*experiments.Experiment, error) { return of.experiments.Measured(ctx, st, id) }
+	return func(id int64) (*experiments.Experiment, error) { return svc.experiments.AnalysisInput(ctx, scope, id) }
 }

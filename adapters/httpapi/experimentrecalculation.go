@@ -11,7 +11,7 @@ import (
 )
 
 var triggerFields = management.Fields{
-	{Name: "trigger", Type: management.Text, Null: true, Max: 100, Help: "what has asked for it, such as manual; it has no effect"},
+	{Name: "trigger", Type: management.Text, Null: true, MaxLength: 100, Help: "what has asked for it, such as manual; it has no effect"},
 }
 
 // metricsRun is a run that computes the results of an experiment again (experiments.md
@@ -26,9 +26,9 @@ type metricsRun struct {
 	Error      *string `json:"error"`
 }
 
-func metricsRunAt(path, summary string) row[*asker] {
-	return row[*asker]{do: readMetricsRun, endpoint: endpoint{
-		method: http.MethodGet, path: path, scope: "experiment:read", also: "query:read", summary: summary, gives: metricsRun{},
+func metricsRunAt(path, summary string) row[*queryService] {
+	return row[*queryService]{do: readMetricsRun, endpoint: endpoint{
+		method: http.MethodGet, path: path, keyScope: "experiment:read", secondScope: "query:read", summary: summary, response: metricsRun{},
 	}}
 }
 
@@ -50,48 +50,48 @@ func metricsRunOf(experiment int64, s *queries.Status) *metricsRun {
 	return out
 }
 
-func recalculateMetrics(of *asker, c *call) (any, error) {
+func recalculateMetrics(svc *queryService, c *call) (any, error) {
 	if _, err := triggerFields.Create(c.body); err != nil {
 		return nil, err
 	}
-	shown, err := of.experiments.Get(c.ctx, c.standing, c.part("id"))
+	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, err
 	}
-	if shown.Start.IsZero() {
+	if experiment.Start.IsZero() {
 		return nil, invalid("", "Experiment has not been started yet")
 	}
-	status, err := of.desk.Status(c.ctx, c.standing.Project.ID, metricsRunName(shown.ID), false)
-	var none *queries.Error
-	if err != nil && !(errors.As(err, &none) && none.Kind == queries.NotFound) {
+	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, metricsRunName(experiment.ID), false)
+	var queryErr *queries.Error
+	if err != nil && !(errors.As(err, &queryErr) && queryErr.Kind == queries.NotFound) {
 		return nil, queryProblem(err)
 	}
 	if status != nil && !status.Complete {
-		return answer{status: http.StatusOK, body: metricsRunOf(shown.ID, status)}, nil
+		return answer{status: http.StatusOK, body: metricsRunOf(experiment.ID, status)}, nil
 	}
-	request, err := of.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": shown.ID}), queries.Overrides{})
+	request, err := svc.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": experiment.ID}), queries.Overrides{})
 	if err != nil {
 		return nil, err
 	}
-	request.Mode, request.ID = queries.ForceAsync, metricsRunName(shown.ID)
-	found, err := of.desk.Ask(c.ctx, request)
+	request.Mode, request.ID = queries.ForceAsync, metricsRunName(experiment.ID)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
-	return metricsRunOf(shown.ID, found.Status), nil
+	return metricsRunOf(experiment.ID, found.Status), nil
 }
 
-func readMetricsRun(of *asker, c *call) (any, error) {
-	shown, err := of.experiments.Get(c.ctx, c.standing, c.part("id"))
+func readMetricsRun(svc *queryService, c *call) (any, error) {
+	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, err
 	}
-	if run := c.part("run"); run != "" && run != metricsRunName(shown.ID) {
+	if run := c.part("run"); run != "" && run != metricsRunName(experiment.ID) {
 		return nil, management.ErrNotFound()
 	}
-	status, err := of.desk.Status(c.ctx, c.standing.Project.ID, metricsRunName(shown.ID), false)
+	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, metricsRunName(experiment.ID), false)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
-	return metricsRunOf(shown.ID, status), nil
+	return metricsRunOf(experiment.ID, status), nil
 }

@@ -9,15 +9,15 @@ import (
 
 // experimentEndpoints are those of §5.7, and the counts of exposures.
 var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
-	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
+	handle(http.MethodGet, "/experiments", "List experiments", listExperiments),
 	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).asks(experimentQuestions),
-	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),
-	by(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can have", eligibleFlags),
-	paged("/experiments/requires_flag_implementation", "List running experiments whose flags nobody has asked for", featureflags.Experiments.Unseen),
+	handle(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).withScope("experiment:read").withBody(featureflags.RunningTimeFields),
+	handle(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can have", eligibleFlags),
+	paged("/experiments/requires_flag_implementation", "List running experiments whose flags nobody has asked for", featureflags.Experiments.ListWithoutCalls),
 	read("/experiments/stats", "Count the experiments of the last sixty days", featureflags.Experiments.Stats),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
 	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update).asks(experimentQuestions),
-	by(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).answering(http.StatusMethodNotAllowed),
+	handle(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).withStatus(http.StatusMethodNotAllowed),
 	add("/experiments/{id}/duplicate", "Make a draft of an experiment", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
 	add("/experiments/{id}/copy_to_project", "Make a draft of an experiment in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
 	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
@@ -42,18 +42,18 @@ var holdoutEndpoints = resource(inProject, "experiment", func(s *server) feature
 	remove("/experiment_holdouts/{id}", "Remove a holdout, also from its experiments and their flags", featureflags.Holdouts.Delete),
 })
 
-func listExperiments(of featureflags.Experiments, c *call) (management.List[featureflags.Experiment], error) {
-	v := c.listed
-	return of.List(c.ctx, c.standing, featureflags.ExperimentQuery{
+func listExperiments(svc featureflags.Experiments, c *call) (management.List[featureflags.Experiment], error) {
+	v := c.listValues
+	return svc.List(c.ctx, c.scope, featureflags.ExperimentQuery{
 		Page: c.page(), Search: v.Text("search"), Status: v.Text("status"), Archived: v.Bool("archived"),
 		Creators: v.Ints("created_by_id"), Flag: v.Int("feature_flag_id"), Order: v.Text("order"),
 	})
 }
 
-func eligibleFlags(of featureflags.Experiments, c *call) (management.List[featureflags.Flag], error) {
-	return of.Eligible(c.ctx, c.standing, c.listed.Text("search"), c.page())
+func eligibleFlags(svc featureflags.Experiments, c *call) (management.List[featureflags.Flag], error) {
+	return svc.ListEligibleFlags(c.ctx, c.scope, c.listValues.Text("search"), c.page())
 }
 
-func runningTime(of featureflags.Experiments, c *call) (*featureflags.RunningTime, error) {
-	return of.RunningTime(c.ctx, c.standing, c.body)
+func runningTime(svc featureflags.Experiments, c *call) (*featureflags.RunningTime, error) {
+	return svc.RunningTime(c.ctx, c.scope, c.body)
 }

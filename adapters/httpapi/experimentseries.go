@@ -14,23 +14,23 @@ import (
 )
 
 // experimentSeriesEndpoints say what a metric came to day by day (experiments.md §3.8).
-var experimentSeriesEndpoints = resource(inProject, "experiment", askerOf, []row[*asker]{
+var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{
 	{do: timeseriesOf, endpoint: endpoint{
-		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", scope: "experiment:read", also: "query:read", long: true,
+		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
 		summary: "Say what a metric of an experiment was at the end of each day",
 		query: []parameterDoc{
 			{"metric_uuid", "string", "the uuid of the metric"},
 			{"fingerprint", "string", "the fingerprint of the metric"},
 		},
-		gives: experimentSeries{},
+		response: experimentSeries{},
 	}},
 	{do: recalculateTimeseries, endpoint: endpoint{
-		method: http.MethodPost, path: "/experiments/{id}/recalculate_timeseries", scope: "experiment:write", also: "query:read",
-		summary: "Compute the days of a metric of an experiment again", status: http.StatusCreated, takes: recalculationFields, gives: recalculation{},
+		method: http.MethodPost, path: "/experiments/{id}/recalculate_timeseries", keyScope: "experiment:write", secondScope: "query:read",
+		summary: "Compute the days of a metric of an experiment again", status: http.StatusCreated, bodyFields: recalculationFields, response: recalculation{},
 	}},
 	{do: recalculateMetrics, endpoint: endpoint{
-		method: http.MethodPost, path: "/experiments/{id}/metrics_recalculation", scope: "experiment:write", also: "query:read",
-		summary: "Compute the results of an experiment again, behind the request", status: http.StatusCreated, takes: triggerFields, gives: metricsRun{},
+		method: http.MethodPost, path: "/experiments/{id}/metrics_recalculation", keyScope: "experiment:write", secondScope: "query:read",
+		summary: "Compute the results of an experiment again, behind the request", status: http.StatusCreated, bodyFields: triggerFields, response: metricsRun{},
 	}},
 	metricsRunAt("/experiments/{id}/metrics_recalculation/latest", "Say how far the last run is that computes the results of an experiment"),
 	metricsRunAt("/experiments/{id}/metrics_recalculation/{run}", "Say how far a run is that computes the results of an experiment"),
@@ -73,18 +73,20 @@ type recalculation struct {
 	fault *string
 }
 
-// seriesAsked is a metric whose days are asked for.
-type seriesAsked struct {
-	shown             *featureflags.Experiment
+// seriesRequest is a metric whose days are asked for.
+type seriesRequest struct {
+	experiment        *featureflags.Experiment
 	uuid, fingerprint string
 }
 
-// run is the name of the run that computes the days again.
-func (a *seriesAsked) run() string { return fmt.Sprintf("timeseries-%d-%s", a.shown.ID, a.uuid) }
+// runName is the name of the run that computes the days again.
+func (a *seriesRequest) runName() string {
+	return fmt.Sprintf("timeseries-%d-%s", a.experiment.ID, a.uuid)
+}
 
-func (of *asker) series(c *call, uuid, fingerprint string) (*seriesAsked, queries.Request, error) {
+func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesRequest, queries.Request, error) {
 	var request queries.Request
-	shown, err := of.experiments.Get(c.ctx, c.standing, c.part("id"))
+	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, request, err
 	}
@@ -93,18 +95,18 @@ func (of *asker) series(c *call, uuid, fingerprint string) (*seriesAsked, querie
 		return nil, request, invalid("metric_uuid", "metric_uuid query parameter is required")
 	case fingerprint == "":
 		return nil, request, invalid("fingerprint", "fingerprint query parameter is required")
-	case shown.Start.IsZero():
+	case experiment.Start.IsZero():
 		return nil, request, invalid("", "Experiment has not been started yet")
 	}
-	is, there := fingerprintOf(shown, uuid)
+	is, there := fingerprintOf(experiment, uuid)
 	switch {
 	case !there:
 		return nil, request, invalid("metric_uuid", "The experiment has no metric %q.", shorten(uuid))
 	case is != fingerprint:
 		return nil, request, invalid("fingerprint", "The metric or the experiment has changed: the fingerprint is %s now.", is)
 	}
-	request, err = of.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentTimeseriesQuery", "experiment_id": shown.ID, "metric_uuid": uuid}), queries.Overrides{})
-	return &seriesAsked{shown, uuid, fingerprint}, request, err
+	request, err = svc.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentTimeseriesQuery", "experiment_id": experiment.ID, "metric_uuid": uuid}), queries.Overrides{})
+	return &seriesRequest{experiment, uuid, fingerprint}, request, err
 }
 
 // fingerprintOf is that of a metric of an experiment.
@@ -126,39 +128,39 @@ func fingerprintOf(x *featureflags.Experiment, uuid string) (string, bool) {
 	return "", false
 }
 
-func timeseriesOf(of *asker, c *call) (any, error) {
+func timeseriesOf(svc *queryService, c *call) (any, error) {
 	params := c.query()
-	asked, request, err := of.series(c, params.Get("metric_uuid"), params.Get("fingerprint"))
+	series, request, err := svc.series(c, params.Get("metric_uuid"), params.Get("fingerprint"))
 	if err != nil {
 		return nil, err
 	}
-	out := &experimentSeries{Experiment: asked.shown.ID, Metric: asked.uuid, Fingerprint: asked.fingerprint, Status: "pending", Days: map[string]json.RawMessage{}}
-	again, err := of.recalculating(c, asked)
+	out := &experimentSeries{Experiment: series.experiment.ID, Metric: series.uuid, Fingerprint: series.fingerprint, Status: "pending", Days: map[string]json.RawMessage{}}
+	rerun, err := svc.findRecalculation(c, series)
 	if err != nil {
 		return nil, err
 	}
-	going := again != nil && !again.ended
+	going := rerun != nil && !rerun.ended
 	if going {
 		word := "in_progress"
-		out.Again, out.AgainSince = &word, again.Created
+		out.Again, out.AgainSince = &word, rerun.Created
 	}
-	end := asked.shown.End.Time
-	if now := of.desk.Now(); end.IsZero() || end.After(now) {
+	end := series.experiment.End.Time
+	if now := svc.runner.Now(); end.IsZero() || end.After(now) {
 		end = now
 	}
 	request.Mode = queries.Blocking
-	if end.Sub(asked.shown.Start.Time) > seriesInCall*24*time.Hour {
+	if end.Sub(series.experiment.Start.Time) > seriesInCall*24*time.Hour {
 		switch {
 		case going:
 			request.Mode = queries.CacheOnly
-		case again != nil && again.fault != nil:
-			out.Status, out.Errors = "failed", map[string]string{end.UTC().Format(time.DateOnly): *again.fault}
+		case rerun != nil && rerun.fault != nil:
+			out.Status, out.Errors = "failed", map[string]string{end.UTC().Format(time.DateOnly): *rerun.fault}
 			return out, nil
 		default:
-			request.Mode, request.ID = queries.Async, asked.run()
+			request.Mode, request.ID = queries.Async, series.runName()
 		}
 	}
-	found, err := of.desk.Ask(c.ctx, request)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -172,53 +174,53 @@ func (out *experimentSeries) fill(result map[string]any) error {
 		return nil
 	}
 	out.Status = "completed"
-	if at, ok := result["last_refresh"].(string); ok {
-		out.Computed, out.Created, out.Updated = &at, &at, &at
+	if refreshed, ok := result["last_refresh"].(string); ok {
+		out.Computed, out.Created, out.Updated = &refreshed, &refreshed, &refreshed
 	}
 	return json.Unmarshal(wire.MustEncode(days), &out.Days)
 }
 
-// recalculating is the run that computes the days behind the request, or has done so
+// findRecalculation is the run that computes the days behind the request, or has done so
 // lately; nil: there is none.
-func (of *asker) recalculating(c *call, asked *seriesAsked) (*recalculation, error) {
-	status, err := of.desk.Status(c.ctx, c.standing.Project.ID, asked.run(), false)
-	var none *queries.Error
-	if errors.As(err, &none) && none.Kind == queries.NotFound {
+func (svc *queryService) findRecalculation(c *call, series *seriesRequest) (*recalculation, error) {
+	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, series.runName(), false)
+	var queryErr *queries.Error
+	if errors.As(err, &queryErr) && queryErr.Kind == queries.NotFound {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, queryProblem(err)
 	}
-	return asked.recalculation(status), nil
+	return series.recalculation(status), nil
 }
 
-func recalculateTimeseries(of *asker, c *call) (any, error) {
+func recalculateTimeseries(svc *queryService, c *call) (any, error) {
 	v, err := recalculationFields.Create(c.body)
 	if err != nil {
 		return nil, err
 	}
-	asked, request, err := of.series(c, management.JSONText(management.JSONObject(v.Raw("metric"))["uuid"]), v.Text("fingerprint"))
+	series, request, err := svc.series(c, management.JSONText(management.JSONObject(v.Raw("metric"))["uuid"]), v.Text("fingerprint"))
 	if err != nil {
 		return nil, err
 	}
-	going, err := of.recalculating(c, asked)
+	going, err := svc.findRecalculation(c, series)
 	if err != nil {
 		return nil, err
 	}
 	if going != nil && !going.ended {
 		return answer{status: http.StatusOK, body: going}, nil
 	}
-	request.Mode, request.ID = queries.ForceAsync, asked.run()
-	found, err := of.desk.Ask(c.ctx, request)
+	request.Mode, request.ID = queries.ForceAsync, series.runName()
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
-	return asked.recalculation(found.Status), nil
+	return series.recalculation(found.Status), nil
 }
 
 // recalculation is a run as it is told, nil for one that has not begun.
-func (a *seriesAsked) recalculation(s *queries.Status) *recalculation {
-	out := &recalculation{ID: a.run(), Experiment: a.shown.ID, Metric: a.uuid, Fingerprint: a.fingerprint, Status: "pending"}
+func (a *seriesRequest) recalculation(s *queries.Status) *recalculation {
+	out := &recalculation{ID: a.runName(), Experiment: a.experiment.ID, Metric: a.uuid, Fingerprint: a.fingerprint, Status: "pending"}
 	if s != nil {
 		out.Created, out.ended, out.fault = s.Start, s.Complete, s.ErrorMessage
 	}

@@ -26,13 +26,13 @@ func RoutesForTest() map[string][]string {
 }
 
 // FillSharedForTest takes all places in which shared dashboards are shown until leave.
-func FillSharedForTest(h *Handler) (leave func()) {
+func FillSharedForTest(h *Handler) (release func()) {
 	for range sharedAtOnce {
-		h.server.shown <- struct{}{}
+		h.server.sharedSlots <- struct{}{}
 	}
 	return func() {
 		for range sharedAtOnce {
-			<-h.server.shown
+			<-h.server.sharedSlots
 		}
 	}
 }
@@ -40,14 +40,14 @@ func FillSharedForTest(h *Handler) (leave func()) {
 // BoundResults is boundResults.
 var BoundResults = boundResults
 
-var everyRoom = &rooms.Rooms{
+var allServices = &rooms.Rooms{
 	BatchExports: &batchexports.Service{}, Dashboards: &dashboards.Service{}, ErrorTracking: &errortracking.Service{},
 	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},
 }
 
-// described are the endpoints of the management API.
-func described(by *rooms.Rooms) []endpoint {
-	return slices.Concat(managed(by), readBack(by), queryEndpoints)
+// describedRows are the endpoints of the management API.
+func describedRows(services *rooms.Rooms) []endpoint {
+	return slices.Concat(managementRows(services), historyRows(services), queryEndpoints)
 }
 
 // SDKRoutesForTest are method and path of what answers SDKs and monitors by itself.
@@ -61,7 +61,7 @@ func SDKRoutesForTest() (out []string) {
 // ManagementRoutesForTest are the methods of all paths of the management API.
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, e := range described(everyRoom) {
+	for _, e := range describedRows(allServices) {
 		for _, prefix := range e.area.prefixes {
 			out[prefix+e.path] = append(out[prefix+e.path], e.method)
 		}
@@ -83,10 +83,10 @@ type EndpointForTest struct {
 
 // EndpointsForTest are all rows, on the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
-	for _, e := range described(everyRoom) {
+	for _, e := range describedRows(allServices) {
 		row := EndpointForTest{
-			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.scope, anyKey),
-			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),
+			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.keyScope, anyKey),
+			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.bodyFields, Array: e.array, List: e.isList(),
 		}
 		if e.unread { // the person or group of the path is looked for first
 			row.Takes = nil
@@ -96,7 +96,7 @@ func EndpointsForTest() (out []EndpointForTest) {
 		}
 		for _, p := range lists[e.path] {
 			row.Parameters = append(row.Parameters, p.name)
-			if p.kind == undone {
+			if p.kind == kindUnsupported {
 				row.Undone = append(row.Undone, p.name)
 			}
 		}
@@ -121,7 +121,7 @@ func (h *Handler) SetFeedTiming(second, look time.Duration) {
 func (h *Handler) CountStreams(n int64) { h.server.streams.definitions.open.Add(n) }
 
 // ComeBackForTest is a time to come back as one of so many streams.
-func (h *Handler) ComeBackForTest() time.Duration { return comeBack(h.server.streams.spread()) }
+func (h *Handler) ComeBackForTest() time.Duration { return retryDelay(h.server.streams.spread()) }
 
 // SpreadForTest is over how long so many clients are told of a change.
 func SpreadForTest(clients int) time.Duration { return spreadOf(clients) }

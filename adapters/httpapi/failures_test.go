@@ -65,15 +65,15 @@ func TestFlags_9_11_ServerErrors(t *testing.T) {
 
 // What fails because the caller has gone is no fault of ours: it is not in the
 // log at the levels that people read.
-func TestHTTP_CallersThatHaveGone(t *testing.T) {
+func TestHTTP_DisconnectedCallers(t *testing.T) {
 	w := sharedWorld(t)
 	w.failure = context.Canceled
 	var log bytes.Buffer
 	h := w.handler(t, nil, func(c *httpapi.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	for gone, lines := range map[bool]int{true: 0, false: 1} {
+	for disconnected, lines := range map[bool]int{true: 0, false: 1} {
 		log.Reset()
 		ctx, cancel := context.WithCancel(t.Context())
-		if gone {
+		if disconnected {
 			cancel()
 		}
 		r := httptest.NewRequest("POST", "/flags?v=2", strings.NewReader(good)).WithContext(ctx)
@@ -82,7 +82,7 @@ func TestHTTP_CallersThatHaveGone(t *testing.T) {
 		cancel()
 		checkError(t, rec, 503)
 		if got := strings.Count(log.String(), "request failed"); got != lines {
-			t.Errorf("gone %v: %d lines: %s", gone, got, log.String())
+			t.Errorf("gone %v: %d lines: %s", disconnected, got, log.String())
 		}
 	}
 }

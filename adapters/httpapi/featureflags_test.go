@@ -55,10 +55,10 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 			names += fmt.Sprintf("d%d (ID: {d%d}), ", i, i)
 		}
 	}
-	refused := step("PATCH /api/projects/1/feature_flags/{base}/", 400, `{"deleted": true}`)
+	rejection := step("PATCH /api/projects/1/feature_flags/{base}/", 400, `{"deleted": true}`)
 	o.walk(t, steps)
-	refused.Error = []any{"validation_error", "invalid_input", o.fill("Cannot delete this feature flag because other active flags depend on it: " + names + "and 2 more")}
-	o.walk(t, []manageStep{refused})
+	rejection.Error = []any{"validation_error", "invalid_input", o.fill("Cannot delete this feature flag because other active flags depend on it: " + names + "and 2 more")}
+	o.walk(t, []manageStep{rejection})
 }
 
 // What stands in a file is read-only, and the refusal names the file (decisions).
@@ -79,8 +79,8 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 		s.Error = []any{"server_error", "conflict", text}
 		return s
 	}
-	made := step("POST /api/projects/1/feature_flags/", 201, `{"key": "by_key"}`)
-	made.Keep = map[string]string{"id": "id"}
+	created := step("POST /api/projects/1/feature_flags/", 201, `{"key": "by_key"}`)
+	created.Keep = map[string]string{"id": "id"}
 	show := step("GET /api/projects/1/feature_flags/77/", 200, "")
 	show.Want = json.RawMessage(`{"...": 1, "key": "filed", "can_edit": false, "created_by": null, "version": 0}`)
 	dependents := step("GET /api/projects/1/feature_flags/{id}/dependents/", 200, "")
@@ -89,7 +89,7 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 		show,
 		conflict("PATCH /api/projects/1/feature_flags/77/", `{"name": "x"}`, readOnly),
 		conflict("PATCH /api/projects/1/feature_flags/77/", `{"deleted": true}`, readOnly),
-		made,
+		created,
 		dependents,
 		conflict("PATCH /api/projects/1/feature_flags/{id}/", `{"key": "other"}`, `The feature flag "filed" of the file flags.json depends on the key "by_key".`),
 	})

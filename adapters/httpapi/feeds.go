@@ -31,50 +31,50 @@ const (
 	maxFeeds       = 1000
 	// feedsFullWait is after how many seconds who found no place may ask again.
 	feedsFullWait = 15
-	// feedChecks is how many seconds pass between looks whether the caller may still see.
-	feedChecks = 5
+	// feedCheckSeconds is how many seconds pass between looks whether the caller may still see.
+	feedCheckSeconds = 5
 )
 
 // feedTiming is how long things take: what is counted by the second, how often there is a look at
 // what is new, how long a client stays away.
-type feedTiming struct{ second, look, retry time.Duration }
+type feedTiming struct{ tick, poll, retry time.Duration }
 
-var defaultFeedTiming = feedTiming{second: time.Second, look: 500 * time.Millisecond, retry: 3 * time.Second}
+var defaultFeedTiming = feedTiming{tick: time.Second, poll: 500 * time.Millisecond, retry: 3 * time.Second}
 
 // feeds are the streams of what happens in projects.
 type feeds struct {
 	timing          feedTiming
-	looks           liveLooks
-	events, changes feedPlaces
+	polls           livePolls
+	events, changes feedSlots
 }
 
-// feedPlaces are the open streams of one kind.
-type feedPlaces struct {
-	mu   sync.Mutex
-	of   map[string]int // by session or key
-	open int
+// feedSlots are the open streams of one kind.
+type feedSlots struct {
+	mu       sync.Mutex
+	byCaller map[string]int // by session or key
+	open     int
 }
 
-func (p *feedPlaces) enter(who string) bool {
+func (p *feedSlots) enter(callerKey string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open >= maxFeeds || p.of[who] >= maxCallerFeeds {
+	if p.open >= maxFeeds || p.byCaller[callerKey] >= maxCallerFeeds {
 		return false
 	}
-	if p.of == nil {
-		p.of = map[string]int{}
+	if p.byCaller == nil {
+		p.byCaller = map[string]int{}
 	}
-	p.of[who]++
+	p.byCaller[callerKey]++
 	p.open++
 	return true
 }
 
-func (p *feedPlaces) leave(who string) {
+func (p *feedSlots) leave(callerKey string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open--
-	if p.of[who]--; p.of[who] == 0 {
-		delete(p.of, who)
+	if p.byCaller[callerKey]--; p.byCaller[callerKey] == 0 {
+		delete(p.byCaller, callerKey)
 	}
 }
 
@@ -82,26 +82,26 @@ func (p *feedPlaces) leave(who string) {
 type feed interface {
 	// begin is what comes first.
 	begin(ctx context.Context) ([][]byte, error)
-	// news is closed when there is something for take.
-	news() <-chan struct{}
+	// updates is closed when there is something for take.
+	updates() <-chan struct{}
 	take(ctx context.Context) ([][]byte, error)
-	// second is asked once a second for what is to be said then.
-	second(ctx context.Context) ([][]byte, error)
+	// tick is asked once a second for what is to be said then.
+	tick(ctx context.Context) ([][]byte, error)
 }
 
-// watched runs a feed for a call until it ends.
-func (t *streams) watched(c *call, places *feedPlaces, f feed) (any, error) {
+// serveFeed runs a feed for a call until it ends.
+func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 	if !t.enter() {
-		return nil, t.comeLater(&problemUnavailable)
+		return nil, t.withRetryAfter(&problemUnavailable)
 	}
 	defer t.running.Done()
-	who := c.standing.Caller.Key.Hash
-	if !places.enter(who) {
-		full := problemTooManyStreams.say("At most %d streams for each session or key, and %d in all: ask every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
+	callerKey := c.scope.Caller.Key.Hash
+	if !slots.enter(callerKey) {
+		full := problemTooManyStreams.setDetail("At most %d streams for each session or key, and %d in all: ask every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
 		full.RetryAfter = feedsFullWait
 		return nil, full
 	}
-	defer places.leave(who)
+	defer slots.leave(callerKey)
 	first, err := f.begin(c.ctx)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func writeAll(out flushWriter, texts [][]byte) bool {
 
 // send sends a feed until the client leaves, may not see it any more, or is too slow.
 func (t *streams) send(c *call, out flushWriter, f feed) {
-	ticker := time.NewTicker(t.feeds.timing.second)
+	ticker := time.NewTicker(t.feeds.timing.tick)
 	defer ticker.Stop()
 	quiet := time.Now()
 	for seconds := 1; ; {
@@ -154,17 +154,17 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 			return
 		case <-c.ctx.Done():
 			return
-		case <-f.news():
+		case <-f.updates():
 			texts, err = f.take(c.ctx)
 		case <-ticker.C:
-			if seconds++; seconds%feedChecks == 0 {
-				err = c.again()
+			if seconds++; seconds%feedCheckSeconds == 0 {
+				err = c.recheck()
 			}
-			if !ended(err) {
-				texts, err = f.second(c.ctx)
+			if !isAccessEnded(err) {
+				texts, err = f.tick(c.ctx)
 			}
 		}
-		if ended(err) {
+		if isAccessEnded(err) {
 			return
 		}
 		if len(texts) == 0 && time.Since(quiet) >= t.timing.keepAlive {
@@ -179,9 +179,9 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 	}
 }
 
-// ended reports whether an error says that a caller may not see any more. A store
+// isAccessEnded reports whether an error says that a caller may not see any more. A store
 // that is away says nothing of that.
-func ended(err error) bool {
+func isAccessEnded(err error) bool {
 	var p *problem
 	return errors.As(err, &p) && p.Status >= 400 && p.Status < 500 && p.Status != http.StatusTooManyRequests
 }

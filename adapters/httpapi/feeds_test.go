@@ -108,9 +108,9 @@ func TestLive_Dropped(t *testing.T) {
 		case !ok:
 			t.Fatal("the stream has ended")
 		case b.event == "dropped":
-			var of struct{ N int }
-			decodeJSON(t, []byte(b.data), &of)
-			got += of.N
+			var message struct{ N int }
+			decodeJSON(t, []byte(b.data), &message)
+			got += message.N
 		case b.event == "event":
 			if got++; !strings.Contains(b.data, `"e"`) {
 				t.Error(b.data)
@@ -137,7 +137,7 @@ func TestChanges_Stream(t *testing.T) {
 	if b.data != want || b.id == "" {
 		t.Errorf("%s %s, want %s", b.id, b.data, want)
 	}
-	l.leave()
+	l.disconnect()
 	o.makeFlag(t, `{"key": "b"}`)
 	again := listen(t, s.Client(), s.URL+changesPath, append(key, "Last-Event-ID", b.id)...)
 	if got := again.event(t, "change"); !strings.Contains(got.data, `"activity":"created"`) || !strings.Contains(got.data, `"version":1`) {
@@ -148,7 +148,7 @@ func TestChanges_Stream(t *testing.T) {
 		if first, _ := l.next(t); first.retry != 3000 || first.event != "" {
 			t.Errorf("after %s: %+v", bad, first)
 		}
-		l.leave()
+		l.disconnect()
 	}
 }
 
@@ -156,25 +156,25 @@ func TestChanges_Stream(t *testing.T) {
 func TestFeeds_Bounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
-	at, err := url.Parse(s.URL)
+	base, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, value, _ := strings.Cut(o.ownerSession(t), "=")
-	cookie := []string{"Cookie", "bunting-" + at.Port() + "=" + value}
+	cookie := []string{"Cookie", "bunting-" + base.Port() + "=" + value}
 	for _, path := range []string{livePath, changesPath} {
 		var four []*listener
 		for range 4 {
 			four = append(four, listen(t, s.Client(), s.URL+path, cookie...))
 		}
 		fifth := open(t, s.Client(), s.URL+path, cookie...)
-		if body := whole(t, fifth.Response); body.Code != http.StatusServiceUnavailable || !strings.Contains(body.Body.String(), `"too_many"`) || body.Header().Get("Retry-After") != "15" {
+		if body := readAll(t, fifth.Response); body.Code != http.StatusServiceUnavailable || !strings.Contains(body.Body.String(), `"too_many"`) || body.Header().Get("Retry-After") != "15" {
 			t.Errorf("%s a fifth time: %d %s", path, body.Code, body.Body)
 		}
 		if other := listen(t, s.Client(), s.URL+path, bearerOf(o.key(t, "owner"))...); other.StatusCode != 200 {
 			t.Errorf("%s for somebody else: %d", path, other.StatusCode)
 		}
-		four[0].leave()
+		four[0].disconnect()
 		eventually(t, "there is a place again", func() bool {
 			l := listen(t, s.Client(), s.URL+path, cookie...)
 			return l.StatusCode == 200
@@ -186,12 +186,12 @@ func TestFeeds_Bounds(t *testing.T) {
 func TestFeeds_EndWithTheSession(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
-	at, err := url.Parse(s.URL)
+	base, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, value, _ := strings.Cut(o.ownerSession(t), "=")
-	cookie := "bunting-" + at.Port() + "=" + value
+	cookie := "bunting-" + base.Port() + "=" + value
 	var open []*listener
 	for _, path := range []string{livePath, changesPath} {
 		l := listen(t, s.Client(), s.URL+path, "Cookie", cookie)
@@ -212,12 +212,12 @@ func TestFeeds_EndWithTheSession(t *testing.T) {
 func TestFeeds_AreNoUse(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
-	at, err := url.Parse(s.URL)
+	base, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, value, _ := strings.Cut(o.ownerSession(t), "=")
-	l := listen(t, s.Client(), s.URL+changesPath, "Cookie", "bunting-"+at.Port()+"="+value)
+	l := listen(t, s.Client(), s.URL+changesPath, "Cookie", "bunting-"+base.Port()+"="+value)
 	l.next(t)
 	for range 3 {
 		o.wait(5 * time.Hour)
@@ -246,7 +246,7 @@ func TestChanges_AccessRules(t *testing.T) {
 	o.makeFlag(t, `{"key": "shown"}`)
 	eventually(t, "what is hidden is left out", func() bool {
 		again := listen(t, s.Client(), s.URL+changesPath, append(member, "Last-Event-ID", "0")...)
-		defer again.leave()
+		defer again.disconnect()
 		for {
 			b := again.event(t, "change")
 			if strings.Contains(b.data, `"item_id":"1"`) {
@@ -269,10 +269,10 @@ func TestFeeds_Rights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, longTime, nil)
 	for path, scope := range map[string]string{livePath: "query:read", changesPath: "activity_log:read"} {
-		for who, status := range map[string]int{"owner " + scope: 200, "owner feature_flag:read": 403, "foreign": 403, "owner projects=2": 403} {
-			l := listen(t, s.Client(), s.URL+path, bearerOf(o.key(t, who))...)
+		for caller, status := range map[string]int{"owner " + scope: 200, "owner feature_flag:read": 403, "foreign": 403, "owner projects=2": 403} {
+			l := listen(t, s.Client(), s.URL+path, bearerOf(o.key(t, caller))...)
 			if l.StatusCode != status {
-				t.Errorf("%s for %s: %d, want %d", path, who, l.StatusCode, status)
+				t.Errorf("%s for %s: %d, want %d", path, caller, l.StatusCode, status)
 			}
 		}
 		r, err := http.NewRequest(http.MethodHead, s.URL+path, nil)

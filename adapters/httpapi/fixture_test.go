@@ -216,7 +216,7 @@ func (a *flagsAnswer) on(key string) bool { return a.Flags[key].Enabled }
 func checkError(t testing.TB, w *httptest.ResponseRecorder, status int) (problem map[string]any) {
 	t.Helper()
 	if w.Code != status {
-		t.Errorf("status %d, want %d: %s", w.Code, status, shortened(w.Body.Bytes()))
+		t.Errorf("status %d, want %d: %s", w.Code, status, truncate(w.Body.Bytes()))
 	}
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type %q", got)
@@ -227,7 +227,7 @@ func checkError(t testing.TB, w *httptest.ResponseRecorder, status int) (problem
 	decodeJSON(t, w.Body.Bytes(), &problem)
 	for _, name := range []string{"type", "code", "detail"} {
 		if s, _ := problem[name].(string); s == "" {
-			t.Errorf("no %s in %s", name, shortened(w.Body.Bytes()))
+			t.Errorf("no %s in %s", name, truncate(w.Body.Bytes()))
 		}
 	}
 	switch attr := problem["attr"].(type) {
@@ -236,12 +236,12 @@ func checkError(t testing.TB, w *httptest.ResponseRecorder, status int) (problem
 		t.Errorf("attr is %v", attr)
 	}
 	if _, has := problem["attr"]; !has || len(problem) != 4 {
-		t.Errorf("members other than type, code, detail, attr: %s", shortened(w.Body.Bytes()))
+		t.Errorf("members other than type, code, detail, attr: %s", truncate(w.Body.Bytes()))
 	}
 	return problem
 }
 
-func shortened(b []byte) string {
+func truncate(b []byte) string {
 	if len(b) > 600 {
 		return string(b[:600]) + "…"
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// callsLooked is how many calls of flags by one person are looked at, the newest
+	// maxCallsScanned is how many calls of flags by one person are looked at, the newest
 	// of each kind of exposure first, and callsPage how many at a time.
-	callsLooked, callsPage = 10_000, 500
-	// callsPatience is how long that may take; what was found then is the answer.
-	callsPatience = 5 * time.Second
+	maxCallsScanned, callsPage = 10_000, 500
+	// callsTimeout is how long that may take; what was found then is the answer.
+	callsTimeout = 5 * time.Second
 	// copiedPerson is how long the properties of a person may be of which an event
 	// keeps a copy, in bytes.
 	copiedPerson = 64 << 10
@@ -24,22 +24,22 @@ const (
 
 // lastCalls finds the last calls of flags with one of the distinct ids, by the id of the
 // flag: of those in ids, by key. person is whose the distinct ids are, nil for nobody.
-func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
+func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
 	out := map[int64]*featureflags.LastCall{}
-	if of.history == nil {
+	if svc.history == nil {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, callsPatience)
+	ctx, cancel := context.WithTimeout(c.ctx, callsTimeout)
 	defer cancel()
 	now := ""
 	if person != nil {
 		now = person.Properties.String()
 	}
 	for _, name := range capture.Exposures() {
-		err := of.eachCall(ctx, c.project(), capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}, func(e *capture.Record, properties capture.Object) {
+		err := svc.eachCall(ctx, c.project(), capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}, func(e *capture.Record, properties capture.Object) {
 			key, _ := properties.Text("$feature_flag")
-			id, asked := ids[key]
-			if !asked {
+			id, requested := ids[key]
+			if !requested {
 				return
 			}
 			last, calls := out[id], 0
@@ -60,13 +60,13 @@ func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.Stor
 			return nil, err
 		}
 	}
-	return out, of.FillVersions(c.ctx, c.standing, out)
+	return out, svc.FillVersions(c.ctx, c.scope, out)
 }
 
-// eachCall visits the newest calls that a query finds, callsLooked at most.
-func (of flagDesk) eachCall(ctx context.Context, project int64, q capture.EventQuery, visit func(*capture.Record, capture.Object)) error {
-	for looked := 0; looked < callsLooked; looked += callsPage {
-		page, err := of.history.Events(ctx, project, q)
+// eachCall visits the newest calls that a query finds, maxCallsScanned at most.
+func (svc flagService) eachCall(ctx context.Context, project int64, q capture.EventQuery, visit func(*capture.Record, capture.Object)) error {
+	for scanned := 0; scanned < maxCallsScanned; scanned += callsPage {
+		page, err := svc.history.Events(ctx, project, q)
 		if err != nil {
 			return err
 		}

@@ -12,13 +12,13 @@ import (
 )
 
 // flagExplainEndpoints say why somebody has a flag's value.
-var flagExplainEndpoints = resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{{do: explainFlag, endpoint: endpoint{
-	method: http.MethodPost, path: "/feature_flags/{key}/explain", scope: readFlags, also: "person:read",
-	summary: "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
-	takes:   featureflags.ExplainFields, gives: explained{}, reads: true,
+var flagExplainEndpoints = resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{{do: explainFlag, endpoint: endpoint{
+	method: http.MethodPost, path: "/feature_flags/{key}/explain", keyScope: readFlags, secondScope: "person:read",
+	summary:    "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
+	bodyFields: featureflags.ExplainFields, response: explained{}, reads: true,
 }}, {do: testEvaluation, endpoint: endpoint{
-	method: http.MethodPost, path: "/feature_flags/{id}/test_evaluation", scope: readFlags, also: "person:read",
-	summary: "Say what a feature flag is for a person, in short", takes: featureflags.ExplainFields, gives: testedFlag{}, reads: true,
+	method: http.MethodPost, path: "/feature_flags/{id}/test_evaluation", keyScope: readFlags, secondScope: "person:read",
+	summary: "Say what a feature flag is for a person, in short", bodyFields: featureflags.ExplainFields, response: testedFlag{}, reads: true,
 }}})
 
 // testedFlag is what a flag is for somebody, in short. Value is null where it is not decided.
@@ -36,15 +36,15 @@ type testedFlag struct {
 }
 
 // testEvaluation decides the flag of an id (spec/clients.md §7.2).
-func testEvaluation(of flagDesk, c *call) (any, error) {
-	f, err := of.Get(c.ctx, c.standing, flagID(c.part("id")))
+func testEvaluation(svc flagService, c *call) (any, error) {
+	f, err := svc.Get(c.ctx, c.scope, flagID(c.part("id")))
 	if err == nil && f.Deleted {
 		err = management.ErrNotFound()
 	}
 	if err != nil {
-		return nil, flagHint(of.Flags, c, err)
+		return nil, flagHint(svc.Flags, c, err)
 	}
-	_, _, trace, err := of.trace(c, f.Key, false)
+	_, _, trace, err := svc.trace(c, f.Key, false)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +78,17 @@ func valueOf(t *flags.Trace) any {
 
 // trace decides the flag of a key for whom a body names. It is no flag request: nothing
 // is counted and nothing is kept.
-func (of flagDesk) trace(c *call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
-	q, err := of.Question(c.ctx, c.standing, key, c.body, asIfOn)
+func (svc flagService) trace(c *call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
+	q, err := svc.Question(c.ctx, c.scope, key, c.body, asIfOn)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	person, err := of.asked(c, q)
+	person, err := svc.findSubject(c, q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	trace, err := of.decider.Explain(c.ctx, &flags.Request{
-		APIKey: c.standing.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
+	trace, err := svc.decider.Explain(c.ctx, &flags.Request{
+		APIKey: c.scope.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
 		Selection: flags.Selection{Runtime: "all"}, At: q.At, Set: q.Set,
 	}, q.Flag.Key)
 	return q, person, trace, err
@@ -134,8 +134,8 @@ type explainedPerson struct {
 }
 
 // explainFlag decides one flag with what is stored of a person, and tells all of it.
-func explainFlag(of flagDesk, c *call) (any, error) {
-	q, person, trace, err := of.trace(c, c.part("key"), true)
+func explainFlag(svc flagService, c *call) (any, error) {
+	q, person, trace, err := svc.trace(c, c.part("key"), true)
 	if err != nil {
 		return nil, err
 	}
@@ -152,22 +152,22 @@ func explainFlag(of flagDesk, c *call) (any, error) {
 	}
 	if q.Pinned = trace.Decision.Code == flags.Pinned.String(); q.Pinned {
 		pin := trace.Flags[len(trace.Flags)-1].Pin
-		out.Pin = &explainedPin{pin.For, management.At(pin.Until)}
+		out.Pin = &explainedPin{pin.For, management.NewStamp(pin.Until)}
 	}
 	ids := []string{q.Subject.DistinctID}
 	if person != nil {
 		ids = person.DistinctIDs
 		out.Person = &explainedPerson{person.UUID.String(), person.Name(), q.Subject.DistinctID}
 	}
-	calls, err := of.lastCalls(c, ids, person, map[string]int64{q.Flag.Key: q.Flag.ID})
+	calls, err := svc.lastCalls(c, ids, person, map[string]int64{q.Flag.Key: q.Flag.ID})
 	if last := calls[q.Flag.ID]; err == nil && last != nil {
-		out.Assigned, out.Differs = showCall(last), q.Differs(out.Value, last)
+		out.Assigned, out.Differs = showCall(last), q.DifferenceReason(out.Value, last)
 	}
 	return out, err
 }
 
 func showCall(last *featureflags.LastCall) *assigned {
-	out := &assigned{Value: last.Value, At: management.At(last.At), Calls: last.Calls}
+	out := &assigned{Value: last.Value, At: management.NewStamp(last.At), Calls: last.Calls}
 	if last.Version != 0 {
 		out.Version = &last.Version
 	}
@@ -177,17 +177,17 @@ func showCall(last *featureflags.LastCall) *assigned {
 	return out
 }
 
-// asked finds the person of a question, and gives the subject the distinct id of
+// findSubject finds the person of a question, and gives the subject the distinct id of
 // a person who is named otherwise.
-func (of flagDesk) asked(c *call, q *featureflags.Question) (*capture.StoredPerson, error) {
-	if of.history == nil {
+func (svc flagService) findSubject(c *call, q *featureflags.Question) (*capture.StoredPerson, error) {
+	if svc.history == nil {
 		return nil, nil
 	}
 	id, ok := wire.ParseUUID(q.PersonID)
 	if !ok {
-		return of.history.PersonBy(c.ctx, c.project(), q.Subject.DistinctID)
+		return svc.history.PersonForDistinctID(c.ctx, c.project(), q.Subject.DistinctID)
 	}
-	p, err := of.history.PersonByUUID(c.ctx, c.project(), id)
+	p, err := svc.history.PersonByUUID(c.ctx, c.project(), id)
 	if err == nil && p == nil {
 		err = management.Missing("There is no person %s.", q.PersonID)
 	}

@@ -17,40 +17,40 @@ import (
 )
 
 // flagExposureEndpoints say how often flags are asked for (spec/console.md N7, N8).
-var flagExposureEndpoints = resource(inProject, "feature_flag", flagDeskOf, func() []row[flagDesk] {
-	one := by(http.MethodGet, "/feature_flags/{id}/exposures", "Count how often a feature flag was called, by whom and with which value, over time", flagExposures)
+var flagExposureEndpoints = resource(inProject, "feature_flag", flagServiceOf, func() []row[flagService] {
+	one := handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count how often a feature flag was called, by whom and with which value, over time", flagExposures)
 	one.reads = true
-	return []row[flagDesk]{one, by(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
+	return []row[flagService]{one, handle(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
 }())
 
-func manyExposures(of flagDesk, c *call) (*featureflags.ManyExposures, error) {
+func manyExposures(svc flagService, c *call) (*featureflags.ManyExposures, error) {
 	days := int64(7)
-	if c.listed.Has("days") {
-		days = c.listed.Int("days")
+	if c.listValues.Has("days") {
+		days = c.listValues.Int("days")
 	}
-	return of.ExposuresOf(c.ctx, c.standing, c.listed.Ints("ids"), days)
+	return svc.ExposuresByID(c.ctx, c.scope, c.listValues.Ints("ids"), days)
 }
 
-// exposuresPatience bounds what is asked of events for one answer.
-const exposuresPatience = 5 * time.Second
+// exposuresTimeout bounds what is asked of events for one answer.
+const exposuresTimeout = 5 * time.Second
 
-func flagExposures(of flagDesk, c *call) (*featureflags.Exposures, error) {
+func flagExposures(svc flagService, c *call) (*featureflags.Exposures, error) {
 	id := flagID(c.part("id"))
 	if id == 0 {
 		return nil, management.ErrNotFound()
 	}
-	v := c.listed
+	v := c.listValues
 	q := featureflags.ExposureQuery{From: v.Time("date_from"), To: v.Time("date_to"), Interval: v.Text("interval"), Count: v.Text("count")}
-	if of.asker.desk != nil {
-		q.Told = func(ctx context.Context, q featureflags.ToldQuery) (*featureflags.Told, error) {
-			return of.told(ctx, c.standing.Project, &q)
+	if svc.queryService.runner != nil {
+		q.CountCalls = func(ctx context.Context, q featureflags.CallQuery) (*featureflags.CallCounts, error) {
+			return svc.countCalls(ctx, c.scope.Project, &q)
 		}
 	}
-	out, err := of.Exposures(c.ctx, c.standing, id, q)
-	if err != nil || of.history == nil || out.LastCalled.IsZero() {
+	out, err := svc.Exposures(c.ctx, c.scope, id, q)
+	if err != nil || svc.history == nil || out.LastCalled.IsZero() {
 		return out, err
 	}
-	last, err := of.lastCallOf(c.ctx, c.project(), out.Key, out.LastCalled.Time)
+	last, err := svc.lastCallOf(c.ctx, c.project(), out.Key, out.LastCalled.Time)
 	if last != nil {
 		out.SetLast(last)
 	}
@@ -59,9 +59,9 @@ func flagExposures(of flagDesk, c *call) (*featureflags.Exposures, error) {
 
 // lastCallOf finds the call of a flag at the time of its last one; nil where it was
 // erased.
-func (of flagDesk) lastCallOf(ctx context.Context, project int64, key string, at time.Time) (*featureflags.LastCall, error) {
+func (svc flagService) lastCallOf(ctx context.Context, project int64, key string, calledAt time.Time) (*featureflags.LastCall, error) {
 	for _, name := range capture.Exposures() {
-		found, err := of.history.Events(ctx, project, capture.EventQuery{Name: name, From: at, To: at.Add(time.Microsecond), Limit: callsPage})
+		found, err := svc.history.Events(ctx, project, capture.EventQuery{Name: name, From: calledAt, To: calledAt.Add(time.Microsecond), Limit: callsPage})
 		for i := range found {
 			properties, _ := capture.ParseObject(found[i].Properties)
 			if flag, _ := properties.Text("$feature_flag"); flag == key {
@@ -88,28 +88,28 @@ func exposureAction() insights.Action {
 	return insights.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
 }
 
-// told asks for events of calls as a query of trends.
-func (of flagDesk) told(ctx context.Context, p *management.ProjectRecord, q *featureflags.ToldQuery) (*featureflags.Told, error) {
-	ctx, cancel := context.WithTimeout(ctx, exposuresPatience)
+// countCalls asks for events of calls as a query of trends.
+func (svc flagService) countCalls(ctx context.Context, p *management.ProjectRecord, q *featureflags.CallQuery) (*featureflags.CallCounts, error) {
+	ctx, cancel := context.WithTimeout(ctx, exposuresTimeout)
 	defer cancel()
-	rows, err := of.trend(ctx, p, q, "ActionsLineGraph", true)
+	rows, err := svc.trend(ctx, p, q, "ActionsLineGraph", true)
 	if err != nil {
 		return nil, err
 	}
-	at := map[string]int{}
+	dayIndex := map[string]int{}
 	for i, start := range q.Buckets {
 		format := "2006-01-02 15:04:05"
 		if q.Interval == "day" {
 			format = time.DateOnly
 		}
-		at[start.Format(format)] = i
+		dayIndex[start.Format(format)] = i
 	}
-	out := &featureflags.Told{Series: []featureflags.ExposureSeries{}}
+	out := &featureflags.CallCounts{Series: []featureflags.ExposureSeries{}}
 	totals := map[string]int64{}
 	for _, r := range rows {
 		data := make([]int64, len(q.Buckets))
 		for i, day := range r.Days {
-			if to, there := at[day]; there && i < len(r.Data) {
+			if to, there := dayIndex[day]; there && i < len(r.Data) {
 				data[to] += int64(r.Data[i])
 				totals[r.value()] += int64(r.Data[i])
 			}
@@ -117,7 +117,7 @@ func (of flagDesk) told(ctx context.Context, p *management.ProjectRecord, q *fea
 		out.Series = append(out.Series, featureflags.ExposureSeries{Value: r.value(), Data: data})
 	}
 	if q.People { // who came on two days is one
-		if rows, err = of.trend(ctx, p, q, "ActionsTable", true); err != nil {
+		if rows, err = svc.trend(ctx, p, q, "ActionsTable", true); err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
@@ -131,7 +131,7 @@ func (of flagDesk) told(ctx context.Context, p *management.ProjectRecord, q *fea
 	if !q.People || len(out.Series) < 2 {
 		return out, nil
 	}
-	if rows, err = of.trend(ctx, p, q, "BoldNumber", false); err == nil && len(rows) > 0 {
+	if rows, err = svc.trend(ctx, p, q, "BoldNumber", false); err == nil && len(rows) > 0 {
 		out.Total = int64(rows[0].Aggregated)
 	}
 	return out, err
@@ -157,7 +157,7 @@ func (r *trendRow) value() string {
 	}
 }
 
-func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *featureflags.ToldQuery, display string, byValue bool) ([]trendRow, error) {
+func (svc flagService) trend(ctx context.Context, p *management.ProjectRecord, q *featureflags.CallQuery, display string, byValue bool) ([]trendRow, error) {
 	math := "total"
 	if q.People {
 		math = "dau"
@@ -171,12 +171,12 @@ func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *fe
 	if byValue {
 		query["breakdownFilter"] = object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}
 	}
-	project, err := of.asker.project(ctx, p)
+	project, err := svc.queryService.project(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	project.Actions = map[int64]insights.Action{anyExposure: exposureAction()}
-	found, err := of.asker.desk.Ask(ctx, queries.Request{Project: project, Query: wire.MustEncode(query), Mode: queries.Blocking})
+	found, err := svc.queryService.runner.Execute(ctx, queries.Request{Project: project, Query: wire.MustEncode(query), Mode: queries.Blocking})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, queryProblem(&queries.Error{Kind: queries.TimedOut})
 	}

@@ -12,7 +12,7 @@ import (
 
 // scratch is the memory of one flags request, used again by another.
 type scratch struct {
-	lease         lease
+	lease         memoryLease
 	raw, unpacked []byte
 	body          flagsBody
 	request       flags.Request
@@ -24,7 +24,7 @@ type scratch struct {
 func (s *server) release(sc *scratch) {
 	sc.empty()
 	sc.lease.release()
-	sc.lease = lease{}
+	sc.lease = memoryLease{}
 	sc.body.lease = nil
 	s.scratch.Put(sc)
 }
@@ -38,10 +38,10 @@ func (sc *scratch) empty() {
 	}
 }
 
-// dismiss keeps the sender of a body that is refused waiting, but nothing of the body.
-func (sc *scratch) dismiss() {
+// releaseDelayed keeps the sender of a body that is refused waiting, but nothing of the body.
+func (sc *scratch) releaseDelayed() {
 	sc.empty()
-	sc.lease.dismiss()
+	sc.lease.releaseDelayed()
 }
 
 // shape is one of the answers of §9.6.
@@ -87,8 +87,8 @@ func decideFormat(q flagsQuery) format {
 	return f
 }
 
-// inFormat answers in the format that a path and its query choose.
-func inFormat(choose func(flagsQuery) format, answer func(*server, http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
+// withFormat answers in the format that a path and its query choose.
+func withFormat(choose func(flagsQuery) format, answer func(*server, http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		q := parseQuery(r.URL.RawQuery)
 		return answer(s, w, r, q, choose(q))
@@ -116,19 +116,19 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 		}
 	}
 	if decodeErr != nil {
-		sc.dismiss()
+		sc.releaseDelayed()
 		return decodeErr
 	}
 	if sc.body.Token == "" {
 		return problemNoToken.with("", "token")
 	}
-	s.ask(r, q.OnlySurveyFlags, sc)
+	s.buildRequest(r, q.OnlySurveyFlags, sc)
 	if err := s.Decider.Decide(r.Context(), &sc.request, &sc.answer); err != nil {
 		return err
 	}
 	if !sc.answer.QuotaLimited {
-		s.spent.add(sc.body.Token, spentFlags, publicKey, sdkOf(r), 1)
-		s.evaluated.add(sc.body.Token, sc.answer.Decisions.List)
+		s.usage.add(sc.body.Token, usageFlags, publicKey, sdkOf(r), 1)
+		s.evaluations.add(sc.body.Token, sc.answer.Decisions.List)
 	}
 	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
 	s.write(w, http.StatusOK, sc.out)
@@ -137,7 +137,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 
 // begin makes the lease of a request, whose memory counts for the budget of flags.
 func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
-	sc.lease = lease{ctx: r.Context(), budget: s.flagsBudget, server: s, body: pacedBody{w: w, r: r}}
+	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, server: s, body: pacedBody{w: w, r: r}}
 	sc.body.lease = &sc.lease
 }
 
@@ -145,7 +145,7 @@ func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
 // looked for as soon as it is there.
 func (s *server) decode(r *http.Request, compression string, sc *scratch) error {
 	sc.lease.key = &sc.body.Token
-	body, err := s.unpacked(r, compression, sc)
+	body, err := s.readUnpacked(r, compression, sc)
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,14 @@ func (e *bodyError) orCause() error {
 	return e
 }
 
-// unpacked reads and unpacks the body, into the memory of sc.
-func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
+// readUnpacked reads and unpacks the body, into the memory of sc.
+func (s *server) readUnpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
 	raw, err := readBody(&sc.lease, s.MaxBody, sc.raw[:0])
 	sc.raw = raw
 	if err != nil {
 		return nil, err
 	}
-	if err := sc.lease.take(int64(cap(sc.unpacked))); err != nil {
+	if err := sc.lease.acquire(int64(cap(sc.unpacked))); err != nil {
 		return nil, err
 	}
 	body, bodyErr := unpack(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
@@ -193,7 +193,7 @@ func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]b
 const firstRead = 64 << 10
 
 // readBody reads a body of at most limit bytes into buf.
-func readBody(l *lease, limit int64, buf []byte) ([]byte, error) {
+func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 	r := l.body.r
 	if r.ContentLength > limit {
 		return buf, bodyTooLarge(limit, r.ContentLength)
@@ -201,28 +201,28 @@ func readBody(l *lease, limit int64, buf []byte) ([]byte, error) {
 	if n := min(r.ContentLength, firstRead); n > int64(cap(buf)) {
 		buf = make([]byte, 0, n)
 	}
-	if err := l.take(int64(cap(buf))); err != nil {
+	if err := l.acquire(int64(cap(buf))); err != nil {
 		return buf, err
 	}
 	out, err := readUpTo(buf, &l.body, limit, l)
 	if err != nil {
-		var refused *bodyError
+		var rejection *bodyError
 		var outer *http.MaxBytesError // of a router around this one
 		switch {
-		case errors.As(err, &refused):
-			return buf, refused.orCause()
+		case errors.As(err, &rejection):
+			return buf, rejection.orCause()
 		case errors.As(err, &outer):
 			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
 		}
 		return buf, &problemBodyUnreadable
 	}
-	l.body.done()
-	l.hasArrived()
+	l.body.finish()
+	l.markArrived()
 	return out, nil
 }
 
-// ask turns the body into the Decider's question.
-func (s *server) ask(r *http.Request, surveysOnly bool, sc *scratch) {
+// buildRequest turns the body into the Decider's question.
+func (s *server) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
 	b, req := &sc.body, &sc.request
 	req.APIKey = b.Token
 	req.NoDistinctID = !b.HasDistinctID
@@ -284,11 +284,11 @@ var (
 
 // runtimeOf tells where the caller runs: what the body says, else what the
 // User-Agent tells, else what only browsers send; empty when unknown (§9.9).
-func runtimeOf(said string, h http.Header) string {
-	if said != "" {
-		switch said = strings.ToLower(said); said {
+func runtimeOf(declared string, h http.Header) string {
+	if declared != "" {
+		switch declared = strings.ToLower(declared); declared {
 		case "server", "client":
-			return said
+			return declared
 		}
 		return "all"
 	}

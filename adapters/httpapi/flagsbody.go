@@ -13,10 +13,10 @@ import (
 // whole; a longer one is cut to as many Unicode scalars (§2.4).
 const maxDistinctID = 200
 
-// keptCapacity bounds what a pooled flagsBody keeps for the next request:
+// pooledCapacity bounds what a pooled flagsBody keeps for the next request:
 // members of a map, entries of a list. scratchCapacity does so in bytes.
 const (
-	keptCapacity    = 256
+	pooledCapacity  = 256
 	scratchCapacity = 64 << 10
 )
 
@@ -45,16 +45,16 @@ type flagsBody struct {
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
-	lease      *lease           // memory is reserved with it, nil for nobody
+	lease      *memoryLease     // memory is reserved with it, nil for nobody
 	spare      []map[string]any // emptied maps for GroupProperties
 	scratch    []byte
-	manyGroups bool // Groups had more than keptCapacity members, and may have lost them
+	manyGroups bool // Groups had more than pooledCapacity members, and may have lost them
 }
 
-// reset empties b and keeps its storage, within keptCapacity.
+// reset empties b and keeps its storage, within pooledCapacity.
 func (b *flagsBody) reset() {
 	for _, m := range b.GroupProperties {
-		if m = emptied(m); m != nil && len(b.spare) < 8 {
+		if m = clearMap(m); m != nil && len(b.spare) < 8 {
 			b.spare = append(b.spare, m)
 		}
 	}
@@ -62,23 +62,23 @@ func (b *flagsBody) reset() {
 		b.scratch = nil
 	}
 	b.dropGroups()
-	b.PersonProperties, b.GroupProperties = emptied(b.PersonProperties), emptied(b.GroupProperties)
-	b.FlagKeys, b.EvaluationContexts = emptiedList(b.FlagKeys), emptiedList(b.EvaluationContexts)
+	b.PersonProperties, b.GroupProperties = clearMap(b.PersonProperties), clearMap(b.GroupProperties)
+	b.FlagKeys, b.EvaluationContexts = clearList(b.FlagKeys), clearList(b.EvaluationContexts)
 	b.Token, b.DistinctID, b.AnonDistinctID, b.DeviceID, b.EvaluationRuntime = "", "", "", "", ""
 	b.HasDistinctID, b.GeoIPDisable, b.DisableFlags, b.HasFlagKeys = false, false, false, false
 }
 
 // dropGroups empties Groups.
 func (b *flagsBody) dropGroups() {
-	if b.Groups = emptied(b.Groups); b.manyGroups {
+	if b.Groups = clearMap(b.Groups); b.manyGroups {
 		b.Groups, b.manyGroups = nil, false
 	}
 }
 
-// emptied is a map without its members, nil where it had many.
-func emptied[V any](m map[string]V) map[string]V {
+// clearMap is a map without its members, nil where it had many.
+func clearMap[V any](m map[string]V) map[string]V {
 	switch n := len(m); {
-	case n > keptCapacity:
+	case n > pooledCapacity:
 		return nil
 	case n > 0: // clear has a price on an empty map too
 		clear(m)
@@ -86,9 +86,9 @@ func emptied[V any](m map[string]V) map[string]V {
 	return m
 }
 
-// emptiedList is a list without its entries, nil where it has room for many.
-func emptiedList(list []string) []string {
-	if cap(list) > keptCapacity {
+// clearList is a list without its entries, nil where it has room for many.
+func clearList(list []string) []string {
+	if cap(list) > pooledCapacity {
 		return nil
 	}
 	clear(list)
@@ -178,7 +178,7 @@ func flagsFieldOf(name string) (field flagsField, rank uint8) {
 // (§13.2 item 11).
 func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 	fault, wrongForm := readFlagsBody(bodyText(json), b)
-	if wrongForm && !final(fault) {
+	if wrongForm && !isFinal(fault) {
 		if err := b.lease.Reserve(int64(len(json))); err != nil {
 			return &bodyError{cause: err}
 		}
@@ -204,29 +204,29 @@ func bodyText(json []byte) string {
 	return string(json)
 }
 
-// final faults are none of form: reading in another way would not help.
-func final(f *wire.Fault) bool { return f.Err != nil || f.Bound }
+// isFinal faults are none of form: reading in another way would not help.
+func isFinal(f *wire.Fault) bool { return f.Err != nil || f.Bound }
 
 // faultInBody is the answer to a fault in a request body.
 func faultInBody(f *wire.Fault) *bodyError {
 	if f.Err != nil {
 		return &bodyError{cause: f.Err}
 	}
-	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + placeOf(f), Attr: f.Where()}
+	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + faultPosition(f), Attr: f.Where()}
 }
 
-// placeOf is a sentence on where a fault is, and what it is.
-func placeOf(f *wire.Fault) string {
-	place := "At byte " + strconv.Itoa(f.Offset)
+// faultPosition is a sentence on where a fault is, and what it is.
+func faultPosition(f *wire.Fault) string {
+	position := "At byte " + strconv.Itoa(f.Offset)
 	if path := f.Where(); path != "" {
-		place += ", " + path
+		position += ", " + path
 	}
-	place += ": " + f.What + "."
+	position += ": " + f.What + "."
 	if f.Text == "" {
-		return place
+		return position
 	}
 	line, column := lineOf(f.Text, f.Offset)
-	return place + fmt.Sprintf(" That is line %d column %d.", line, column)
+	return position + fmt.Sprintf(" That is line %d column %d.", line, column)
 }
 
 // lineOf is where a byte of a text is: line and column, in characters, from 1.
@@ -238,7 +238,7 @@ func lineOf[T string | []byte](text T, offset int) (line, column int) {
 // readFlagsBody reads strict, then lenient JSON. wrongForm says that the text
 // is neither; otherwise a fault is a value of a wrong type.
 func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool) {
-	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !final(fault) {
+	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !isFinal(fault) {
 		b.reset()
 		fault, wrongForm = readFlagsJSON(text, b, true)
 	}
@@ -247,7 +247,7 @@ func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool
 
 func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *wire.Fault, wrongForm bool) {
 	r := flagsReader{body: b}
-	r.Src, r.Lenient, r.Scratch, r.Lease = text, lenient, b.scratch, b.lease
+	r.Src, r.Lenient, r.Scratch, r.Budget = text, lenient, b.scratch, b.lease
 	r.readBody()
 	b.scratch = r.Scratch
 	if r.Fault != nil {

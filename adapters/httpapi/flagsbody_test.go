@@ -346,10 +346,10 @@ func TestFlags_9_4_Reset(t *testing.T) {
 	}
 	b.reset()
 	big := map[string]any{}
-	for i := range keptCapacity + 1 {
+	for i := range pooledCapacity + 1 {
 		big[fmt.Sprint(i)] = i
 	}
-	b.PersonProperties, b.FlagKeys, b.scratch = big, make([]string, keptCapacity+1), make([]byte, scratchCapacity+1)
+	b.PersonProperties, b.FlagKeys, b.scratch = big, make([]string, pooledCapacity+1), make([]byte, scratchCapacity+1)
 	if b.reset(); b.PersonProperties != nil || b.FlagKeys != nil || b.scratch != nil {
 		t.Error("a large request's storage is kept")
 	}
@@ -360,12 +360,12 @@ func TestFlags_9_4_Reset(t *testing.T) {
 func TestFlags_9_4_ResetAfterTakingBack(t *testing.T) {
 	members := func(value string) string {
 		var s strings.Builder
-		for i := range keptCapacity + 1 {
+		for i := range pooledCapacity + 1 {
 			fmt.Fprintf(&s, `"k%d":%s,`, i, value)
 		}
 		return strings.TrimSuffix(s.String(), ",")
 	}
-	list := `["` + strings.Repeat(`x","`, keptCapacity) + `x"]`
+	list := `["` + strings.Repeat(`x","`, pooledCapacity) + `x"]`
 	for name, body := range map[string]string{
 		"person_properties":        `"person_properties":{` + members("1") + `},"person_properties":null`,
 		"groups":                   `"groups":{` + members(`"g"`) + `},"groups":null`,

@@ -12,61 +12,61 @@ import (
 var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the document does not have"}
 
 // flagsCodeEndpoints are those of flags as code (decision 27).
-var flagsCodeEndpoints = resource(inProject, "feature_flag", flagDeskOf, atLength([]row[flagDesk]{
-	by(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).giving(object{}),
-	by(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).needs(readFlags).taking(featureflags.DocumentFields).asking(pruneParameter),
-	by(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).taking(featureflags.DocumentFields).asking(pruneParameter),
+var flagsCodeEndpoints = resource(inProject, "feature_flag", flagServiceOf, withDocumentTimeout([]row[flagService]{
+	handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).withResponse(object{}),
+	handle(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).withScope(readFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
+	handle(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
 }))
 
-// flagPlaceEndpoints are those of the same flag in several projects (§5.1.3).
-var flagPlaceEndpoints = resource(inOrganization, "feature_flag", flagDeskOf, []row[flagDesk]{
-	by(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).taking(featureflags.CopyFields).giving(featureflags.Copied{}),
-	get("/feature_flags/{key}", "List the projects that have a flag", flagDesk.Places),
+// flagCopyEndpoints are those of the same flag in several projects (§5.1.3).
+var flagCopyEndpoints = resource(inOrganization, "feature_flag", flagServiceOf, []row[flagService]{
+	handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).withBody(featureflags.CopyFields).withResponse(featureflags.CopyResult{}),
+	get("/feature_flags/{key}", "List the projects that have a flag", flagService.ListByProject),
 })
 
-func exportFlags(of flagDesk, c *call) (any, error) {
-	text, warnings, err := of.Export(c.ctx, c.standing)
+func exportFlags(svc flagService, c *call) (any, error) {
+	text, warnings, err := svc.Export(c.ctx, c.scope)
 	c.warnAll(warnings)
 	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, err
 }
 
-func planFlags(of flagDesk, c *call) (*featureflags.DocumentResult, error) {
-	return c.warned(of.Plan(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
+func planFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
+	return c.addWarnings(svc.Plan(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune")))
 }
 
-func applyFlags(of flagDesk, c *call) (*featureflags.DocumentResult, error) {
-	return c.warned(of.Apply(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
+func applyFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
+	return c.addWarnings(svc.Apply(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune")))
 }
 
-func copyFlag(of flagDesk, c *call) (any, error) {
-	done, err := of.Copy(c.ctx, c.standing, c.body)
-	for known, status := range copyErrors {
-		if errors.Is(err, known) {
-			return answer{status: status, body: object{"error": known.Error()}}, nil
+func copyFlag(svc flagService, c *call) (any, error) {
+	result, err := svc.Copy(c.ctx, c.scope, c.body)
+	for copyErr, status := range copyErrors {
+		if errors.Is(err, copyErr) {
+			return answer{status: status, body: object{"error": copyErr.Error()}}, nil
 		}
 	}
-	return done, err
+	return result, err
 }
 
-// documentTime bounds a request for a document, which may be of 10,000 flags, on a
+// documentTimeout bounds a request for a document, which may be of 10,000 flags, on a
 // machine that has other things to do.
-const documentTime = 50 * time.Second
+const documentTimeout = 50 * time.Second
 
-func atLength(rows []row[flagDesk]) []row[flagDesk] {
+func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
 	for i := range rows {
 		do := rows[i].do
-		rows[i].long, rows[i].do = true, func(of flagDesk, c *call) (any, error) {
+		rows[i].noTimeout, rows[i].do = true, func(svc flagService, c *call) (any, error) {
 			var cancel context.CancelFunc
-			c.ctx, cancel = context.WithTimeout(c.ctx, documentTime)
+			c.ctx, cancel = context.WithTimeout(c.ctx, documentTimeout)
 			defer cancel()
-			return do(of, c)
+			return do(svc, c)
 		}
 	}
 	return rows
 }
 
-// warned puts the warnings of a document into the header, too.
-func (c *call) warned(result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
+// addWarnings puts the warnings of a document into the header, too.
+func (c *call) addWarnings(result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
 	if err != nil {
 		return nil, err
 	}

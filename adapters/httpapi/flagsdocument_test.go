@@ -90,8 +90,8 @@ func (o *office) furnishForms(t *testing.T) {
 func (o *office) members(t *testing.T, project string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, who := range slices.Sorted(maps.Keys(documentPeople)) {
-		_, _, body := o.send(t, &manageStep{As: "none", Request: "POST /flags/?v=2", Text: `{"api_key": "` + project + `", "distinct_id": "` + who + `", "person_properties": ` + documentPeople[who] + `}`})
+	for _, person := range slices.Sorted(maps.Keys(documentPeople)) {
+		_, _, body := o.send(t, &manageStep{As: "none", Request: "POST /flags/?v=2", Text: `{"api_key": "` + project + `", "distinct_id": "` + person + `", "person_properties": ` + documentPeople[person] + `}`})
 		var answer struct {
 			Flags map[string]struct{ Enabled, Failed bool }
 		}
@@ -101,10 +101,10 @@ func (o *office) members(t *testing.T, project string) map[string]string {
 		for key, f := range answer.Flags {
 			out[key] += ""
 			if f.Failed {
-				t.Errorf("%s: %s is failed for %s", project, key, who)
+				t.Errorf("%s: %s is failed for %s", project, key, person)
 			}
 			if f.Enabled {
-				out[key] = strings.TrimSpace(out[key] + " " + who)
+				out[key] = strings.TrimSpace(out[key] + " " + person)
 			}
 		}
 	}
@@ -124,14 +124,14 @@ func TestFlagsDocument_EveryCohortForm(t *testing.T) {
 	if diff := cmp.Diff(want, o.members(t, "phc_1")); diff != "" {
 		t.Fatalf("the first project (-want +got):\n%s", diff)
 	}
-	none := json.RawMessage(fmt.Sprintf(`{"changes": [], "unchanged": %d}`, 2*len(cohortForms)))
+	unchanged := json.RawMessage(fmt.Sprintf(`{"changes": [], "unchanged": %d}`, 2*len(cohortForms)))
 	o.walk(t, []manageStep{
 		{Request: "GET /api/projects/1/feature_flags/export/", Status: 200, Keep: map[string]string{"doc": ""}},
-		{Request: "POST /api/projects/1/feature_flags/plan/", Text: "{doc}", Status: 200, Want: none},
+		{Request: "POST /api/projects/1/feature_flags/plan/", Text: "{doc}", Status: 200, Want: unchanged},
 		{Request: "POST /api/projects/2/feature_flags/plan/", Text: "{doc}", Status: 200},
 		{Request: "POST /api/projects/2/feature_flags/apply/", Text: "{doc}", Status: 200, Want: json.RawMessage(`{"...": 1, "unchanged": 0}`)},
 		{Request: "GET /api/projects/2/feature_flags/export/", Status: 200, WantText: "{doc}"},
-		{Request: "POST /api/projects/2/feature_flags/plan/", Text: "{doc}", Status: 200, Want: none},
+		{Request: "POST /api/projects/2/feature_flags/plan/", Text: "{doc}", Status: 200, Want: unchanged},
 		{Request: "GET /api/projects/2/feature_flags/?limit=1", Status: 200, Want: json.RawMessage(`{"...": 1, "results": [{"...": 1, "version": 1}]}`), Keep: map[string]string{"flag": "results.0.id"}},
 		{Request: "GET /api/projects/2/feature_flags/{flag}/versions/", Status: 200, Want: json.RawMessage(`{"...": 1, "count": 1}`)},
 		{Request: "GET /api/projects/2/feature_flags/{flag}/activity/", Status: 200, Want: json.RawMessage(`{"...": 1, "results": [{"...": 1, "activity": "created"}]}`)},
@@ -152,15 +152,15 @@ func TestFlagsDocument_EveryCohortForm(t *testing.T) {
 	}
 	got := map[string]string{}
 	var out flags.Decisions
-	for _, who := range slices.Sorted(maps.Keys(documentPeople)) {
-		subject := flags.Subject{DistinctID: who, Person: flags.Properties{}}
-		if err := json.Unmarshal([]byte(documentPeople[who]), &subject.Person); err != nil {
+	for _, person := range slices.Sorted(maps.Keys(documentPeople)) {
+		subject := flags.Subject{DistinctID: person, Person: flags.Properties{}}
+		if err := json.Unmarshal([]byte(documentPeople[person]), &subject.Person); err != nil {
 			t.Fatal(err)
 		}
 		set.Evaluate(&subject, o.now(), &out)
 		for key := range want {
 			if got[key] += ""; out.Find(key).Enabled {
-				got[key] = strings.TrimSpace(got[key] + " " + who)
+				got[key] = strings.TrimSpace(got[key] + " " + person)
 			}
 		}
 	}
@@ -179,8 +179,8 @@ func TestFlagsDocument_Members(t *testing.T) {
 	cohort := func(more string) json.RawMessage {
 		return json.RawMessage(`{"cohorts": [{"name": "List", "is_static": true` + more + `}], "flags": [{"key": "listed", "filters": {"groups": [{"properties": [{"type": "cohort", "key": "name", "value": "List"}]}]}, "active": true}]}`)
 	}
-	on := func(who string, enabled bool) manageStep {
-		return manageStep{As: "none", Request: "POST /flags/?v=2", Body: json.RawMessage(`{"api_key": "phc_1", "distinct_id": "` + who + `"}`), Status: 200,
+	on := func(person string, enabled bool) manageStep {
+		return manageStep{As: "none", Request: "POST /flags/?v=2", Body: json.RawMessage(`{"api_key": "phc_1", "distinct_id": "` + person + `"}`), Status: 200,
 			Want: json.RawMessage(fmt.Sprintf(`{"...": 1, "flags": {"listed": {"...": 1, "enabled": %v}}}`, enabled))}
 	}
 	apply, plan := "POST /api/projects/1/feature_flags/apply/", "POST /api/projects/1/feature_flags/plan/"

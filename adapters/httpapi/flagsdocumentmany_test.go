@@ -73,26 +73,26 @@ func (t *countingTx) GroupTypes(project int64) (map[int]string, error) {
 func TestFlagsDocument_Many(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
-	asked := func(project int64, many int) map[string]int {
+	countCalls := func(project int64, many int) map[string]int {
 		store := &countingStore{sqlstore.ManagementStore{Store: o.store}, map[string]int{}}
 		service, err := rooms.Open(rooms.Config{Store: store, Now: o.now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var place *management.ProjectRecord
-		if err := store.Read(context.Background(), func(tx rooms.Tx) (err error) { place, err = tx.Project(project); return err }); err != nil {
+		var record *management.ProjectRecord
+		if err := store.Read(context.Background(), func(tx rooms.Tx) (err error) { record, err = tx.Project(project); return err }); err != nil {
 			t.Fatal(err)
 		}
-		st := &management.Standing{Caller: &management.Caller{User: &management.User{ID: 1}}, Project: place}
+		scope := &management.Scope{Caller: &management.Caller{User: &management.User{ID: 1}}, Project: record}
 		for round, share := range []int{10, 20} {
-			result, err := service.FeatureFlags.Apply(context.Background(), st, documentOf(many, share), true)
+			result, err := service.FeatureFlags.Apply(context.Background(), scope, documentOf(many, share), true)
 			if err != nil || len(result.Changes) != many*(2-round) {
 				t.Fatalf("round %d: %v, %v", round, result, err)
 			}
 		}
 		return store.calls
 	}
-	few, many := asked(1, 20), asked(2, 400)
+	few, many := countCalls(1, 20), countCalls(2, 400)
 	if diff := cmp.Diff(few, many); diff != "" {
 		t.Errorf("calls for 20 and for 400 flags (-20 +400):\n%s", diff)
 	}

@@ -32,7 +32,7 @@ func (r *flagsReader) readBody() bool {
 	}
 	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		if !r.member(key) {
-			return r.Within(key)
+			return r.FailIn(key)
 		}
 	}
 	return r.Fault == nil && r.End()
@@ -47,32 +47,32 @@ func (r *flagsReader) member(key string) bool {
 	}
 	if (r.Lenient || r.Peek() == 'n') && r.Null() { // as absent: it takes back only what the same name gave
 		if claim.rank == rank {
-			r.drop(field)
+			r.clearField(field)
 			claim.rank, claim.fault = 0, nil
 		}
 		return true
 	}
-	if field == tokenField && r.emptyText() {
+	if field == tokenField && r.isEmptyText() {
 		return r.Skip()
 	}
 	if claim.rank != 0 {
-		r.drop(field)
+		r.clearField(field)
 	}
 	claim.rank = rank
 	if claim.fault = r.field(field); claim.fault != nil {
 		claim.fault.Path = append(claim.fault.Path, key)
 	}
 	if field == tokenField && r.Fault == nil && len(r.Src) > firstRead && r.body.Token != "" && r.body.lease != nil {
-		if err := r.body.lease.known(r.body.Token); err != nil {
+		if err := r.body.lease.checkKey(r.body.Token); err != nil {
 			r.Fault = &wire.Fault{Err: err}
 		}
 	}
 	return r.Fault == nil
 }
 
-// earlyFlagsKey is the key in the beginning of a body, empty when it does not stand
+// leadingFlagsKey is the key in the beginning of a body, empty when it does not stand
 // there.
-func earlyFlagsKey(text string) string {
+func leadingFlagsKey(text string) string {
 	r := wire.Reader{Src: text}
 	r.Space()
 	if r.Peek() != '{' || !r.Enter() {
@@ -91,15 +91,15 @@ func earlyFlagsKey(text string) string {
 	return ""
 }
 
-// emptyText reports whether the present value is "".
-func (r *flagsReader) emptyText() bool {
-	rest := r.Src[r.Pos:]
-	return len(rest) > 1 && (rest[0] == '"' || rest[0] == '\'') && rest[1] == rest[0]
+// isEmptyText reports whether the present value is "".
+func (r *flagsReader) isEmptyText() bool {
+	remaining := r.Src[r.Pos:]
+	return len(remaining) > 1 && (remaining[0] == '"' || remaining[0] == '\'') && remaining[1] == remaining[0]
 }
 
-// drop empties a field, and keeps of its storage what reset would keep: what a
+// clearField empties a field, and keeps of its storage what reset would keep: what a
 // map once grew to cannot be seen of it afterwards.
-func (r *flagsReader) drop(field flagsField) {
+func (r *flagsReader) clearField(field flagsField) {
 	b := r.body
 	switch field {
 	case tokenField:
@@ -107,11 +107,11 @@ func (r *flagsReader) drop(field flagsField) {
 	case distinctIDField:
 		b.DistinctID, b.HasDistinctID = "", false
 	case personField:
-		b.PersonProperties = emptied(b.PersonProperties)
+		b.PersonProperties = clearMap(b.PersonProperties)
 	case groupsField:
 		b.dropGroups()
 	case groupPropertiesField:
-		b.GroupProperties = emptied(b.GroupProperties)
+		b.GroupProperties = clearMap(b.GroupProperties)
 	case anonField:
 		b.AnonDistinctID = ""
 	case deviceField:
@@ -121,9 +121,9 @@ func (r *flagsReader) drop(field flagsField) {
 	case disableField:
 		b.DisableFlags = false
 	case flagKeysField:
-		b.FlagKeys, b.HasFlagKeys = emptiedList(b.FlagKeys), false
+		b.FlagKeys, b.HasFlagKeys = clearList(b.FlagKeys), false
 	case contextsField:
-		b.EvaluationContexts = emptiedList(b.EvaluationContexts)
+		b.EvaluationContexts = clearList(b.EvaluationContexts)
 	case runtimeField:
 		b.EvaluationRuntime = ""
 	}
@@ -164,8 +164,8 @@ func (r *flagsReader) field(field flagsField) *wire.Fault {
 	return r.textInto(&ignored)
 }
 
-// wrong notes a value of a wrong type and passes over it.
-func (r *flagsReader) wrong(what string) *wire.Fault {
+// noteWrongType notes a value of a wrong type and passes over it.
+func (r *flagsReader) noteWrongType(what string) *wire.Fault {
 	r.wrongTypes = true
 	fault := &wire.Fault{Text: r.Src, Offset: r.Pos, What: "expected " + what}
 	r.Skip()
@@ -174,7 +174,7 @@ func (r *flagsReader) wrong(what string) *wire.Fault {
 
 func (r *flagsReader) textInto(s *string) *wire.Fault {
 	if !r.StartsText() {
-		return r.wrong("a string")
+		return r.noteWrongType("a string")
 	}
 	*s, _ = r.Text()
 	return nil
@@ -187,7 +187,7 @@ func (r *flagsReader) boolInto(v *bool) *wire.Fault {
 	case 'f':
 		r.Word("false")
 	default:
-		return r.wrong("true or false")
+		return r.noteWrongType("true or false")
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (r *flagsReader) distinctID() *wire.Fault {
 	case r.StartsNumber():
 		b.DistinctID, b.HasDistinctID = r.NumberText()
 	default:
-		return r.wrong("a string or a number")
+		return r.noteWrongType("a string or a number")
 	}
 	b.DistinctID = cutDistinctID(b.DistinctID)
 	return nil
@@ -223,7 +223,7 @@ func cutDistinctID(id string) string {
 
 func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
 	if r.Peek() != '{' {
-		return r.wrong("an object")
+		return r.noteWrongType("an object")
 	}
 	if *m == nil {
 		*m = make(map[string]any, 8)
@@ -235,7 +235,7 @@ func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
 // groups reads group keys. What is no usable key counts as absent (§7).
 func (r *flagsReader) groups() *wire.Fault {
 	if r.Peek() != '{' {
-		return r.wrong("an object")
+		return r.noteWrongType("an object")
 	}
 	b := r.body
 	if b.Groups == nil {
@@ -256,12 +256,12 @@ func (r *flagsReader) groups() *wire.Fault {
 			ok = r.Skip()
 		}
 		if !ok {
-			r.Within(name)
+			r.FailIn(name)
 			return nil
 		}
 		if key != "" {
 			b.Groups[name] = key
-			b.manyGroups = b.manyGroups || len(b.Groups) > keptCapacity
+			b.manyGroups = b.manyGroups || len(b.Groups) > pooledCapacity
 			if !r.Fits(len(b.Groups)) {
 				return nil
 			}
@@ -275,7 +275,7 @@ func (r *flagsReader) groups() *wire.Fault {
 // groupProperties reads an object of objects.
 func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 	if r.Peek() != '{' {
-		return r.wrong("an object")
+		return r.noteWrongType("an object")
 	}
 	b := r.body
 	if b.GroupProperties == nil {
@@ -291,7 +291,7 @@ func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 		}
 		fault := r.properties(&m)
 		if r.Fault != nil {
-			r.Within(name)
+			r.FailIn(name)
 			return nil
 		}
 		if fault != nil && wrong == nil {
@@ -309,7 +309,7 @@ func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 // textsInto reads a list of strings.
 func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
 	if r.Peek() != '[' {
-		return r.wrong("a list of strings")
+		return r.noteWrongType("a list of strings")
 	}
 	if !r.Enter() {
 		return nil
@@ -318,7 +318,7 @@ func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
 		var s string
 		fault := r.textInto(&s)
 		if r.Fault != nil {
-			r.Within(strconv.Itoa(i))
+			r.FailIn(strconv.Itoa(i))
 			return nil
 		}
 		if fault != nil && wrong == nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// readTime bounds one request of endpoints that are not long: searches and filters
+// readTimeout bounds one request of endpoints that are not long: searches and filters
 // may look at many persons.
-const readTime = 20 * time.Second
+const readTimeout = 20 * time.Second
 
-// managed are the endpoints of the management API whose rooms there are.
-func managed(by *rooms.Rooms) []endpoint {
+// managementRows are the endpoints of the management API whose rooms there are.
+func managementRows(services *rooms.Rooms) []endpoint {
 	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints, accessEndpoints, schemaEndpoint())
-	for _, room := range managementTables {
-		if room.in(by) {
-			out = slices.Concat(out, slices.Concat(room.tables...))
+	for _, table := range managementTables {
+		if table.in(services) {
+			out = slices.Concat(out, slices.Concat(table.tables...))
 		}
 	}
 	return out
@@ -38,7 +38,7 @@ var managementTables = []struct {
 	{func(r *rooms.Rooms) bool { return r.FeatureFlags != nil }, [][]endpoint{
 		featureFlagEndpoints,
 		flagsCodeEndpoints,
-		flagPlaceEndpoints,
+		flagCopyEndpoints,
 		flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints, personCohortEndpoints,
 		flagActivityEndpoints,
 		scheduledChangeEndpoints, changeRequestEndpoints,
@@ -93,23 +93,23 @@ func (s *server) call(w http.ResponseWriter, r *http.Request) *call {
 func (s *server) handler(e *endpoint) handler {
 	do, list := e.bind(s), e.isList()
 	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
-		if !e.long {
-			ctx, cancel := context.WithTimeout(r.Context(), readTime)
+		if !e.noTimeout {
+			ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		c := s.call(w, r)
-		if e.long {
-			c.again = func() error { return s.again(c, e) }
+		if e.noTimeout {
+			c.recheck = func() error { return s.recheck(c, e) }
 		}
 		c.pageSize = e.pageSize
 		if e.unread {
-			c.lease = s.budget.lease(s, w, r)
+			c.lease = s.budget.newLease(s, w, r)
 			defer c.lease.release()
 		}
 		err := s.open(c, e)
 		if err == nil && list {
-			c.listed, err = e.readList(w, c.query(), s.Decider.Now())
+			c.listValues, err = e.readList(w, c.query(), s.Decider.Now())
 		}
 		var result any
 		if err == nil {
@@ -126,9 +126,9 @@ func (s *server) handler(e *endpoint) handler {
 // the body is read first, as a key in it goes before one of the query (§1.2), and
 // what is wrong with it is told last.
 func (s *server) open(c *call, e *endpoint) error {
-	if e.scope == public {
-		if e.area == atSignIn {
-			if err := fromOwnPage(c.r); err != nil {
+	if e.keyScope == public {
+		if e.area == inSignIn {
+			if err := checkOrigin(c.r); err != nil {
 				return err
 			}
 		}
@@ -140,13 +140,13 @@ func (s *server) open(c *call, e *endpoint) error {
 	switch {
 	case e.unread:
 		return s.enter(c, e)
-	case c.signed != nil || bearer(c.r) != "":
+	case c.authenticated != nil || bearer(c.r) != "":
 		if err := s.enter(c, e); err != nil {
 			return err
 		}
 		err := c.readBody(e, s.MaxBody)
-		if c.signed != nil && c.signed.Session != nil && textMember(c.body, "personal_api_key") != "" { // a key goes before a session
-			c.signed = nil
+		if c.authenticated != nil && c.authenticated.Session != nil && textMember(c.body, "personal_api_key") != "" { // a key goes before a session
+			c.authenticated = nil
 			return cmp.Or(s.enter(c, e), err)
 		}
 		return err
@@ -155,8 +155,8 @@ func (s *server) open(c *call, e *endpoint) error {
 	return cmp.Or(s.enter(c, e), bodyErr)
 }
 
-// outerKey is the key of the header, or else that of the query.
-func outerKey(r *http.Request) (key, place string) {
+// keyOutsideBody is the key of the header, or else that of the query.
+func keyOutsideBody(r *http.Request) (key, location string) {
 	if key = bearer(r); key != "" {
 		return key, "Authorization header"
 	}
@@ -166,20 +166,20 @@ func outerKey(r *http.Request) (key, place string) {
 // managementCaller finds who sends a request (§1.2): the first place counts where
 // a key stands at all.
 func (s *server) managementCaller(r *http.Request, body management.Body) (*management.Caller, error) {
-	key, place := bearer(r), "Authorization header"
+	key, location := bearer(r), "Authorization header"
 	if key == "" {
-		key, place = textMember(body, "personal_api_key"), "body"
+		key, location = textMember(body, "personal_api_key"), "body"
 	}
 	if key == "" {
-		key, place = outerKey(r)
+		key, location = keyOutsideBody(r)
 	}
 	if key == "" {
 		return nil, noCredentials(r)
 	}
-	c, err := s.Management.Authenticate(r.Context(), key, place)
+	c, err := s.Management.Authenticate(r.Context(), key, location)
 	var target *management.Error
 	if errors.As(err, &target) && target.Kind == management.Unauthenticated {
-		return nil, s.failed(r, managementProblem(err))
+		return nil, s.countFailure(r, managementProblem(err))
 	}
 	return c, managementProblem(err)
 }
@@ -189,44 +189,44 @@ func (s *server) enter(c *call, e *endpoint) error {
 	if err := s.admit(c, e); err != nil {
 		return err
 	}
-	return s.limit(c.standing.Caller.Key.Hash, e.reads)
+	return s.limit(c.scope.Caller.Key.Hash, e.reads)
 }
 
-// again looks whether a caller may still do what goes on, which is no use of a session.
-func (s *server) again(c *call, e *endpoint) error {
+// recheck looks whether a caller may still do what goes on, which is no use of a session.
+func (s *server) recheck(c *call, e *endpoint) error {
 	now := s.call(c.w, c.r)
-	now.going = true
+	now.isAdmitted = true
 	err := s.signIn(now)
 	if err == nil {
 		err = s.admit(now, e)
 	}
 	if err == nil {
-		c.standing = now.standing
+		c.scope = now.scope
 	}
 	return managementProblem(err)
 }
 
 func (s *server) admit(c *call, e *endpoint) error {
-	caller, err := c.signed, error(nil)
+	caller, err := c.authenticated, error(nil)
 	if caller == nil {
 		caller, err = s.managementCaller(c.r, c.body)
 	}
 	if err != nil {
 		return err
 	}
-	if err := e.permits(caller); err != nil {
+	if err := e.checkScopes(caller); err != nil {
 		return err
 	}
-	c.standing = caller.Anywhere()
-	if e.area.stand != nil {
-		if c.standing, err = e.area.stand(s.Management.Service, c, caller); err != nil {
+	c.scope = caller.GlobalScope()
+	if e.area.findScope != nil {
+		if c.scope, err = e.area.findScope(s.Management.Service, c, caller); err != nil {
 			return err
 		}
 	}
-	if c.standing.Project != nil {
+	if c.scope.Project != nil {
 		exchangeOf(c.ctx).noteProject(c.project())
 	}
-	return cmp.Or(s.rules(c, e), s.permitsSession(caller, e, c.r))
+	return cmp.Or(s.checkAccessRules(c, e), s.checkSession(caller, e, c.r))
 }
 
 // representation is the preference that asks for a body (RFC 7240).
@@ -267,7 +267,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 			return nil
 		}
 		c.w.Header().Set("Preference-Applied", representation)
-	} else if e.gives == nil {
+	} else if e.response == nil {
 		c.w.WriteHeader(status)
 		return nil
 	}
@@ -279,7 +279,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 
 // wrap is a page with its links (§3).
 func (c *call) wrap(count int, results any) any {
-	p := c.asked()
+	p := c.requestedPage()
 	out := struct {
 		Count    int     `json:"count"`
 		Next     *string `json:"next"`

@@ -23,7 +23,7 @@ import (
 
 var errDiskFull = errors.New("the disk is full: free some space")
 
-// fullLedger and fullDesk are stores whose transactions do all of their work and cannot be
+// fullLedger and fullStore are stores whose transactions do all of their work and cannot be
 // committed while the disk is full. What such a store answers is held by
 // sqlstore's TestStore_DiskFull.
 type fullLedger struct {
@@ -40,12 +40,12 @@ func (l fullLedger) Commit(ctx context.Context, projects []int64, work func(capt
 	})
 }
 
-type fullDesk struct {
+type fullStore struct {
 	sqlstore.ManagementStore
 	full *atomic.Bool
 }
 
-func (d fullDesk) Write(ctx context.Context, work func(rooms.Tx) error) error {
+func (d fullStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	return d.ManagementStore.Write(ctx, func(tx rooms.Tx) error {
 		if err := work(tx); err != nil || !d.full.Load() {
 			return err
@@ -59,9 +59,9 @@ func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	t.Helper()
 	o := newOffice(t, "sqlite::memory:")
 	var full atomic.Bool
-	config := rooms.Config{Store: fullDesk{sqlstore.ManagementStore{Store: o.store}, &full}, Authenticators: passkeys.Authenticators{}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
-	config.Ask = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-		return o.handler.Ask(ctx, p, query)
+	config := rooms.Config{Store: fullStore{sqlstore.ManagementStore{Store: o.store}, &full}, Authenticators: passkeys.Authenticators{}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
+	config.RunQuery = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+		return o.handler.RunQuery(ctx, p, query)
 	}
 	config.Measure = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 		return o.handler.Measure(ctx, p, query)
@@ -73,12 +73,12 @@ func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: fullLedger{o.store, &full}, OnFailure: func(error) {}})
 	t.Cleanup(recorder.Close)
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Into: recorder, Usage: o.store, Now: o.now})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Appender: recorder, Usage: o.store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.config.Management, o.config.Intake = o.service, intake
-	o.config.People = &capture.People{History: o.store, Between: recorder, Intake: intake}
+	o.config.People = &capture.People{History: o.store, Transactor: recorder, Intake: intake}
 	o.Server = o.serve(t, func(*httpapi.Config) {})
 	return o, &full
 }

@@ -39,21 +39,21 @@ func FuzzHandler(f *testing.F) {
 		r.Method, r.URL = method, u
 		r.Header.Set("Content-Type", contentType)
 		r.Header[http.CanonicalHeaderKey(header)] = []string{v, v}
-		ctx, leave := context.WithCancel(t.Context())
-		defer leave()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		w := httptest.NewRecorder()
-		h.ServeHTTP(leaving{w, leave}, r.WithContext(ctx))
+		h.ServeHTTP(leavingWriter{w, cancel}, r.WithContext(ctx))
 		checkAnyAnswer(t, r, w)
 	})
 }
 
-// leaving is a client who leaves when a stream begins.
-type leaving struct {
+// leavingWriter is a client who leaves when a stream begins.
+type leavingWriter struct {
 	http.ResponseWriter
 	leave func()
 }
 
-func (w leaving) Flush() { w.leave() }
+func (w leavingWriter) Flush() { w.leave() }
 
 func checkAnyAnswer(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	if w.Code >= 500 {

@@ -174,13 +174,13 @@ func TestGoValues_AsTheServer(t *testing.T) {
 	w := newWorld(t, file)
 	h := w.handler(t, nil, nil)
 	set := flags.Compile(w.projects["phc_v"].Definitions)
-	refused, matched := 0, 0
+	rejections, matched := 0, 0
 	for _, v := range values {
 		var here flags.Decisions
 		set.Evaluate(&flags.Subject{DistinctID: "u", Person: flags.Properties{"v": v}}, w.Now(), &here)
 		text, ok := marshalOf(v)
 		if !ok {
-			refused++
+			rejections++
 			checkUndecided(t, v, &here)
 			continue
 		}
@@ -201,8 +201,8 @@ func TestGoValues_AsTheServer(t *testing.T) {
 			}
 		}
 	}
-	if refused < 12*8 || matched < 4*len(values) {
-		t.Errorf("of %d values %d have no form in JSON, %d answers are true: the test looks at too little", len(values), refused, matched)
+	if rejections < 12*8 || matched < 4*len(values) {
+		t.Errorf("of %d values %d have no form in JSON, %d answers are true: the test looks at too little", len(values), rejections, matched)
 	}
 }
 

@@ -97,15 +97,15 @@ func (rd *reader) listGroups(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by, next := pieces{limit: p.limit}, after
-	for n := by.next(); n > 0; n = by.next() {
+	batch, next := pieces{limit: p.limit}, after
+	for n := batch.next(); n > 0; n = batch.next() {
 		var piece []capture.Group
 		if piece, next, err = rd.history.Groups(c.ctx, c.project(), index, next, params.Get("search"), n); err != nil {
 			return nil, err
 		}
 		for i := range piece {
 			out.Results = append(out.Results, showGroup(&piece[i]))
-			by.took(objectBytes(piece[i].Properties))
+			batch.add(objectBytes(piece[i].Properties))
 		}
 		if len(piece) < n || next == "" {
 			break

@@ -15,7 +15,7 @@ func (rd *reader) groupTypeName(c *call, index int) (string, error) {
 	}
 	if index >= len(names) || names[index] == "" {
 		p := problem{Status: 400, Type: "validation_error", Code: "does_not_exist"}
-		return "", p.with("", "group_type_index").say("Invalid pk \"%d\" - object does not exist.", index)
+		return "", p.with("", "group_type_index").setDetail("Invalid pk \"%d\" - object does not exist.", index)
 	}
 	return names[index], nil
 }
@@ -40,7 +40,7 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	}
 	set := members["group_properties"]
 	switch {
-	case missingValue(set):
+	case isMissingValue(set):
 		set = json.RawMessage("{}")
 	case !isObject(set):
 		return nil, notADict("group_properties")
@@ -53,11 +53,11 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shownGroup(rd.people.NewGroup(c.ctx, c.in(), capture.GroupID{Type: index, Key: key}, name, string(text)))
+	return showFoundGroup(rd.people.NewGroup(c.ctx, c.captureProject(), capture.GroupID{Type: index, Key: key}, name, string(text)))
 }
 
-// shownGroup is a group as it is now.
-func shownGroup(g *capture.Group, err error) (any, error) {
+// showFoundGroup is a group as it is now.
+func showFoundGroup(g *capture.Group, err error) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
 }
 
 // findGroup answers with one group, or 404.
-func (rd *reader) findGroup(c *call) (any, error) { return shownGroup(rd.namedGroup(c)) }
+func (rd *reader) findGroup(c *call) (any, error) { return showFoundGroup(rd.namedGroup(c)) }
 
 // updateGroupProperty sets one property of a group.
 func (rd *reader) updateGroupProperty(c *call) (any, error) {
@@ -112,7 +112,7 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shownGroup(rd.people.SetGroup(c.ctx, c.in(), g.GroupID, name, string(set)))
+	return showFoundGroup(rd.people.SetGroup(c.ctx, c.captureProject(), g.GroupID, name, string(set)))
 }
 
 // deleteGroupProperty takes one property of a group away.
@@ -129,7 +129,7 @@ func (rd *reader) deleteGroupProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shownGroup(rd.people.UnsetGroup(c.ctx, c.project(), g.GroupID, key))
+	return showFoundGroup(rd.people.UnsetGroup(c.ctx, c.project(), g.GroupID, key))
 }
 
 // updateGroupTypes changes what people call group types, and answers with all of

@@ -46,9 +46,9 @@ func New(c Config) (*Handler, error) {
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	s := &server{
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, defaultBudget), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget),
-		manageLimits: newManagementLimiters(c.ManagementLimits), shown: make(chan struct{}, sharedAtOnce),
+		manageLimits: newManagementLimiters(c.ManagementLimits), sharedSlots: make(chan struct{}, sharedAtOnce),
 	}
-	s.flagsBudget.atOnce = 1 // long bodies are rare there, and answers wanted at once
+	s.flagsBudget.maxServed = 1 // long bodies are rare there, and answers wanted at once
 	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
 	s.unrouted = s.measure(unroutedName)
@@ -58,7 +58,7 @@ func New(c Config) (*Handler, error) {
 
 // ServeHTTP implements http.Handler. Nil, and a Handler that New has not made, answer 503.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.made() {
+	if !h.isReady() {
 		http.Error(w, "there is no handler: see httpapi.New", http.StatusServiceUnavailable)
 		return
 	}
@@ -67,17 +67,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Stats returns totals since the start, and what is in use now.
 func (h *Handler) Stats() Stats {
-	if !h.made() {
+	if !h.isReady() {
 		return Stats{}
 	}
 	s := h.server
 	return Stats{
 		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(), ConsoleMistakes: s.stats.mistakes.Load(),
 		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
-		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
-		FlagsInUse: s.flagsBudget.inUse(), FlagsRefused: s.flagsBudget.refused.Load(),
+		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.rejections.Load(),
+		FlagsInUse: s.flagsBudget.inUse(), FlagsRefused: s.flagsBudget.rejections.Load(),
 		Streams: uint64(max(s.streams.definitions.open.Load(), 0)), StreamEvents: s.streams.definitions.events.Load(), StreamsDropped: s.streams.dropped.Load(),
-		PublicStreams: uint64(max(s.streams.changes.open.Load(), 0)), PublicStreamEvents: s.streams.changes.events.Load(), PublicStreamsRefused: s.streams.crowd.turnedAway.Load(),
+		PublicStreams: uint64(max(s.streams.changes.open.Load(), 0)), PublicStreamEvents: s.streams.changes.events.Load(), PublicStreamsRefused: s.streams.addressSlots.refusals.Load(),
 	}
 }
 

@@ -31,7 +31,7 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 			}
 		}
 	}
-	refused := 0
+	rejections := 0
 	for path := range paths {
 		if notWalked.MatchString(path) {
 			continue
@@ -48,12 +48,12 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 				t.Errorf("HEAD %s with %s: headers (-GET +HEAD)\n%s", path, name, diff)
 			}
 			if head.Code == http.StatusUnauthorized {
-				refused++
+				rejections++
 			}
 		}
 	}
-	if refused < 100 {
-		t.Errorf("only %d requests were refused", refused)
+	if rejections < 100 {
+		t.Errorf("only %d requests were refused", rejections)
 	}
 }
 

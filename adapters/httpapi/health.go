@@ -38,29 +38,29 @@ type HealthCheck struct {
 	Advice string `json:"advice"`
 }
 
-// healthDesk is what tells how the server is, and is told when a page fails.
-type healthDesk struct {
+// healthService is what tells how the server is, and is told when a page fails.
+type healthService struct {
 	*server
 	log *slog.Logger
 }
 
 // healthEndpoints are about the server that answers (console.md N20, N21).
-var healthEndpoints = resource(atRoot, "organization", healthOf, []row[healthDesk]{
-	by(http.MethodGet, "/health", "Say how this server is: what is checked, since when it is so, what to do; for administrators", healthNow),
-	by(http.MethodPost, "/console/report", "Report a mistake of a page of the console", reportMistake).taking(mistakeFields).needs(anyKey).answering(http.StatusNoContent),
+var healthEndpoints = resource(atRoot, "organization", healthOf, []row[healthService]{
+	handle(http.MethodGet, "/health", "Say how this server is: what is checked, since when it is so, what to do; for administrators", healthNow),
+	handle(http.MethodPost, "/console/report", "Report a mistake of a page of the console", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
 })
 
-func healthOf(s *server) healthDesk { return healthDesk{s, s.Logger} }
+func healthOf(s *server) healthService { return healthService{s, s.Logger} }
 
-func healthNow(of healthDesk, c *call) (*Health, error) {
+func healthNow(svc healthService, c *call) (*Health, error) {
 	administers := func(m management.Membership) bool { return m.Level >= management.Admin }
-	if !slices.ContainsFunc(c.standing.Caller.Memberships, administers) {
+	if !slices.ContainsFunc(c.scope.Caller.Memberships, administers) {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	if of.Health == nil {
+	if svc.Health == nil {
 		return nil, management.Missing("Nothing watches how this server is.")
 	}
-	return of.Health(c.ctx), nil
+	return svc.Health(c.ctx), nil
 }
 
 // maxMistake is how long a report may be, in bytes, all its texts together.
@@ -74,7 +74,7 @@ var mistakeFields = management.Fields{
 }
 
 // reportMistake logs what a page has met. A page that fails in a circle is held up.
-func reportMistake(of healthDesk, c *call) (any, error) {
+func reportMistake(svc healthService, c *call) (any, error) {
 	v, err := mistakeFields.Create(c.body)
 	if err != nil {
 		return nil, err
@@ -83,18 +83,18 @@ func reportMistake(of healthDesk, c *call) (any, error) {
 	for _, f := range mistakeFields {
 		text := v.Text(f.Name)
 		if length += len(text); length > maxMistake {
-			return nil, management.Coded(management.CodeMaxLength, f.Name, "A report may have no more than %d bytes.", maxMistake)
+			return nil, management.CodedFault(management.CodeMaxLength, f.Name, "A report may have no more than %d bytes.", maxMistake)
 		}
 		texts = append(texts, slog.String(f.Name, text))
 	}
-	who := c.standing.User.UUID
-	if session := c.standing.Caller.Session; session != nil {
-		who = session.ID
+	reporter := c.scope.User.UUID
+	if session := c.scope.Caller.Session; session != nil {
+		reporter = session.ID
 	}
-	if wait := of.manageLimits.mistakes.take(who, of.manageLimits.now()); wait > 0 {
-		return nil, of.throttled(wait)
+	if wait := svc.manageLimits.mistakes.add(reporter, svc.manageLimits.now()); wait > 0 {
+		return nil, svc.throttleError(wait)
 	}
-	of.stats.mistakes.Add(1)
-	of.log.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has met a mistake", texts...)
+	svc.stats.mistakes.Add(1)
+	svc.log.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has met a mistake", texts...)
 	return nil, nil
 }

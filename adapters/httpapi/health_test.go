@@ -11,11 +11,11 @@ func TestConsole_MistakesAreBounded(t *testing.T) {
 	cookie := o.ownerSession(t)
 	report := visit{request: "POST /api/console/report/", cookie: cookie, body: `{"message": "m"}`}
 	for range 10 {
-		o.says(t, report, 204, "")
+		o.wantResponse(t, report, 204, "")
 	}
-	o.says(t, report, 429, "throttled")
+	o.wantResponse(t, report, 429, "throttled")
 	report.cookie = o.ownerSession(t)
-	o.says(t, report, 204, "")
+	o.wantResponse(t, report, 204, "")
 }
 
 // console.md N9: whoever may only read is told of at most 500 faults, and 6,000 of them
@@ -28,5 +28,5 @@ func TestFlagCheck_Bounded(t *testing.T) {
 	if n := strings.Count(answer, `"attr":"filters.groups.0.properties.`); n != 500 {
 		t.Errorf("%d faults, want 500: %.200s", n, answer)
 	}
-	o.says(t, visit{request: "POST " + ownFlags, cookie: o.ownerSession(t), body: body}, 400, "properties[0].operator")
+	o.wantResponse(t, visit{request: "POST " + ownFlags, cookie: o.ownerSession(t), body: body}, 400, "properties[0].operator")
 }

@@ -30,7 +30,7 @@ type archive struct {
 	groups   map[int64][]capture.Group
 	types    map[int64][]string
 	warnings map[int64][]capture.StoredWarning
-	seen     []capture.Seen
+	seen     []capture.SeenName
 	failure  error
 
 	erased   []erasure
@@ -77,15 +77,15 @@ func (a *archive) Ledger(_ context.Context, project, after int64, limit int) (ou
 }
 
 func (a *archive) Recent(_ context.Context, project, after int64, limit int) (out capture.Recent, err error) {
-	out.Place = after
+	out.Position = after
 	for _, r := range a.events {
-		out.Place = max(out.Place, r.ID)
+		out.Position = max(out.Position, r.ID)
 		if after >= 0 && r.ProjectID == project && r.ID > after {
 			out.Events = append(out.Events, r)
 		}
 	}
-	out.Left = int64(max(len(out.Events)-limit, 0))
-	out.Events = out.Events[out.Left:]
+	out.Remaining = int64(max(len(out.Events)-limit, 0))
+	out.Events = out.Events[out.Remaining:]
 	return out, a.failure
 }
 
@@ -112,7 +112,7 @@ func (a *archive) find(project int64, is func(*capture.StoredPerson) bool) (*cap
 	return nil, a.failure
 }
 
-func (a *archive) PersonBy(_ context.Context, project int64, id string) (*capture.StoredPerson, error) {
+func (a *archive) PersonForDistinctID(_ context.Context, project int64, id string) (*capture.StoredPerson, error) {
 	return a.find(project, func(p *capture.StoredPerson) bool { return slices.Contains(p.DistinctIDs, id) })
 }
 
@@ -159,7 +159,7 @@ func (a *archive) Warnings(_ context.Context, project int64, limit, offset int) 
 	return list[from:min(from+limit, len(list))], a.failure
 }
 
-func (a *archive) SeenNames(_ context.Context, project int64, kind capture.SeenKind, limit, offset int) (out []capture.Seen, err error) {
+func (a *archive) SeenNames(_ context.Context, project int64, kind capture.SeenKind, limit, offset int) (out []capture.SeenName, err error) {
 	for _, s := range a.seen {
 		if s.ProjectID == project && s.Kind == kind {
 			out = append(out, s)
@@ -190,12 +190,12 @@ func (tx archiveTx) ErasePerson(project int64, id capture.UUID, withEvents bool)
 	return true, 0, nil
 }
 
-// takenID is a distinct id that belongs to somebody else.
-const takenID = "taken"
+// duplicateID is a distinct id that belongs to somebody else.
+const duplicateID = "taken"
 
-func (tx archiveTx) People(_ int64, ids []string) ([]capture.Known, error) {
-	out := make([]capture.Known, len(ids))
-	if i := slices.Index(ids, takenID); i >= 0 {
+func (tx archiveTx) People(_ int64, ids []string) ([]capture.Identity, error) {
+	out := make([]capture.Identity, len(ids))
+	if i := slices.Index(ids, duplicateID); i >= 0 {
 		out[i].Person = &capture.Person{UUID: uuidOf(99)}
 	}
 	return out, nil
@@ -221,8 +221,8 @@ func (tx archiveTx) Save(c *capture.Changes) error {
 }
 
 var (
-	_ capture.History = (*archive)(nil)
-	_ capture.Between = (*archive)(nil)
+	_ capture.History    = (*archive)(nil)
+	_ capture.Transactor = (*archive)(nil)
 )
 
 const archiveFile = `{"projects": [{"id": 1, "api_key": "phc_one", "flags": []}, {"id": 2, "api_key": "phc_two", "flags": []}]}`
@@ -230,8 +230,8 @@ const archiveFile = `{"projects": [{"id": 1, "api_key": "phc_one", "flags": []},
 // archiveKeys are the scopes of the keys that open project 1.
 var archiveKeys = map[string][]string{"phx_all": {"*"}, "phx_persons": {"person:read"}, "phx_write": {"person:write"}, "phx_none": {}}
 
-// archiveDesk knows the callers of all archives.
-var archiveDesk = sync.OnceValues(func() (*rooms.Rooms, error) {
+// archiveServices knows the callers of all archives.
+var archiveServices = sync.OnceValues(func() (*rooms.Rooms, error) {
 	s, err := sqlstore.Open(context.Background(), "sqlite::memory:", sqlstore.Config{})
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ var archiveDesk = sync.OnceValues(func() (*rooms.Rooms, error) {
 			tx.PutProject(&management.ProjectRecord{ID: 2, Organization: officeOrg, Name: "Two", APIKey: "phc_two", CreatedAt: day(1)}),
 			tx.Put(&management.Record{Kind: "user", ID: user.UUID, Sort: fmt.Sprintf("%020d", user.ID), Unique: user.Email, Data: data}),
 		)
-		member, memberErr := json.Marshal(management.Membership{ID: uuidOf(2).String(), Organization: officeOrg, User: user.UUID, Level: management.Owner, Joined: management.At(day(1))})
+		member, memberErr := json.Marshal(management.Membership{ID: uuidOf(2).String(), Organization: officeOrg, User: user.UUID, Level: management.Owner, Joined: management.NewStamp(day(1))})
 		err = errors.Join(err, memberErr, tx.Put(&management.Record{Kind: "member", Parent: officeOrg, ID: user.UUID, Other: user.UUID, Sort: "1", Data: member}))
 		for key, scopes := range archiveKeys {
 			err = errors.Join(err, tx.PutKey(&management.KeyRecord{ID: key, Hash: management.HashKey(key), User: 1, Scopes: scopes, Projects: []int64{1}, CreatedAt: day(1)}))
@@ -298,9 +298,9 @@ func newArchive(t testing.TB) *archive {
 		return capture.StoredPerson{ID: id, DistinctIDs: ids, Person: capture.Person{
 			UUID: uuidOf(byte(id)), CreatedAt: day(int(id)), Identified: identified, Properties: object(t, properties)}}
 	}
-	record := func(id, project int64, name, distinctID string, at time.Time, mode capture.PersonMode) capture.Record {
+	record := func(id, project int64, name, distinctID string, sentAt time.Time, mode capture.PersonMode) capture.Record {
 		return capture.Record{ID: id, ProjectID: project, UUID: uuidOf(byte(100 + id)), Name: name, DistinctID: distinctID,
-			Properties: `{"n":1.0}`, Timestamp: at, CreatedAt: day(20), PersonID: uuidOf(1), PersonCreatedAt: day(1), PersonProperties: `{"plan":"pro"}`, PersonMode: mode}
+			Properties: `{"n":1.0}`, Timestamp: sentAt, CreatedAt: day(20), PersonID: uuidOf(1), PersonCreatedAt: day(1), PersonProperties: `{"plan":"pro"}`, PersonMode: mode}
 	}
 	return &archive{
 		persons: map[int64][]capture.StoredPerson{
@@ -330,7 +330,7 @@ func newArchive(t testing.TB) *archive {
 			},
 			2: {{Warning: capture.Warning{Type: "foreign"}}},
 		},
-		seen: []capture.Seen{
+		seen: []capture.SeenName{
 			{ProjectID: 1, Kind: capture.SeenEvent, Name: "first", At: day(6)},
 			{ProjectID: 1, Kind: capture.SeenEventProperty, Name: "$browser", Type: "String", At: day(6)},
 			{ProjectID: 1, Kind: capture.SeenEventProperty, Name: "n", Type: "Numeric", At: day(6)},
@@ -349,11 +349,11 @@ func (a *archive) handler(t testing.TB) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk, err := archiveDesk()
+	services, err := archiveServices()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: d, Management: desk, History: a, People: &capture.People{History: a, Between: a}})
+	h, err := httpapi.New(httpapi.Config{Decider: d, Management: services, History: a, People: &capture.People{History: a, Transactor: a}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ var (
 
 // invalid is a value that cannot be used, and where it stands.
 func invalid(attr, format string, args ...any) *problem {
-	return problemInvalidInput.with("", attr).say(format, args...)
+	return problemInvalidInput.with("", attr).setDetail(format, args...)
 }
 
-// say replaces the detail.
-func (p *problem) say(format string, args ...any) *problem {
+// setDetail replaces the detail.
+func (p *problem) setDetail(format string, args ...any) *problem {
 	p.Detail = fmt.Sprintf(format, args...)
 	return p
 }

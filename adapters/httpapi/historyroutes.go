@@ -11,46 +11,46 @@ import (
 
 // groupTypeEndpoints say how group types are called, which organizations keeps.
 var groupTypeEndpoints = history("group", []row[*reader]{
-	by("GET", "/groups_types", "List group types", (*reader).listGroupTypes).giving([]groupType{}),
-	by("PATCH", "/groups_types/update_metadata", "Change how group types are called", (*reader).updateGroupTypes).
-		taking(organizations.GroupTypeFields).giving([]groupType{}).arrays(),
+	handle("GET", "/groups_types", "List group types", (*reader).listGroupTypes).withResponse([]groupType{}),
+	handle("PATCH", "/groups_types/update_metadata", "Change how group types are called", (*reader).updateGroupTypes).
+		withBody(organizations.GroupTypeFields).withResponse([]groupType{}).withArrayBody(),
 })
 
 // THE TABLE: every endpoint that is served with a History (§1.7).
 var historyEndpoints = slices.Concat(
 	history("query", limited([]row[*reader]{
-		by("GET", "/events", "List events", (*reader).listEvents).giving(uncounted[event]{}),
-		by("GET", "/events/{event}", "Read an event", (*reader).getEvent).giving(event{}),
+		handle("GET", "/events", "List events", (*reader).listEvents).withResponse(uncounted[event]{}),
+		handle("GET", "/events/{event}", "Read an event", (*reader).getEvent).withResponse(event{}),
 	})),
 	history("person", limited([]row[*reader]{
-		by("GET", "/persons", "List persons", (*reader).listPersons).giving(personPage{}),
-		by("GET", "/persons/values", "List values of a property of persons", (*reader).personValues).giving([]personValue{}).
-			asking(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"}),
-		by("GET", "/persons/{person}", "Read a person", (*reader).getPerson).giving(person{}),
-		by("POST", "/persons/bulk_delete", "Erase persons", (*reader).bulkDeletePersons).taking(bulkDeleteFields).asking(eventsToo).answering(http.StatusAccepted),
-		by("DELETE", "/persons/{person}", "Erase a person", (*reader).deletePerson).asking(eventsToo).answering(http.StatusAccepted),
-		by("PATCH", "/persons/{person}", "Set properties of a person", (*reader).patchPerson).
-			taking(personFields).orPut("Set properties of a person").answering(http.StatusAccepted),
-		by("POST", "/persons/{person}/update_property", "Set a property of a person", (*reader).updatePersonProperty).taking(propertyFields).answering(http.StatusAccepted),
-		by("POST", "/persons/{person}/delete_property", "Remove a property of a person", (*reader).deletePersonProperty).taking(unsetFields).giving(success{}).created(),
-		by("POST", "/persons/{person}/delete_events", "Erase the events of a person", (*reader).deletePersonEvents).answering(http.StatusAccepted),
-		by("POST", "/persons/{person}/split", "Split a person into one for each distinct id", (*reader).splitPerson).taking(splitFields).giving(success{}).created(),
-		by("POST", "/import", "Import persons and groups, as lines of JSON", (*reader).importLines).takingLines().giving(imported{}),
+		handle("GET", "/persons", "List persons", (*reader).listPersons).withResponse(personPage{}),
+		handle("GET", "/persons/values", "List values of a property of persons", (*reader).personValues).withResponse([]personValue{}).
+			withQuery(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"}),
+		handle("GET", "/persons/{person}", "Read a person", (*reader).getPerson).withResponse(person{}),
+		handle("POST", "/persons/bulk_delete", "Erase persons", (*reader).bulkDeletePersons).withBody(bulkDeleteFields).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
+		handle("DELETE", "/persons/{person}", "Erase a person", (*reader).deletePerson).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
+		handle("PATCH", "/persons/{person}", "Set properties of a person", (*reader).patchPerson).
+			withBody(personFields).withPut("Set properties of a person").withStatus(http.StatusAccepted),
+		handle("POST", "/persons/{person}/update_property", "Set a property of a person", (*reader).updatePersonProperty).withBody(propertyFields).withStatus(http.StatusAccepted),
+		handle("POST", "/persons/{person}/delete_property", "Remove a property of a person", (*reader).deletePersonProperty).withBody(unsetFields).withResponse(success{}).created(),
+		handle("POST", "/persons/{person}/delete_events", "Erase the events of a person", (*reader).deletePersonEvents).withStatus(http.StatusAccepted),
+		handle("POST", "/persons/{person}/split", "Split a person into one for each distinct id", (*reader).splitPerson).withBody(splitFields).withResponse(success{}).created(),
+		handle("POST", "/import", "Import persons and groups, as lines of JSON", (*reader).importLines).withLinesBody().withResponse(imported{}),
 	})),
 	history("group", []row[*reader]{
-		by("GET", "/groups", "List groups", (*reader).listGroups).giving(uncounted[group]{}),
-		by("POST", "/groups", "Make a group", (*reader).createGroup).taking(groupFields).giving(group{}).created(),
-		by("GET", "/groups/find", "Read a group", (*reader).findGroup).asking(whichGroup...).giving(group{}),
-		by("POST", "/groups/update_property", "Set a property of a group", (*reader).updateGroupProperty).asking(whichGroup...).taking(propertyFields).giving(group{}),
-		by("POST", "/groups/delete_property", "Remove a property of a group", (*reader).deleteGroupProperty).asking(whichGroup...).taking(unsetFields).giving(group{}),
+		handle("GET", "/groups", "List groups", (*reader).listGroups).withResponse(uncounted[group]{}),
+		handle("POST", "/groups", "Make a group", (*reader).createGroup).withBody(groupFields).withResponse(group{}).created(),
+		handle("GET", "/groups/find", "Read a group", (*reader).findGroup).withQuery(groupParameters...).withResponse(group{}),
+		handle("POST", "/groups/update_property", "Set a property of a group", (*reader).updateGroupProperty).withQuery(groupParameters...).withBody(propertyFields).withResponse(group{}),
+		handle("POST", "/groups/delete_property", "Remove a property of a group", (*reader).deleteGroupProperty).withQuery(groupParameters...).withBody(unsetFields).withResponse(group{}),
 	}),
 	history("property_definition", []row[*reader]{
-		by("GET", "/property_definitions", "List properties that were seen", (*reader).listPropertyDefinitions).giving(management.List[propertyDefinition]{}),
+		handle("GET", "/property_definitions", "List properties that were seen", (*reader).listPropertyDefinitions).withResponse(management.List[propertyDefinition]{}),
 	}),
 	history("event_definition", []row[*reader]{
-		by("GET", "/event_definitions", "List names of events that were seen", (*reader).listEventDefinitions).giving(management.List[eventDefinition]{}),
+		handle("GET", "/event_definitions", "List names of events that were seen", (*reader).listEventDefinitions).withResponse(management.List[eventDefinition]{}),
 	}),
-	history("project", []row[*reader]{by("GET", "/ingestion_warnings", "List warnings of the intake", (*reader).listWarnings).giving(uncounted[warning]{})}),
+	history("project", []row[*reader]{handle("GET", "/ingestion_warnings", "List warnings of the intake", (*reader).listWarnings).withResponse(uncounted[warning]{})}),
 )
 
 // What bodies may have, for the description: the handlers read them themselves.
@@ -72,8 +72,8 @@ var (
 		{Name: "group_key", Type: management.Text, Required: true},
 		{Name: "group_properties", Type: management.Object, Null: true},
 	}
-	eventsToo  = parameterDoc{"delete_events", "boolean", "erase their events too"}
-	whichGroup = []parameterDoc{{"group_type_index", "integer", "the number of the group type; required"}, {"group_key", "string", "the key of the group; required"}}
+	deleteEventsParameter = parameterDoc{"delete_events", "boolean", "erase their events too"}
+	groupParameters       = []parameterDoc{{"group_type_index", "integer", "the number of the group type; required"}, {"group_key", "string", "the key of the group; required"}}
 )
 
 // success is the answer of calls that say no more.
@@ -81,10 +81,10 @@ type success struct {
 	Success bool `json:"success"`
 }
 
-// readBack are the endpoints that are served with a History.
-func readBack(by *rooms.Rooms) []endpoint {
+// historyRows are the endpoints that are served with a History.
+func historyRows(services *rooms.Rooms) []endpoint {
 	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints)
-	if by.Organizations == nil {
+	if services.Organizations == nil {
 		return out
 	}
 	return slices.Concat(out, groupTypeEndpoints, definitionEndpoints)

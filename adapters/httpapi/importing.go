@@ -90,57 +90,57 @@ func (rd *reader) importLines(c *call) (any, error) {
 	return out, nil
 }
 
-func refused(format string, args ...any) error {
+func refuseLine(format string, args ...any) error {
 	return &capture.Refusal{Kind: capture.Invalid, Code: "invalid_input", Detail: fmt.Sprintf(format, args...)}
 }
 
 // importOne reads and imports one line. The error of a bad line is a
 // *capture.Refusal.
 func (rd *reader) importOne(c *call, line string) error {
-	var in importLine
-	if err := json.Unmarshal([]byte(line), &in); err != nil {
-		return refused("no line of an export: %s", err)
+	var record importLine
+	if err := json.Unmarshal([]byte(line), &record); err != nil {
+		return refuseLine("no line of an export: %s", err)
 	}
 	var created time.Time
-	if in.CreatedAt != "" {
-		at, err := time.Parse(time.RFC3339, in.CreatedAt)
+	if record.CreatedAt != "" {
+		createdAt, err := time.Parse(time.RFC3339, record.CreatedAt)
 		if err != nil {
-			return refused("created_at: must be a time such as 2026-01-31T12:00:00Z")
+			return refuseLine("created_at: must be a time such as 2026-01-31T12:00:00Z")
 		}
-		created = at.UTC().Truncate(time.Microsecond)
+		created = createdAt.UTC().Truncate(time.Microsecond)
 	} else {
 		created = rd.now().UTC().Truncate(time.Microsecond)
 	}
-	switch in.Type {
+	switch record.Type {
 	case "person":
-		id, ok := wire.ParseUUID(in.UUID)
+		id, ok := wire.ParseUUID(record.UUID)
 		if !ok {
-			return refused("uuid: Must be a valid UUID.")
+			return refuseLine("uuid: Must be a valid UUID.")
 		}
-		if len(in.DistinctIDs) == 0 {
-			return refused("distinct_ids: must hold at least one id")
+		if len(record.DistinctIDs) == 0 {
+			return refuseLine("distinct_ids: must hold at least one id")
 		}
-		properties, err := importedObject("properties", in.Properties)
+		properties, err := importedObject("properties", record.Properties)
 		if err != nil {
 			return err
 		}
 		return rd.people.Import(c.ctx, c.project(), capture.StoredPerson{
-			Person:      capture.Person{UUID: id, CreatedAt: created, Properties: properties, Identified: in.IsIdentified},
-			DistinctIDs: in.DistinctIDs,
+			Person:      capture.Person{UUID: id, CreatedAt: created, Properties: properties, Identified: record.IsIdentified},
+			DistinctIDs: record.DistinctIDs,
 		})
 	case "group":
-		if in.GroupType == "" {
-			return refused("group_type: must be the name of a group type")
+		if record.GroupType == "" {
+			return refuseLine("group_type: must be the name of a group type")
 		}
-		properties, err := importedObject("group_properties", in.GroupProperties)
+		properties, err := importedObject("group_properties", record.GroupProperties)
 		if err != nil {
 			return err
 		}
-		return rd.people.ImportGroup(c.ctx, c.project(), in.GroupType, capture.Group{
-			GroupID: capture.GroupID{Key: in.GroupKey}, CreatedAt: created, Properties: properties,
+		return rd.people.ImportGroup(c.ctx, c.project(), record.GroupType, capture.Group{
+			GroupID: capture.GroupID{Key: record.GroupKey}, CreatedAt: created, Properties: properties,
 		})
 	}
-	return refused("type: must be person or group, not %q; events go to /batch/", shorten(in.Type))
+	return refuseLine("type: must be person or group, not %q; events go to /batch/", shorten(record.Type))
 }
 
 func importedObject(name string, raw json.RawMessage) (capture.Object, error) {
@@ -149,7 +149,7 @@ func importedObject(name string, raw json.RawMessage) (capture.Object, error) {
 	}
 	o, err := capture.ParseObject(string(raw))
 	if err != nil {
-		return nil, refused("%s: %s", name, err)
+		return nil, refuseLine("%s: %s", name, err)
 	}
 	return o, nil
 }

@@ -79,7 +79,7 @@ func TestImport_Lines(t *testing.T) {
 	}
 }
 
-func TestImport_Refused(t *testing.T) {
+func TestImport_Rejects(t *testing.T) {
 	a := newArchive(t)
 	a.refuses(t, "POST", importPath, strings.Repeat("{}\n", 10_001), 400, "at most 10000")
 	a.refuses(t, "POST", importPath, "\x1f\x8b\x08broken", 400, "GZIP")
@@ -93,7 +93,7 @@ func TestImport_Refused(t *testing.T) {
 	}
 	w := ask(newArchive(t).handler(t), "POST", importPath, many.String(), "Authorization", "Bearer phx_all")
 	if !strings.Contains(w.Body.String(), `"failed":150`) || strings.Count(w.Body.String(), `"line"`) != 100 {
-		t.Errorf("150 faults: %s", shortened(w.Body.Bytes()))
+		t.Errorf("150 faults: %s", truncate(w.Body.Bytes()))
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/bunting-flags/bunting/management"
@@ -12,32 +13,32 @@ import (
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
 	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
 	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),
-	by(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).answering(http.StatusMethodNotAllowed),
+	handle(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).withStatus(http.StatusMethodNotAllowed),
 	read("/insights/my_last_viewed", "List the insights that the caller has viewed last", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),
-	by(http.MethodPost, "/insights/{id}/viewed", "Note that the caller views an insight", viewInsight).needs("insight:read").created(),
+	handle(http.MethodPost, "/insights/{id}/viewed", "Note that the caller views an insight", viewInsight).withScope("insight:read").created(),
 	act(http.MethodPost, "/insights/{id}/duplicate", "Copy an insight", dashboards.Insights.Duplicate).created(),
 })
 
-func listInsights(of dashboards.Insights, c *call) (management.List[dashboards.Insight], error) {
-	v := c.listed
+func listInsights(svc dashboards.Insights, c *call) (management.List[dashboards.Insight], error) {
+	v := c.listValues
 	q := dashboards.InsightQuery{
-		Page: c.page(), Saved: v.Either("saved"), Favorited: v.Bool("favorited"), Mine: v.Bool("user"), NotOfFlags: v.Bool("hide_feature_flag_insights"), Creators: v.Ints("created_by"),
+		Page: c.page(), Saved: v.OptionalBool("saved"), Favorited: v.Bool("favorited"), Mine: v.Bool("user"), NotOfFlags: v.Bool("hide_feature_flag_insights"), Creators: v.Ints("created_by"),
 		Tags: v.Texts("tags"), Dashboards: v.Ints("dashboards"), Search: v.Text("search"), Kind: v.Text("insight"), Order: v.Text("order"),
 		Changed: dashboards.Between{From: v.Time("date_from"), To: v.Time("date_to")},
 		Made:    dashboards.Between{From: v.Time("created_date_from"), To: v.Time("created_date_to")},
 		Viewed:  dashboards.Between{From: v.Time("last_viewed_date_from"), To: v.Time("last_viewed_date_to")},
 	}
 	management.SetNull(v, "short_id", &q.ShortID)
-	return of.List(c.ctx, c.standing, q)
+	return svc.List(c.ctx, c.scope, q)
 }
 
-func trendingInsights[T any](do func(dashboards.Insights, ctx, standing, int64, management.Page) (T, error)) row[dashboards.Insights] {
-	return by(http.MethodGet, "/insights/trending", "List the insights that most people view", func(of dashboards.Insights, c *call) (T, error) {
-		return do(of, c.ctx, c.standing, c.listed.Int("days"), c.page())
+func trendingInsights[T any](do func(dashboards.Insights, context.Context, *management.Scope, int64, management.Page) (T, error)) row[dashboards.Insights] {
+	return handle(http.MethodGet, "/insights/trending", "List the insights that most people view", func(svc dashboards.Insights, c *call) (T, error) {
+		return do(svc, c.ctx, c.scope, c.listValues.Int("days"), c.page())
 	})
 }
 
-func viewInsight(of dashboards.Insights, c *call) (any, error) {
-	return nil, of.View(c.ctx, c.standing, c.part("id"))
+func viewInsight(svc dashboards.Insights, c *call) (any, error) {
+	return nil, svc.View(c.ctx, c.scope, c.part("id"))
 }

@@ -66,10 +66,10 @@ func runInsightVectors(t *testing.T, database, only string) {
 	}
 	o := newOffice(t, database)
 	o.clock.Store(time.Now().UnixMicro())
-	wanted, ran := regexp.MustCompile(only), 0
+	pattern, ran := regexp.MustCompile(only), 0
 	for i := range f.Cases {
 		c := &f.Cases[i]
-		if !wanted.MatchString(c.ID) {
+		if !pattern.MatchString(c.ID) {
 			continue
 		}
 		var name string
@@ -92,17 +92,17 @@ func runInsightVectors(t *testing.T, database, only string) {
 	}
 }
 
-// insightPlace is the project of a case, and the names that its steps have saved.
-type insightPlace struct {
+// insightFixture is the project of a case, and the names that its steps have saved.
+type insightFixture struct {
 	*office
 	key   string
 	names map[string]any
 }
 
 // insightProject makes the project of a case, with its events.
-func (o *office) insightProject(t *testing.T, c *insightCase) *insightPlace {
+func (o *office) insightProject(t *testing.T, c *insightCase) *insightFixture {
 	t.Helper()
-	v := &insightPlace{office: o, key: o.key(t, "owner"), names: map[string]any{}}
+	v := &insightFixture{office: o, key: o.key(t, "owner"), names: map[string]any{}}
 	body := map[string]any{"name": c.ID}
 	setup := c.Project["setup"]
 	for name, value := range c.Project {
@@ -110,8 +110,8 @@ func (o *office) insightProject(t *testing.T, c *insightCase) *insightPlace {
 			body[name] = value
 		}
 	}
-	made := v.must(t, &insightStep{Method: "POST", Path: "/api/organizations/" + officeOrg + "/projects/", Body: wire.MustEncode(body), Status: 201})
-	v.names["project"], v.names["token"] = made["id"], made["api_token"]
+	created := v.must(t, &insightStep{Method: "POST", Path: "/api/organizations/" + officeOrg + "/projects/", Body: wire.MustEncode(body), Status: 201})
+	v.names["project"], v.names["token"] = created["id"], created["api_token"]
 	var events [][]json.RawMessage
 	if err := json.Unmarshal(c.Events, &events); err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func (o *office) insightProject(t *testing.T, c *insightCase) *insightPlace {
 		batch = append(batch, map[string]any{"event": e[0], "timestamp": e[2], "properties": properties})
 	}
 	if len(batch) > 0 {
-		none := ""
-		v.must(t, &insightStep{Method: "POST", Path: "/batch/", Key: &none, Body: wire.MustEncode(map[string]any{"api_key": made["api_token"], "historical_migration": true, "batch": batch}), Status: 200})
+		empty := ""
+		v.must(t, &insightStep{Method: "POST", Path: "/batch/", Key: &empty, Body: wire.MustEncode(map[string]any{"api_key": created["api_token"], "historical_migration": true, "batch": batch}), Status: 200})
 	}
 	if setup != nil {
 		var steps []insightStep
@@ -145,7 +145,7 @@ func (o *office) insightProject(t *testing.T, c *insightCase) *insightPlace {
 	return v
 }
 
-func (v *insightPlace) must(t *testing.T, s *insightStep) map[string]any {
+func (v *insightFixture) must(t *testing.T, s *insightStep) map[string]any {
 	t.Helper()
 	status, answer := v.send(t, s)
 	out, _ := answer.(map[string]any)
@@ -155,7 +155,7 @@ func (v *insightPlace) must(t *testing.T, s *insightStep) map[string]any {
 	return out
 }
 
-func (v *insightPlace) check(t *testing.T, c *insightCheck) string {
+func (v *insightFixture) check(t *testing.T, c *insightCheck) string {
 	steps := c.Steps
 	if c.Query != nil {
 		body := wire.MustEncode(map[string]any{"query": c.Query, "refresh": "force_blocking"})
@@ -169,7 +169,7 @@ func (v *insightPlace) check(t *testing.T, c *insightCheck) string {
 	return ""
 }
 
-func (v *insightPlace) step(t *testing.T, s *insightStep) string {
+func (v *insightFixture) step(t *testing.T, s *insightStep) string {
 	var wait time.Duration
 	if s.Wait > 0 { // seconds that an idle machine needs at most
 		wait = max(time.Minute, time.Duration(s.Wait)*time.Second)
@@ -180,7 +180,7 @@ func (v *insightPlace) step(t *testing.T, s *insightStep) string {
 		if s.Status != 0 && status != s.Status {
 			fault = fmt.Sprintf("status %d, want %d: %.300s", status, s.Status, wire.MustEncode(answer))
 		} else if s.Expect != nil {
-			fault = unlike("", v.filled(wire.Value(s.Expect)), answer)
+			fault = mismatch("", v.filled(wire.Value(s.Expect)), answer)
 		}
 		if fault != "" && time.Now().Before(end) {
 			continue
@@ -194,7 +194,7 @@ func (v *insightPlace) step(t *testing.T, s *insightStep) string {
 }
 
 // filled puts saved names in.
-func (v *insightPlace) filled(value any) any {
+func (v *insightFixture) filled(value any) any {
 	switch value := value.(type) {
 	case string:
 		for name, saved := range v.names {
@@ -216,7 +216,7 @@ func (v *insightPlace) filled(value any) any {
 	return value
 }
 
-func (v *insightPlace) send(t *testing.T, s *insightStep) (int, any) {
+func (v *insightFixture) send(t *testing.T, s *insightStep) (int, any) {
 	t.Helper()
 	v.clock.Add(1000)
 	var body []byte
@@ -241,10 +241,10 @@ func (v *insightPlace) send(t *testing.T, s *insightStep) (int, any) {
 	return res.Code, wire.Value(res.Body.Bytes())
 }
 
-// unlike says what of an answer does not fit what is expected, "" for nothing.
-func unlike(place string, want, got any) string {
+// mismatch says what of an answer does not fit what is expected, "" for nothing.
+func mismatch(path string, want, got any) string {
 	wrong := func() string {
-		return fmt.Sprintf("%s: got %.400s, want %.400s", place, wire.MustEncode(got), wire.MustEncode(want))
+		return fmt.Sprintf("%s: got %.400s, want %.400s", path, wire.MustEncode(got), wire.MustEncode(want))
 	}
 	switch want := want.(type) {
 	case map[string]any:
@@ -261,7 +261,7 @@ func unlike(place string, want, got any) string {
 			return wrong()
 		}
 		for name, v := range want {
-			if fault := unlike(place+"."+name, v, object[name]); fault != "" {
+			if fault := mismatch(path+"."+name, v, object[name]); fault != "" {
 				return fault
 			}
 		}
@@ -272,7 +272,7 @@ func unlike(place string, want, got any) string {
 			return wrong()
 		}
 		for i := range want {
-			if fault := unlike(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); fault != "" {
+			if fault := mismatch(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); fault != "" {
 				return fault
 			}
 		}
@@ -296,7 +296,7 @@ func unlike(place string, want, got any) string {
 var insightMatchers map[string]func(want, got any) bool
 
 func init() {
-	like := func(want, got any) bool { return unlike("", want, got) == "" }
+	like := func(want, got any) bool { return mismatch("", want, got) == "" }
 	insightMatchers = map[string]func(want, got any) bool{
 		"$any":    func(_, _ any) bool { return true },
 		"$absent": func(_, got any) bool { return got == nil },
@@ -333,16 +333,16 @@ func init() {
 			return okA && okB && a.Equal(b)
 		},
 		"$unordered": func(want, got any) bool {
-			left, _ := got.([]any)
-			left = slices.Clone(left)
+			rest, _ := got.([]any)
+			rest = slices.Clone(rest)
 			for _, v := range want.([]any) {
-				i := slices.IndexFunc(left, func(g any) bool { return like(v, g) })
+				i := slices.IndexFunc(rest, func(g any) bool { return like(v, g) })
 				if i < 0 {
 					return false
 				}
-				left = slices.Delete(left, i, i+1)
+				rest = slices.Delete(rest, i, i+1)
 			}
-			return len(left) == 0
+			return len(rest) == 0
 		},
 	}
 }
@@ -350,8 +350,8 @@ func init() {
 func instantOf(v any) (time.Time, bool) {
 	text, _ := v.(string)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", "2006-01-02"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
 		}
 	}
 	return time.Time{}, false

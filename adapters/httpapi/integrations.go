@@ -10,7 +10,7 @@ import (
 // integrationEndpoints answer PostHog's set-up wizard, which asks what a project is
 // connected to and takes no 404 (clients.md §14.3): nothing, since there are none.
 var integrationEndpoints = resource(inProject, "project", managementOf, []row[*rooms.Rooms]{
-	by(http.MethodGet, "/integrations", "List integrations: there are none", listIntegrations),
+	handle(http.MethodGet, "/integrations", "List integrations: there are none", listIntegrations),
 })
 
 // integration is what an entry would be.

@@ -43,8 +43,8 @@ type interfaceRow struct {
 	Cases  []string `json:"cases"`
 }
 
-// asked is a request of a case and its answer.
-type asked struct {
+// requested is a request of a case and its answer.
+type requested struct {
 	method, path string
 	status       int
 	empty        bool
@@ -82,11 +82,11 @@ func TestInterface_EveryRow(t *testing.T) {
 }
 
 // check looks for the row's request in each of its cases.
-func (row *interfaceRow) check(t *testing.T, name string, cases map[string][]asked) {
+func (row *interfaceRow) check(t *testing.T, name string, cases map[string][]requested) {
 	t.Helper()
-	asks := row.Asks
-	if asks == nil {
-		asks = []string{row.Row}
+	requests := row.Asks
+	if requests == nil {
+		requests = []string{row.Row}
 	}
 	proven := map[int]bool{}
 	for _, file := range row.Cases {
@@ -97,7 +97,7 @@ func (row *interfaceRow) check(t *testing.T, name string, cases map[string][]ask
 		found := false
 		for _, s := range steps {
 			if slices.Contains(row.Status, s.status) && (s.empty || !row.Empty) &&
-				slices.ContainsFunc(asks, func(ask string) bool { return s.matches(ask) }) {
+				slices.ContainsFunc(requests, func(ask string) bool { return s.matches(ask) }) {
 				found, proven[s.status] = true, true
 			}
 		}
@@ -121,7 +121,7 @@ func (row *interfaceRow) checkScope(t *testing.T, name string) {
 		if e.InProject {
 			path = strings.Replace(path, "/api/projects/", "/api/environments/", 1)
 		}
-		if (&asked{method: e.Method, path: path}).matches(row.Row) && strings.Count(path, "{") == strings.Count(row.Row, "/:") {
+		if (&requested{method: e.Method, path: path}).matches(row.Row) && strings.Count(path, "{") == strings.Count(row.Row, "/:") {
 			if e.Scope != row.Scope {
 				t.Errorf("%s demands %s, want %s", name, e.Scope, row.Scope)
 			}
@@ -133,7 +133,7 @@ func (row *interfaceRow) checkScope(t *testing.T, name string) {
 
 // matches reports whether a request is the one that a row prints: :name stands for
 // any part of a path.
-func (a *asked) matches(printed string) bool {
+func (a *requested) matches(printed string) bool {
 	method, path, _ := strings.Cut(strings.Replace(printed, "{ingest_url}", "", 1), " ")
 	path, query, _ := strings.Cut(path, "?")
 	got, gotQuery, _ := strings.Cut(a.path, "?")
@@ -145,16 +145,16 @@ func (a *asked) matches(printed string) bool {
 }
 
 // casesByName are all cases over HTTP, by folder, file and name.
-func casesByName(t *testing.T) map[string][]asked {
+func casesByName(t *testing.T) map[string][]requested {
 	t.Helper()
-	out := map[string][]asked{}
+	out := map[string][]requested{}
 	for _, folder := range []string{"", "restricted"} {
 		for file, f := range manageFiles(t, folder) {
 			for _, c := range f.Cases {
 				name := filepath.Join("management", folder, file) + "/" + c.Name
 				for _, s := range c.Steps {
 					method, path, _ := strings.Cut(s.Request, " ")
-					out[name] = append(out[name], asked{method, path, s.Status, string(s.Want) == `""`})
+					out[name] = append(out[name], requested{method, path, s.Status, string(s.Want) == `""`})
 				}
 			}
 		}
@@ -162,12 +162,12 @@ func casesByName(t *testing.T) map[string][]asked {
 	for file, list := range caseFiles(t) {
 		for _, c := range list {
 			name := "http/cases/" + file + "/" + c.Name
-			out[name] = append(out[name], asked{c.Request.Method, c.Request.Path, c.Want.Status, c.Want.Empty})
+			out[name] = append(out[name], requested{c.Request.Method, c.Request.Path, c.Want.Status, c.Want.Empty})
 		}
 	}
 	for _, c := range captureCases(t, "http.json") {
 		name := "capture/http/" + c.Name
-		out[name] = append(out[name], asked{c.Request.Method, c.Request.Path, c.Want.Status, c.Want.Empty})
+		out[name] = append(out[name], requested{c.Request.Method, c.Request.Path, c.Want.Status, c.Want.Empty})
 	}
 	paths, err := filepath.Glob("../../testdata/capture/edgecases/*.json")
 	if err != nil || len(paths) == 0 {
@@ -177,7 +177,7 @@ func casesByName(t *testing.T) map[string][]asked {
 		for _, c := range labCases(t, filepath.Base(path)) {
 			name := fmt.Sprint("capture/edgecases/", strings.TrimSuffix(filepath.Base(path), ".json"), "/", c.Name)
 			for _, s := range c.Steps {
-				a := asked{cmp.Or(s.Method, http.MethodPost), cmp.Or(s.Path, "/i/v0/e/"), http.StatusOK, false}
+				a := requested{cmp.Or(s.Method, http.MethodPost), cmp.Or(s.Path, "/i/v0/e/"), http.StatusOK, false}
 				if s.Want != nil {
 					a.status, a.empty = s.Want.Status, s.Want.Empty
 				}

@@ -21,7 +21,7 @@ type invitePage struct {
 	Roles    []string
 	Role     string
 	Problem  string
-	Done     *organizations.Accepted
+	Done     *organizations.Acceptance
 	// Entered: the browser has a session now, and may go to the console.
 	Entered bool
 	Site    string
@@ -58,21 +58,21 @@ func (c *call) showProblem(err error, p *invitePage) (any, error) {
 }
 
 // inviteForm is the page with the form, as far as the invitation can be accepted.
-func (of inviteDesk) form(c *call) (*invitePage, error) {
+func (svc inviteService) form(c *call) (*invitePage, error) {
 	id := c.part("invite")
 	p := &invitePage{Secret: c.secret()}
 	var target *management.Error
 	var err error
-	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
+	if p.Invite, err = svc.Inspect(c.ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
 		p.Account = true
-		_, free := of.Look(c.ctx, nil, id, p.Secret)
+		_, free := svc.Inspect(c.ctx, nil, id, p.Secret)
 		p.Displace = free == nil
-		p.Invite, err = of.Describe(c.ctx, id)
+		p.Invite, err = svc.Describe(c.ctx, id)
 	}
 	if err != nil || p.Account {
 		return p, err
 	}
-	opens, err := of.Opens(c.ctx, id, p.Secret)
+	opens, err := svc.HasSecret(c.ctx, id, p.Secret)
 	if err == nil && !opens {
 		p.Invite = nil
 		err = management.Fault("", "This link is not complete: use all of it, as it stands in the mail.")
@@ -82,12 +82,12 @@ func (of inviteDesk) form(c *call) (*invitePage, error) {
 
 // getInvitePage shows the form. Reading the page accepts nothing, so that
 // programs that follow the links of mails do no harm.
-func getInvitePage(of inviteDesk, c *call) (any, error) {
+func getInvitePage(svc inviteService, c *call) (any, error) {
 	if wantsJSON(c.r) {
-		return lookAtInvite(of, c)
+		return viewInvite(svc, c)
 	}
-	c.once()
-	p, err := of.form(c)
+	c.forbidCaching()
+	p, err := svc.form(c)
 	if err != nil {
 		return c.showProblem(err, p)
 	}
@@ -95,15 +95,15 @@ func getInvitePage(of inviteDesk, c *call) (any, error) {
 }
 
 // postInvitePage accepts and shows the key, or the form again with what is wrong.
-func postInvitePage(of inviteDesk, c *call) (any, error) {
-	accepted, err := acceptInvite(of, c)
+func postInvitePage(svc inviteService, c *call) (any, error) {
+	accepted, err := acceptInvite(svc, c)
 	switch {
 	case wantsJSON(c.r):
 		return accepted, err
 	case err == nil:
-		return c.showPage(http.StatusCreated, &invitePage{Done: accepted, Entered: of.enter(c, accepted)})
+		return c.showPage(http.StatusCreated, &invitePage{Done: accepted, Entered: svc.enter(c, accepted)})
 	}
-	p, formErr := of.form(c)
+	p, formErr := svc.form(c)
 	if formErr == nil && p.Invite != nil {
 		if name := textMember(c.body, "first_name"); name != "" {
 			p.Invite.FirstName = name
@@ -113,18 +113,18 @@ func postInvitePage(of inviteDesk, c *call) (any, error) {
 	return c.showProblem(err, p)
 }
 
-// enterInvited makes a session for who has accepted an invitation (console.md §5.2): not
+// signInInvited makes a session for who has accepted an invitation (console.md §5.2): not
 // for what a page of another site has sent, which could sign somebody into a stranger's
 // account.
-func (s *server) enterInvited(c *call, joined *organizations.Accepted) bool {
-	if !s.sessions() || s.Console == nil || otherSites.Check(c.r) != nil {
+func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
+	if !s.hasSessions() || s.Console == nil || otherSites.Check(c.r) != nil {
 		return false
 	}
 	cookie, ok := s.cookieOf(c.r)
 	if !ok {
 		return false
 	}
-	token, err := s.Management.Organizations.Sessions.BeginInvited(c.ctx, joined, textMember(c.body, "personal_api_key"), organizations.Visit{
+	token, err := s.Management.Organizations.Sessions.BeginInvited(c.ctx, joined, textMember(c.body, "personal_api_key"), organizations.ClientInfo{
 		Address: s.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 var (
 	hiddenSecret = regexp.MustCompile(`<input type="hidden" name="secret" value="([^"]*)">`)
-	shownKey     = regexp.MustCompile(`<code>(phx_[0-9A-Za-z]+)</code>`)
+	keyInPage    = regexp.MustCompile(`<code>(phx_[0-9A-Za-z]+)</code>`)
 )
 
 // invited makes an invitation and returns its link on the office's own server.
@@ -94,7 +94,7 @@ func TestInvitePage(t *testing.T) {
 	}
 	form.Set("first_name", "Nina")
 	status, header, page := o.browse(t, path, browser, form)
-	key := shownKey.FindStringSubmatch(page)
+	key := keyInPage.FindStringSubmatch(page)
 	if status != http.StatusCreated || key == nil || header.Get("Cache-Control") != "no-store" {
 		t.Fatal(status, page)
 	}

@@ -25,7 +25,7 @@ func (c *call) readJSONBody(into any) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
 			p := problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
-			return p.say("Unsupported media type %q in request.", shorten(kind))
+			return p.setDetail("Unsupported media type %q in request.", shorten(kind))
 		}
 	}
 	raw, err := c.lease.readRaw(maxSmallBody)

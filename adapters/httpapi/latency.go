@@ -21,9 +21,9 @@ const statusClasses = 5
 // unroutedName is the route of requests that no row of the tables serves.
 const unroutedName = "other"
 
-// measured are the answers of one route by class of status. Routes are rows of the
+// routeLatency are the answers of one route by class of status. Routes are rows of the
 // tables, never what callers write, so that their number is bounded.
-type measured struct {
+type routeLatency struct {
 	route   string
 	classes [statusClasses]struct {
 		counts [len(latencyBounds) + 1]atomic.Uint64
@@ -31,14 +31,14 @@ type measured struct {
 	}
 }
 
-func (m *measured) add(status int, took time.Duration) {
+func (m *routeLatency) add(status int, elapsed time.Duration) {
 	class := &m.classes[min(max(status/100, 1), statusClasses)-1]
 	i := 0
-	for i < len(latencyBounds) && took > latencyBounds[i] {
+	for i < len(latencyBounds) && elapsed > latencyBounds[i] {
 		i++
 	}
 	class.counts[i].Add(1)
-	class.sum.Add(int64(took))
+	class.sum.Add(int64(elapsed))
 }
 
 // Latency tells how long the answers of a route took that had a status of one class.
@@ -57,11 +57,11 @@ type Latency struct {
 // Latencies returns totals since the start, of routes that have been asked. Streams
 // are not among them.
 func (h *Handler) Latencies() []Latency {
-	if !h.made() {
+	if !h.isReady() {
 		return nil
 	}
 	var out []Latency
-	for _, m := range h.server.measured {
+	for _, m := range h.server.latencies {
 		for i := range m.classes {
 			class := &m.classes[i]
 			l := Latency{Route: m.route, Class: strconv.Itoa(i+1) + "xx", Within: make(map[float64]uint64, len(latencyBounds))}
@@ -80,11 +80,11 @@ func (h *Handler) Latencies() []Latency {
 }
 
 // measure makes the counts of a route. Only for the time before the first request.
-func (s *server) measure(route string) *measured {
-	if i := slices.IndexFunc(s.measured, func(m *measured) bool { return m.route == route }); i >= 0 {
-		return s.measured[i]
+func (s *server) measure(route string) *routeLatency {
+	if i := slices.IndexFunc(s.latencies, func(m *routeLatency) bool { return m.route == route }); i >= 0 {
+		return s.latencies[i]
 	}
-	m := &measured{route: route}
-	s.measured = append(s.measured, m)
+	m := &routeLatency{route: route}
+	s.latencies = append(s.latencies, m)
 	return m
 }

@@ -14,40 +14,40 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// lease is what one request holds of a budget. All but held belongs to the budget.
-type lease struct {
+// memoryLease is what one request holds of a budget. All but held belongs to the budget.
+type memoryLease struct {
 	ctx    context.Context
 	budget *budget
 	held   int64
-	// look is shown the first firstChunk bytes of a body's text when there are more.
+	// onFirstChunk is shown the first firstChunk bytes of a body's text when there are more.
 	// Its error ends the reading.
-	look func(text []byte) error
+	onFirstChunk func(text []byte) error
 	// key is set for a request for flags, whose key stands in the body: it gets one
 	// that nobody has.
-	key    *string
-	looked bool
-	body   pacedBody
-	// refused is how long the sender of a body that is refused has to wait for the
+	key          *string
+	isKeyChecked bool
+	body         pacedBody
+	// refusalDelay is how long the sender of a body that is refused has to wait for the
 	// answer.
-	refused time.Duration
+	refusalDelay time.Duration
 
-	server  *server       // with body.r it finds the address
-	address netip.Addr    // set when it counts
-	arrived bool          // all of the body is there
-	large   bool          // it has held more than budget.small
-	own     int64         // what of held lies in the quarter of the eldest
-	counted int64         // what of held counts for its address
-	place   *list.Element // among the elders
+	server      *server       // with body.r it finds the address
+	address     netip.Addr    // set when it counts
+	arrived     bool          // all of the body is there
+	large       bool          // it has held more than budget.small
+	oldestBytes int64         // what of held lies in the quarter of the eldest
+	counted     int64         // what of held counts for its address
+	element     *list.Element // among the elders
 }
 
-// lease begins with nothing. The request is one whose body arrives.
-func (b *budget) lease(s *server, w http.ResponseWriter, r *http.Request) *lease {
-	return &lease{ctx: r.Context(), budget: b, server: s, body: pacedBody{w: w, r: r}}
+// newLease begins with nothing. The request is one whose body arrives.
+func (b *budget) newLease(s *server, w http.ResponseWriter, r *http.Request) *memoryLease {
+	return &memoryLease{ctx: r.Context(), budget: b, server: s, body: pacedBody{w: w, r: r}}
 }
 
-// whose finds the address, by the strict reading: only trusted proxies speak for
+// clientAddress finds the address, by the strict reading: only trusted proxies speak for
 // others.
-func (l *lease) whose() netip.Addr {
+func (l *memoryLease) clientAddress() netip.Addr {
 	if !l.address.IsValid() && l.server != nil {
 		l.address = streamAddressOf(l.server.clientIP(l.body.r))
 	}
@@ -55,41 +55,41 @@ func (l *lease) whose() netip.Addr {
 }
 
 // Reserve is take, and unreserve give, for who may have no lease.
-func (l *lease) Reserve(n int64) error {
+func (l *memoryLease) Reserve(n int64) error {
 	if l == nil {
 		return nil
 	}
-	return l.take(n)
+	return l.acquire(n)
 }
 
-func (l *lease) unreserve(n int64) {
+func (l *memoryLease) unreserve(n int64) {
 	if l != nil {
-		l.give(n)
+		l.free(n)
 	}
 }
 
-// lookAt takes the first look at a text.
-func (l *lease) lookAt(text []byte) error {
-	look := l.look
-	l.look = nil
-	return l.seen(look(text))
+// inspect takes the first look at a text.
+func (l *memoryLease) inspect(text []byte) error {
+	check := l.onFirstChunk
+	l.onFirstChunk = nil
+	return l.noteCheck(check(text))
 }
 
-// lookForKey takes the first look at a body of /flags: its key may be nobody's.
-func (l *lease) lookForKey(text []byte) error {
-	l.looked = l.arrived || startsObject(text) // else it may be packed
+// inspectKey takes the first look at a body of /flags: its key may be nobody's.
+func (l *memoryLease) inspectKey(text []byte) error {
+	l.isKeyChecked = l.arrived || startsObject(text) // else it may be packed
 	if !startsObject(text) {
 		return nil
 	}
-	if token := earlyFlagsKey(string(text[:firstChunk])); token != "" {
-		return l.seen(l.known(token))
+	if token := leadingFlagsKey(string(text[:firstChunk])); token != "" {
+		return l.noteCheck(l.checkKey(token))
 	}
 	return nil
 }
 
-// known looks for the project of a key. Other errors than that there is none are told
+// checkKey looks for the project of a key. Other errors than that there is none are told
 // in their time.
-func (l *lease) known(token string) error {
+func (l *memoryLease) checkKey(token string) error {
 	_, _, err := l.server.Decider.Project(l.ctx, token)
 	if !errors.Is(err, flags.ErrUnknownKey) {
 		return nil
@@ -98,28 +98,28 @@ func (l *lease) known(token string) error {
 	return err
 }
 
-// seen notes what came of a look.
-func (l *lease) seen(err error) error {
+// noteCheck notes what came of a look.
+func (l *memoryLease) noteCheck(err error) error {
 	if err != nil {
-		l.refused = earlyDelay
+		l.refusalDelay = earlyDelay
 	}
 	return err
 }
 
-// most is what the body could have were it alone.
-func (l *lease) most() int64 {
+// maxBytes is what the body could have were it alone.
+func (l *memoryLease) maxBytes() int64 {
 	if l.arrived {
 		return 3 * l.budget.share
 	}
 	return 2 * l.budget.share
 }
 
-// take reserves n bytes more.
-func (l *lease) take(n int64) error {
+// acquire reserves n bytes more.
+func (l *memoryLease) acquire(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	if l.held+n > l.most() {
+	if l.held+n > l.maxBytes() {
 		return l.tooLarge()
 	}
 	if !l.budget.acquire(l, n) {
@@ -128,30 +128,30 @@ func (l *lease) take(n int64) error {
 	return nil
 }
 
-func (l *lease) give(n int64) {
+func (l *memoryLease) free(n int64) {
 	if n > 0 {
 		l.budget.release(l, n)
 	}
 }
 
-func (l *lease) release() {
-	if l.held > 0 || l.place != nil {
+func (l *memoryLease) release() {
+	if l.held > 0 || l.element != nil {
 		l.budget.release(l, l.held)
 	}
 }
 
 // tooLarge is for requests that would not fit were they alone: the body together with what
 // is made of it.
-func (l *lease) tooLarge() error {
+func (l *memoryLease) tooLarge() error {
 	p := problemPayload
-	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and what it holds take more than %d bytes of memory at once: send it in smaller parts", l.most())
+	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and what it holds take more than %d bytes of memory at once: send it in smaller parts", l.maxBytes())
 	return &p
 }
 
-// hasArrived: what follows is not for its sender to delay.
-func (l *lease) hasArrived() {
+// markArrived: what follows is not for its sender to delay.
+func (l *memoryLease) markArrived() {
 	if l.counted > 0 || l.large {
-		l.budget.arrive(l)
+		l.budget.markArrived(l)
 		return
 	}
 	l.arrived = true
@@ -165,16 +165,16 @@ const (
 	largeDelay = 2 * time.Second
 )
 
-// dismiss gives all back and keeps the sender of a body that is refused waiting.
-func (l *lease) dismiss() {
+// releaseDelayed gives all back and keeps the sender of a body that is refused waiting.
+func (l *memoryLease) releaseDelayed() {
 	if l.large {
-		l.refused = largeDelay
+		l.refusalDelay = largeDelay
 	}
 	l.release()
-	if l.refused == 0 || l.ctx.Value(http.ServerContextKey) == nil { // nobody waits without a network
+	if l.refusalDelay == 0 || l.ctx.Value(http.ServerContextKey) == nil { // nobody waits without a network
 		return
 	}
-	timer := time.NewTimer(l.refused)
+	timer := time.NewTimer(l.refusalDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -186,27 +186,27 @@ func (l *lease) dismiss() {
 // text, in bytes.
 const eventMemory = 600
 
-// takeRecording reserves what the events of a body take while they are stored,
+// acquireForStoring reserves what the events of a body take while they are stored,
 // beside the body and its items: the texts that are stored, and the events
 // themselves, a piece of the submission at a time.
-func (l *lease) takeRecording(text, items int) error {
+func (l *memoryLease) acquireForStoring(text, items int) error {
 	bytes, events := capture.PieceSize(text, items)
-	return l.take(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
+	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }
 
 // grow moves buf into a new buffer of size bytes, of less where the budget has
 // less at all. Both count while they are in memory.
-func (l *lease) grow(buf []byte, size int64) ([]byte, error) {
-	size = min(size, l.most()-l.held)
+func (l *memoryLease) grow(buf []byte, size int64) ([]byte, error) {
+	size = min(size, l.maxBytes()-l.held)
 	old := int64(cap(buf))
 	if size <= old {
 		return nil, l.tooLarge()
 	}
-	if err := l.take(size); err != nil {
+	if err := l.acquire(size); err != nil {
 		return nil, err
 	}
 	buf = append(make([]byte, 0, size), buf...)
-	l.give(old)
+	l.free(old)
 	return buf, nil
 }
 
@@ -216,17 +216,17 @@ func (l *lease) grow(buf []byte, size int64) ([]byte, error) {
 // buffer doubles until it has a part of them, an eighth of what arrives and the first
 // chunk of what has arrived, then gets them all, and doubles beyond if it has to.
 // What has arrived gets all that there may be once doubling would take as much.
-func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([]byte, error) {
+func (l *memoryLease) read(buf []byte, src io.Reader, first, expected, limit int64) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
 			had := int64(cap(buf))
-			if had >= firstChunk && l.look != nil {
-				if err := l.lookAt(buf); err != nil {
+			if had >= firstChunk && l.onFirstChunk != nil {
+				if err := l.inspect(buf); err != nil {
 					return nil, err
 				}
 			}
 			var err error
-			if buf, err = l.grow(buf, l.larger(had, first, expected, limit)); err != nil {
+			if buf, err = l.grow(buf, l.nextSize(had, first, expected, limit)); err != nil {
 				return nil, err
 			}
 		}
@@ -243,17 +243,17 @@ func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([
 	}
 }
 
-// larger is the size of the buffer after one of had bytes.
-func (l *lease) larger(had, first, expected, limit int64) int64 {
+// nextSize is the size of the buffer after one of had bytes.
+func (l *memoryLease) nextSize(current, first, expected, limit int64) int64 {
 	enough := expected / 8
 	if l.arrived {
 		enough = min(enough, firstChunk)
 	}
-	size := max(2*had, first, 1)
-	if expected > 0 && had <= expected && (had >= max(enough, 1) || size > expected) {
+	size := max(2*current, first, 1)
+	if expected > 0 && current <= expected && (current >= max(enough, 1) || size > expected) {
 		size = expected + 1 // one more, to see the end
 	}
-	if l.arrived && 4*had > min(limit, l.most()) && had > expected {
+	if l.arrived && 4*current > min(limit, l.maxBytes()) && current > expected {
 		size = limit + 1
 	}
 	return min(size, limit+1)
@@ -261,9 +261,9 @@ func (l *lease) larger(had, first, expected, limit int64) int64 {
 
 // unpackInto is read for what comes out of a packed body: it begins with the first
 // chunk, so that a look at it comes before the memory for the rest.
-func (l *lease) unpackInto(buf []byte, src io.Reader, expected, limit int64) ([]byte, error) {
+func (l *memoryLease) unpackInto(buf []byte, src io.Reader, expected, limit int64) ([]byte, error) {
 	first := expected + 1
-	if l.look != nil {
+	if l.onFirstChunk != nil {
 		first = min(first, firstChunk)
 	}
 	return l.read(buf, src, first, expected, limit)

@@ -22,11 +22,11 @@ type Rate struct {
 func ParseRate(text string) (Rate, error) {
 	count, unit, _ := strings.Cut(text, "/")
 	n, err := strconv.Atoi(strings.TrimSpace(count))
-	per := rateUnits[strings.TrimSpace(unit)]
-	if err != nil || n <= 0 || per == 0 {
+	period := rateUnits[strings.TrimSpace(unit)]
+	if err != nil || n <= 0 || period == 0 {
 		return Rate{}, fmt.Errorf("want a rate such as 1200/minute, not %q", text)
 	}
-	return Rate{float64(n) / per.Seconds(), n}, nil
+	return Rate{float64(n) / period.Seconds(), n}, nil
 }
 
 var rateUnits = map[string]time.Duration{
@@ -94,9 +94,9 @@ func newLimiter(name string, r Rate, logOnly bool) *limiter {
 	return &limiter{name: name, rate: r, logOnly: logOnly, buckets: buckets}
 }
 
-// shown is a key as the log may have it: project keys and addresses are no
+// maskKey is a key as the log may have it: project keys and addresses are no
 // secrets, personal and secret keys are.
-func (l *limiter) shown(key string) string {
+func (l *limiter) maskKey(key string) string {
 	if l.secret {
 		return "(hidden)"
 	}
@@ -124,7 +124,7 @@ func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 	if !allowed {
 		s.stats.rateLimited.Add(1)
 		if l.logOnly {
-			s.Logger.Warn("rate limit would refuse", "limit", l.name, "key", l.shown(key))
+			s.Logger.Warn("rate limit would refuse", "limit", l.name, "key", l.maskKey(key))
 		}
 	}
 	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {

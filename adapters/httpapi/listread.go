@@ -25,31 +25,31 @@ func (e *endpoint) isList() bool {
 	if _, there := lists[e.path]; e.method != http.MethodGet || there {
 		return there && e.method == http.MethodGet
 	}
-	if _, counted := e.gives.(interface{ Counted() (int, any) }); counted {
+	if _, counted := e.response.(interface{ Counted() (int, any) }); counted {
 		return true
 	}
-	of := reflect.TypeOf(e.gives)
+	typ := reflect.TypeOf(e.response)
 	switch {
-	case of == nil || of == reflect.TypeFor[json.RawMessage]():
+	case typ == nil || typ == reflect.TypeFor[json.RawMessage]():
 		return false
-	case of.Kind() == reflect.Slice:
+	case typ.Kind() == reflect.Slice:
 		return true
-	case of.Kind() == reflect.Struct:
-		_, has := of.FieldByName("Results")
+	case typ.Kind() == reflect.Struct:
+		_, has := typ.FieldByName("Results")
 		return has
 	}
 	return false
 }
 
-// described is a parameter in the API's description, nil for one that does nothing.
-func (p *listParameter) described() object {
-	kinds := map[listKind]string{ofInt: "integer", ofBool: "boolean", ofPresent: "boolean"}
+// describe is a parameter in the API's description, nil for one that does nothing.
+func (p *listParameter) describe() object {
+	kinds := map[listKind]string{kindInt: "integer", kindBool: "boolean", kindPresent: "boolean"}
 	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
 	if len(p.choices) > 0 {
 		schema["enum"] = p.choices
 		nameValues(schema, p.choices, false)
 	}
-	if p.kind == idle || p.kind == undone {
+	if p.kind == kindIgnored || p.kind == kindUnsupported {
 		return nil
 	}
 	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
@@ -59,25 +59,25 @@ func (p *listParameter) described() object {
 // that nobody knows is ignored and named in the answer's warnings, whoever makes
 // the client may have added it for other reasons (§2.1).
 func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) (management.Values, error) {
-	known := map[string]*listParameter{}
+	parameters := map[string]*listParameter{}
 	for i := range listOf(e.path) {
 		p := &lists[e.path][i]
-		known[p.name] = p
+		parameters[p.name] = p
 	}
 	for _, doc := range e.query {
-		known[doc.name] = &listParameter{name: doc.name, kind: byItself}
+		parameters[doc.name] = &listParameter{name: doc.name, kind: kindByEndpoint}
 	}
 	if format := q.Get("format"); format != "" && format != "json" {
 		return nil, management.Fault("format", "'%s' is not a format of this list: there is json.", shorten(format))
 	}
 	out := management.Values{}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		p := known[name]
+		p := parameters[name]
 		switch {
-		case p == nil && !everywhere[name]:
+		case p == nil && !commonParameters[name]:
 			warn(w, "the parameter "+strconv.Quote(shorten(name))+" is not known here and was ignored")
 		case p == nil:
-		case p.kind == undone:
+		case p.kind == kindUnsupported:
 			return nil, management.Fault(name, "'%s' is not supported here yet.", name)
 		default:
 			value, err := p.read(w, q[name], now)
@@ -96,11 +96,11 @@ func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) 
 func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Time) (any, error) {
 	first := values[0]
 	switch p.kind {
-	case byItself, idle:
+	case kindByEndpoint, kindIgnored:
 		return nil, nil
-	case ofExact:
+	case kindExact:
 		return first, nil
-	case ofPresent:
+	case kindPresent:
 		if boolParameter(url.Values{p.name: values}, p.name) {
 			return true, nil
 		}
@@ -110,24 +110,24 @@ func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Ti
 		return nil, nil
 	}
 	switch p.kind {
-	case ofInt:
+	case kindInt:
 		return p.integer(first)
-	case ofBool:
+	case kindBool:
 		return boolParameter(url.Values{p.name: values}, p.name), nil
-	case ofChoice:
+	case kindChoice:
 		if !slices.Contains(p.choices, first) {
 			if p.strict {
-				return nil, management.Coded("invalid_choice", p.name, "%q is not a valid choice. There are: %s.", shorten(first), strings.Join(p.choices, ", "))
+				return nil, management.CodedFault("invalid_choice", p.name, "%q is not a valid choice. There are: %s.", shorten(first), strings.Join(p.choices, ", "))
 			}
 			warn(w, "the value "+strconv.Quote(shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
 			return nil, nil
 		}
 		return first, nil
-	case ofMoment:
-		return p.moment(first, now)
-	case ofJSON, ofRepeated, ofCommas:
+	case kindTime:
+		return p.time(first, now)
+	case kindJSON, kindRepeated, kindCommas:
 		return p.texts(values)
-	case ofJSONInts, ofInts:
+	case kindJSONInts, kindInts:
 		return p.integers(values)
 	}
 	return first, nil
@@ -145,37 +145,37 @@ func (p *listParameter) integer(text string) (int64, error) {
 func (p *listParameter) split(values []string) (out []string, err error) {
 	for _, value := range values {
 		value = strings.TrimSpace(value)
-		isJSON := strings.HasPrefix(value, "[") && p.kind != ofRepeated
+		isJSON := strings.HasPrefix(value, "[") && p.kind != kindRepeated
 		switch {
-		case isJSON || p.kind == ofJSON || p.kind == ofJSONInts:
+		case isJSON || p.kind == kindJSON || p.kind == kindJSONInts:
 			var list []json.RawMessage
 			if json.Unmarshal([]byte(value), &list) != nil {
-				return nil, p.noList()
+				return nil, p.notAListError()
 			}
 			for _, item := range list {
 				text := string(item)
-				if json.Unmarshal(item, &text) != nil && !p.numbers() {
-					return nil, p.noList()
+				if json.Unmarshal(item, &text) != nil && !p.isNumeric() {
+					return nil, p.notAListError()
 				}
 				out = append(out, text)
 			}
-		case p.kind == ofRepeated:
+		case p.kind == kindRepeated:
 			out = append(out, value)
 		default:
 			out = append(out, strings.Split(value, ",")...)
 		}
 	}
 	if len(out) > maxListValues {
-		return nil, management.Coded(management.CodeMaxLength, p.name, "Ensure this field has no more than %d elements.", maxListValues)
+		return nil, management.CodedFault(management.CodeMaxLength, p.name, "Ensure this field has no more than %d elements.", maxListValues)
 	}
 	return out, nil
 }
 
-func (p *listParameter) numbers() bool { return p.kind == ofInts || p.kind == ofJSONInts }
+func (p *listParameter) isNumeric() bool { return p.kind == kindInts || p.kind == kindJSONInts }
 
-func (p *listParameter) noList() error {
+func (p *listParameter) notAListError() error {
 	what := "texts"
-	if p.numbers() {
+	if p.isNumeric() {
 		what = "whole numbers"
 	}
 	return management.Fault(p.name, "Must be a JSON array of %s.", what)
@@ -213,22 +213,22 @@ func (p *listParameter) integers(values []string) (any, error) {
 	return out, nil
 }
 
-// backFromNow is how a time is named by how long it is ago.
-var backFromNow = regexp.MustCompile(`^-([0-9]{1,4})([hdwmqy])$`)
+// relativeTime is how a time is named by how long it is ago.
+var relativeTime = regexp.MustCompile(`^-([0-9]{1,4})([hdwmqy])$`)
 
-func (p *listParameter) moment(text string, now time.Time) (any, error) {
-	back := backFromNow.FindStringSubmatch(text)
+func (p *listParameter) time(text string, now time.Time) (any, error) {
+	back := relativeTime.FindStringSubmatch(text)
 	if back == nil {
-		at, err := timeParameter(url.Values{p.name: {text}}, p.name)
-		return at, err
+		parsed, err := timeParameter(url.Values{p.name: {text}}, p.name)
+		return parsed, err
 	}
 	n, _ := strconv.Atoi(back[1]) // at most four digits
 	if back[2] == "h" {
 		return now.Add(-time.Duration(n) * time.Hour), nil
 	}
-	unit := backUnits[back[2]]
+	unit := relativeUnits[back[2]]
 	return management.AddMonths(now, -n*unit.months).AddDate(0, 0, -n*unit.days), nil
 }
 
-// backUnits are the units of backFromNow, but for hours.
-var backUnits = map[string]struct{ months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {months: 12}}
+// relativeUnits are the units of relativeTime, but for hours.
+var relativeUnits = map[string]struct{ months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {months: 12}}

@@ -16,37 +16,39 @@ const (
 	// then on: the newest; of the others only their number is told.
 	liveFirst = 50
 	liveRate  = 20
-	// liveLook is how many events each look at the store reads at most: what a filter
+	// livePollSize is how many events each look at the store reads at most: what a filter
 	// chooses from.
-	liveLook = 200
+	livePollSize = 200
 )
 
 // THE TABLE: events as they come in (N15).
-var liveEndpoints = resource(inProject, "query", liveOf, []row[*live]{
-	by(http.MethodGet, "/events/live", "Watch events as they come in, as server-sent events", watchEvents).
-		asking(
+var liveEndpoints = resource(inProject, "query", liveWatcherOf, []row[*liveWatcher]{
+	handle(http.MethodGet, "/events/live", "Watch events as they come in, as server-sent events", watchEvents).
+		withQuery(
 			parameterDoc{"event", "string", "the name of the events"}, parameterDoc{"distinct_id", "string", "whose events"},
 			parameterDoc{"person_id", "string", "the uuid of the person whose events"},
-		).ofKind(eventStream).unbounded().uncompressed(),
+		).withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 
-// live is what watching events stands on.
-type live struct {
+// liveWatcher is what watching events stands on.
+type liveWatcher struct {
 	streams *streams
 	reader  *reader
-	looks   *liveLooks
+	polls   *livePolls
 }
 
-func liveOf(s *server) *live { return &live{s.streams, readerOf(s), &s.streams.feeds.looks} }
+func liveWatcherOf(s *server) *liveWatcher {
+	return &liveWatcher{s.streams, readerOf(s), &s.streams.feeds.polls}
+}
 
-// liveLooks are the looks at the store, one for each project that is watched, however
+// livePolls are the looks at the store, one for each project that is watched, however
 // many watch it.
-type liveLooks struct {
-	mu sync.Mutex
-	of map[int64]*projectLook
+type livePolls struct {
+	mu        sync.Mutex
+	byProject map[int64]*projectPoll
 }
 
-type projectLook struct {
+type projectPoll struct {
 	readers int
 	last    *liveBatch    // the one that is still empty
 	idle    chan struct{} // closed when the last reader has left
@@ -54,85 +56,85 @@ type projectLook struct {
 
 // liveBatch is what one look has found, once done is closed.
 type liveBatch struct {
-	events []capture.Record
-	texts  [][]byte // of events, as they are sent
-	left   int64
-	done   chan struct{}
-	next   *liveBatch
+	events  []capture.Record
+	texts   [][]byte // of events, as they are sent
+	omitted int64
+	done    chan struct{}
+	next    *liveBatch
 }
 
 func newLiveBatch() *liveBatch { return &liveBatch{done: make(chan struct{})} }
 
 // join begins to look where nobody does yet. The batch is the first that has
 // what is recorded from now on.
-func (l *live) join(ctx context.Context, project int64) (*liveBatch, error) {
-	at, err := l.reader.history.Recent(ctx, project, -1, 0)
+func (l *liveWatcher) join(ctx context.Context, project int64) (*liveBatch, error) {
+	recent, err := l.reader.history.Recent(ctx, project, -1, 0)
 	if err != nil {
 		return nil, err
 	}
-	ls := l.looks
+	ls := l.polls
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if ls.of == nil {
-		ls.of = map[int64]*projectLook{}
+	if ls.byProject == nil {
+		ls.byProject = map[int64]*projectPoll{}
 	}
-	look := ls.of[project]
-	if look == nil {
-		look = &projectLook{last: newLiveBatch(), idle: make(chan struct{})}
-		ls.of[project] = look
-		l.streams.running.Go(func() { l.look(project, look, at.Place) })
+	poll := ls.byProject[project]
+	if poll == nil {
+		poll = &projectPoll{last: newLiveBatch(), idle: make(chan struct{})}
+		ls.byProject[project] = poll
+		l.streams.running.Go(func() { l.poll(project, poll, recent.Position) })
 	}
-	look.readers++
-	return look.last, nil
+	poll.readers++
+	return poll.last, nil
 }
 
-func (l *live) leave(project int64) {
-	l.looks.mu.Lock()
-	defer l.looks.mu.Unlock()
-	look := l.looks.of[project]
-	if look.readers--; look.readers == 0 {
-		delete(l.looks.of, project)
-		close(look.idle)
+func (l *liveWatcher) leave(project int64) {
+	l.polls.mu.Lock()
+	defer l.polls.mu.Unlock()
+	poll := l.polls.byProject[project]
+	if poll.readers--; poll.readers == 0 {
+		delete(l.polls.byProject, project)
+		close(poll.idle)
 	}
 }
 
-// look hands out what is new until nobody watches.
-func (l *live) look(project int64, look *projectLook, place int64) {
-	ticker := time.NewTicker(l.streams.feeds.timing.look)
+// poll hands out what is new until nobody watches.
+func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
+	ticker := time.NewTicker(l.streams.feeds.timing.poll)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-l.streams.ctx.Done():
 			return
-		case <-look.idle:
+		case <-state.idle:
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(l.streams.ctx, readTime)
-		found, err := l.reader.history.Recent(ctx, project, place, liveLook)
+		ctx, cancel := context.WithTimeout(l.streams.ctx, readTimeout)
+		found, err := l.reader.history.Recent(ctx, project, position, livePollSize)
 		cancel()
 		if err != nil { // the next look finds what this one has not
 			continue
 		}
-		if place = found.Place; len(found.Events) == 0 {
+		if position = found.Position; len(found.Events) == 0 {
 			continue
 		}
 		texts := make([][]byte, len(found.Events))
 		for i := range texts {
 			texts[i], _ = serverSent("event", "", showEvent(&found.Events[i])) // what is stored is JSON
 		}
-		l.looks.mu.Lock()
-		batch := look.last
-		batch.events, batch.texts, batch.left, batch.next = found.Events, texts, found.Left, newLiveBatch()
-		look.last = batch.next
-		l.looks.mu.Unlock()
+		l.polls.mu.Lock()
+		batch := state.last
+		batch.events, batch.texts, batch.omitted, batch.next = found.Events, texts, found.Remaining, newLiveBatch()
+		state.last = batch.next
+		l.polls.mu.Unlock()
 		close(batch.done)
 	}
 }
 
 // liveFeed is one reader of events.
 type liveFeed struct {
-	live    *live
+	watcher *liveWatcher
 	project int64
 	query   capture.EventQuery
 	person  capture.UUID // of whom, by what events say; zero for all
@@ -142,13 +144,13 @@ type liveFeed struct {
 	dropped int64
 }
 
-func watchEvents(l *live, c *call) (any, error) {
+func watchEvents(l *liveWatcher, c *call) (any, error) {
 	params := c.query()
 	q, err := l.reader.eventQuery(c.ctx, c.project(), params)
 	if err != nil {
 		return nil, err
 	}
-	f := &liveFeed{live: l, project: c.project(), query: q}
+	f := &liveFeed{watcher: l, project: c.project(), query: q}
 	if params.Has("person_id") {
 		f.person, _ = wire.ParseUUID(params.Get("person_id")) // else there is nobody
 	}
@@ -156,7 +158,7 @@ func watchEvents(l *live, c *call) (any, error) {
 		return nil, err
 	}
 	defer l.leave(f.project)
-	return l.streams.watched(c, &l.streams.feeds.events, f)
+	return l.streams.serveFeed(c, &l.streams.feeds.events, f)
 }
 
 // begin implements feed: the last events, the oldest of them first, as far as
@@ -165,7 +167,7 @@ func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
 	var texts [][]byte
 	q, size := f.query, 0
 	for q.Limit = 10; len(texts) < liveFirst; {
-		events, err := f.live.reader.history.Events(ctx, f.project, q)
+		events, err := f.watcher.reader.history.Events(ctx, f.project, q)
 		if err != nil {
 			return nil, err
 		}
@@ -189,37 +191,37 @@ func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
 	return texts, nil
 }
 
-// news implements feed.
-func (f *liveFeed) news() <-chan struct{} { return f.batch.done }
+// updates implements feed.
+func (f *liveFeed) updates() <-chan struct{} { return f.batch.done }
 
 // take implements feed: the newest of a batch.
 func (f *liveFeed) take(context.Context) ([][]byte, error) {
 	batch := f.batch
 	f.batch = batch.next
-	f.dropped += batch.left
-	var chosen [][]byte
+	f.dropped += batch.omitted
+	var selected [][]byte
 	for i := range batch.events {
-		if e := &batch.events[i]; f.wants(e) && !slices.Contains(f.first, e.ID) {
-			chosen = append(chosen, batch.texts[i])
+		if e := &batch.events[i]; f.matches(e) && !slices.Contains(f.first, e.ID) {
+			selected = append(selected, batch.texts[i])
 		}
 	}
-	over := max(len(chosen)-(liveRate-f.sent), 0)
-	f.dropped += int64(over)
-	f.sent += len(chosen) - over
-	return chosen[over:], nil
+	excess := max(len(selected)-(liveRate-f.sent), 0)
+	f.dropped += int64(excess)
+	f.sent += len(selected) - excess
+	return selected[excess:], nil
 }
 
-// wants reports whether an event is one of those that are asked for.
-func (f *liveFeed) wants(e *capture.Record) bool {
+// matches reports whether an event is one of those that are asked for.
+func (f *liveFeed) matches(e *capture.Record) bool {
 	q := f.query
 	if f.person != (capture.UUID{}) && e.PersonID == f.person {
 		q.DistinctIDs = nil
 	}
-	return asked(&q, e)
+	return requested(&q, e)
 }
 
-// second implements feed: how many events were left out in it.
-func (f *liveFeed) second(context.Context) ([][]byte, error) {
+// tick implements feed: how many events were left out in it.
+func (f *liveFeed) tick(context.Context) ([][]byte, error) {
 	n := f.dropped
 	if f.sent, f.dropped = 0, 0; n == 0 {
 		return nil, nil

@@ -93,22 +93,22 @@ func lzBase64(packed []byte) (digits []uint16, ok bool) {
 // lzBits reads numbers from digits: each digit from its high bit down, each
 // number from its low bit up.
 type lzBits struct {
-	digits []uint16
-	width  int
-	next   int // digit
-	left   int // bits of the present digit
+	digits    []uint16
+	width     int
+	next      int // digit
+	remaining int // bits of the present digit
 }
 
 func (b *lzBits) read(n int) (v uint32, ok bool) {
 	for i := range n {
-		if b.left == 0 {
+		if b.remaining == 0 {
 			if b.next == len(b.digits) {
 				return 0, false
 			}
-			b.next, b.left = b.next+1, b.width
+			b.next, b.remaining = b.next+1, b.width
 		}
-		b.left--
-		v |= uint32(b.digits[b.next-1]>>b.left&1) << i
+		b.remaining--
+		v |= uint32(b.digits[b.next-1]>>b.remaining&1) << i
 	}
 	return v, true
 }

@@ -86,7 +86,7 @@ func TestFlags_Decision14_LZ64IsBounded(t *testing.T) {
 	}
 }
 
-func TestFlags_Decision9_LZ64Refused(t *testing.T) {
+func TestFlags_Decision9_LZ64Rejects(t *testing.T) {
 	packed := "N4IghgDglg+g1gUwJ4gFwggCwMYwB4gA0ICAbggHYAuaJRIAJlAM5VQXZUxQO0CuIAL5A=="
 	for name, text := range map[string]string{
 		"cut in half":   packed[:len(packed)/2],

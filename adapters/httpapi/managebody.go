@@ -41,7 +41,7 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 		kind = "application/json"
 	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
-	wanted := e.takes != nil
+	isBodyRead := e.bodyFields != nil
 	switch kind {
 	case "application/json":
 		err = c.readJSON()
@@ -54,14 +54,14 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 			c.body.Members = formBody(c.r.MultipartForm.Value).Members
 		}
 	default:
-		err = problemMediaType.with("", "").say("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
+		err = problemMediaType.with("", "").setDetail("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
 	}
 	var tooLarge *http.MaxBytesError
 	switch {
-	case !wanted:
+	case !isBodyRead:
 		return nil
 	case errors.As(err, &tooLarge):
-		return problemTooLarge.with("", "").say("The request body is larger than %d bytes.", limit)
+		return problemTooLarge.with("", "").setDetail("The request body is larger than %d bytes.", limit)
 	}
 	var target *problem
 	if err != nil && !errors.As(err, &target) {
@@ -73,21 +73,21 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 // jsonProblem is what is wrong with a JSON text, with line and column, which count
 // from 1, in characters.
 func jsonProblem(text []byte, err error) error {
-	at := int64(-1)
+	offset := int64(-1)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		if at = syntax.Offset - 1; strings.HasPrefix(syntax.Error(), "unexpected end") {
-			at = int64(len(text))
+		if offset = syntax.Offset - 1; strings.HasPrefix(syntax.Error(), "unexpected end") {
+			offset = int64(len(text))
 		}
 	case errors.As(err, &kind):
-		at = kind.Offset
+		offset = kind.Offset
 	}
-	if at < 0 || at > int64(len(text)) {
+	if offset < 0 || offset > int64(len(text)) {
 		return problemParse.with(err.Error(), "")
 	}
-	line, column := lineOf(text, int(at))
+	line, column := lineOf(text, int(offset))
 	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, line, column), "")
 }
 
@@ -96,26 +96,26 @@ func (c *call) readJSON() error {
 	if err != nil {
 		return err
 	}
-	whole := bytes.TrimRight(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
-	text = bytes.TrimLeft(whole, " \t\r\n")
+	trimmed := bytes.TrimRight(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
+	text = bytes.TrimLeft(trimmed, " \t\r\n")
 	if len(text) == 0 {
 		return nil
 	}
 	if depth(text) > maxBodyDepth {
 		return problemParse.with("the value is nested too deeply", "")
 	}
-	var other any
-	var into any = &other
+	var value any
+	var into any = &value
 	switch text[0] {
 	case '{':
 		into = &c.body.Members
 	case '[':
 		c.body.IsArray, into = true, &c.body.Array
 	}
-	if err := json.Unmarshal(whole, into); err != nil {
-		return jsonProblem(whole, err)
+	if err := json.Unmarshal(trimmed, into); err != nil {
+		return jsonProblem(trimmed, err)
 	}
-	if into == &other {
+	if into == &value {
 		c.body.Other = cmp.Or(otherKinds[text[0]], "int")
 	}
 	return nil

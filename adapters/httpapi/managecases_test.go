@@ -132,18 +132,18 @@ func (o *office) walk(t *testing.T, steps []manageStep) {
 // officeRuns are what a server does by itself.
 var officeRuns = map[string]func(*office) error{
 	"spent": func(o *office) error {
-		var list []sqlstore.Spent
-		for _, x := range o.handler.TakeSpent() {
-			list = append(list, sqlstore.Spent(x))
+		var list []sqlstore.Spending
+		for _, x := range o.handler.TakeUsage() {
+			list = append(list, sqlstore.Spending(x))
 		}
-		return o.store.AddSpent(context.Background(), o.now(), list)
+		return o.store.AddSpending(context.Background(), o.now(), list)
 	},
 	"evaluated": func(o *office) error {
-		var list []sqlstore.Evaluated
-		for _, x := range o.handler.TakeEvaluated() {
-			list = append(list, sqlstore.Evaluated(x))
+		var list []sqlstore.Evaluation
+		for _, x := range o.handler.TakeEvaluationCounts() {
+			list = append(list, sqlstore.Evaluation(x))
 		}
-		return o.store.AddEvaluated(context.Background(), o.now(), list)
+		return o.store.AddEvaluations(context.Background(), o.now(), list)
 	},
 	"alerts": func(o *office) error {
 		_, err := o.service.Dashboards.Alerts.CheckDue(context.Background())
@@ -151,7 +151,7 @@ var officeRuns = map[string]func(*office) error{
 	},
 	"scheduled": func(o *office) error {
 		_, changes := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
-		_, surveys := o.service.FeatureFlags.Surveys.TurnDue(context.Background())
+		_, surveys := o.service.FeatureFlags.Surveys.StartDueIterations(context.Background())
 		return errors.Join(changes, surveys)
 	},
 }
@@ -261,12 +261,12 @@ func (o *office) sendTo(t *testing.T, url string, s *manageStep) (status int, he
 	if sent != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	who := s.As
-	if who == "" {
-		who = "owner"
+	caller := s.As
+	if caller == "" {
+		caller = "owner"
 	}
-	if who != "none" {
-		req.Header.Set("Authorization", "Bearer "+o.key(t, o.fill(who)))
+	if caller != "none" {
+		req.Header.Set("Authorization", "Bearer "+o.key(t, o.fill(caller)))
 	}
 	for name, v := range s.Headers {
 		if v == "" {
@@ -309,7 +309,7 @@ func (o *office) compare(want string, body []byte) string {
 	return cmp.Diff(w, g)
 }
 
-var stands = map[string]*regexp.Regexp{
+var placeholders = map[string]*regexp.Regexp{
 	"<uuid>": regexp.MustCompile(`^"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"$`),
 	"<time>": regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"$`),
 	"<int>":  regexp.MustCompile(`^-?\d+$`),
@@ -329,7 +329,7 @@ var insightResults = []string{
 func (o *office) settle(want, got any) any {
 	switch w := want.(type) {
 	case string:
-		if pattern, ok := stands[w]; ok {
+		if pattern, ok := placeholders[w]; ok {
 			text, _ := json.Marshal(got)
 			if pattern.Match(text) {
 				return got
@@ -355,9 +355,9 @@ func (o *office) settle(want, got any) any {
 		}
 		for name, v := range w {
 			if name == "..." {
-				for other, v := range g {
-					if _, named := w[other]; !named {
-						out[other] = v
+				for otherName, v := range g {
+					if _, named := w[otherName]; !named {
+						out[otherName] = v
 					}
 				}
 				continue
@@ -380,11 +380,11 @@ func (o *office) settle(want, got any) any {
 }
 
 func parameterOf(address, name string) string {
-	at, err := url.Parse(address)
+	target, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return at.Query().Get(name)
+	return target.Query().Get(name)
 }
 
 // dig finds a value of an answer by its path.

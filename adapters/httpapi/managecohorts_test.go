@@ -103,12 +103,12 @@ func TestManagement_People(t *testing.T) {
 		t.Error(diff, err)
 	}
 	for _, uuid := range []string{"x", "0191f0a2-5b1c-7d3e-8f40-0000000000ff"} {
-		if nobody, err := people.PersonByUUID(ctx, 1, uuid); nobody != nil || err != nil {
-			t.Error(nobody, err)
+		if missing, err := people.PersonByUUID(ctx, 1, uuid); missing != nil || err != nil {
+			t.Error(missing, err)
 		}
 	}
-	if nobody, err := people.PersonByDistinctID(ctx, 2, "a"); nobody != nil || err != nil {
-		t.Error(nobody, err)
+	if missing, err := people.PersonByDistinctID(ctx, 2, "a"); missing != nil || err != nil {
+		t.Error(missing, err)
 	}
 	for _, stop := range []int{1, 9} {
 		var persons, groups []string

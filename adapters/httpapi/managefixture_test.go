@@ -93,8 +93,8 @@ func newOffice(t testing.TB, database string) *office {
 		Authenticators: passkeys.Authenticators{},
 		Store:          sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
 		People: sqlstore.ManagementStore{Store: o.store},
-		Ask: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-			return o.handler.Ask(ctx, p, query)
+		RunQuery: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return o.handler.RunQuery(ctx, p, query)
 		},
 		Measure: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return o.handler.Measure(ctx, p, query)
@@ -106,7 +106,7 @@ func newOffice(t testing.TB, database string) *office {
 	}
 	o.furnish(t)
 	o.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: o.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Into: o.recorder, Usage: o.store, Now: o.now})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Appender: o.recorder, Usage: o.store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func newOffice(t testing.TB, database string) *office {
 		t.Fatal(err)
 	}
 	deciding.Store(decider)
-	desk, err := queries.New(queries.Config{Source: o.store, States: o.store, NewID: rand.Text, Now: o.now, Limits: queries.Limits{Workers: 2}, Definitions: func(ctx context.Context, id int64) (*flags.Definitions, error) {
+	runner, err := queries.New(queries.Config{Source: o.store, States: o.store, NewID: rand.Text, Now: o.now, Limits: queries.Limits{Workers: 2}, Definitions: func(ctx context.Context, id int64) (*flags.Definitions, error) {
 		d, err := o.store.Definitions(ctx, flags.Project{ID: id})
 		return &d, err
 	}, Actions: func(ctx context.Context, id int64) (map[int64]insights.Action, error) {
@@ -128,9 +128,9 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.config = httpapi.Config{Queries: desk, Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}, SignIn: &httpapi.SignIn{Version: "test"}}
+	o.config = httpapi.Config{Queries: runner, Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Transactor: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}, SignIn: &httpapi.SignIn{Version: "test"}}
 	t.Cleanup(func() {
-		desk.Close()
+		runner.Close()
 		o.recorder.Close()
 		if err := o.store.Close(); err != nil {
 			t.Error(err)
@@ -190,7 +190,7 @@ func (o *office) furnish(t testing.TB) {
 			verified := true
 			user := management.User{
 				ID: number, UUID: fmt.Sprintf(officeUserID, i), DistinctID: u.name + "-distinct", FirstName: strings.ToUpper(u.name[:1]) + u.name[1:],
-				Email: u.name + "@example.com", EmailVerified: &verified, Joined: management.At(officeStart),
+				Email: u.name + "@example.com", EmailVerified: &verified, Joined: management.NewStamp(officeStart),
 			}
 			data, _ := json.Marshal(user)
 			if err := tx.Put(&management.Record{Kind: "user", ID: user.UUID, Sort: fmt.Sprintf("%020d", number), Unique: user.Email, Data: data}); err != nil {
@@ -199,7 +199,7 @@ func (o *office) furnish(t testing.TB) {
 			o.vars[u.name], o.vars[u.name+"_id"] = user.UUID, fmt.Sprint(number)
 			joined := officeStart.Add(time.Duration(i) * time.Hour)
 			m := management.Membership{
-				ID: fmt.Sprintf(officeMembers, i), Organization: u.org, User: user.UUID, Level: u.level, Joined: management.At(joined), Updated: management.At(joined),
+				ID: fmt.Sprintf(officeMembers, i), Organization: u.org, User: user.UUID, Level: u.level, Joined: management.NewStamp(joined), Updated: management.NewStamp(joined),
 			}
 			data, _ = json.Marshal(m)
 			if err := tx.Put(&management.Record{Kind: "member", Parent: u.org, ID: user.UUID, Other: user.UUID, Sort: fmt.Sprintf("%020d", joined.UnixMicro()), Data: data}); err != nil {
@@ -218,12 +218,12 @@ func (o *office) furnish(t testing.TB) {
 //	owner                                    all scopes
 //	member dashboard:read organization:read  those
 //	owner projects=1,2 organizations=...     all scopes, in those places
-func (o *office) key(t testing.TB, who string) string {
+func (o *office) key(t testing.TB, holder string) string {
 	t.Helper()
-	if key, ok := o.keys[who]; ok {
+	if key, ok := o.keys[holder]; ok {
 		return key
 	}
-	words := strings.Fields(who)
+	words := strings.Fields(holder)
 	number := int64(0)
 	for i, u := range officeUsers {
 		if u.name == words[0] {
@@ -234,7 +234,7 @@ func (o *office) key(t testing.TB, who string) string {
 		t.Fatalf("nobody here is called %q", words[0])
 	}
 	key := fmt.Sprintf("phx_%s_%012d", words[0], len(o.keys))
-	k := management.KeyRecord{ID: fmt.Sprint("key", len(o.keys)), Hash: management.HashKey(key), Mask: management.MaskKey(key), Label: who, User: number, CreatedAt: officeStart}
+	k := management.KeyRecord{ID: fmt.Sprint("key", len(o.keys)), Hash: management.HashKey(key), Mask: management.MaskKey(key), Label: holder, User: number, CreatedAt: officeStart}
 	for _, word := range words[1:] {
 		if list, ok := strings.CutPrefix(word, "projects="); ok {
 			if err := json.Unmarshal([]byte("["+list+"]"), &k.Projects); err != nil {
@@ -253,7 +253,7 @@ func (o *office) key(t testing.TB, who string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.keys[who] = key
+	o.keys[holder] = key
 	return key
 }
 

@@ -94,24 +94,24 @@ func newWindowLimiter(limits Windows) *windowLimiter {
 	return &windowLimiter{limits, keys}
 }
 
-// take counts a request. Over a limit it returns how long the key has to wait.
-func (l *windowLimiter) take(key string, now time.Time) (wait time.Duration) {
-	return l.look(key, now, 1)
+// add counts a request. Over a limit it returns how long the key has to wait.
+func (l *windowLimiter) add(key string, now time.Time) (wait time.Duration) {
+	return l.addN(key, now, 1)
 }
 
-// full is take without counting.
-func (l *windowLimiter) full(key string, now time.Time) (wait time.Duration) {
-	return l.look(key, now, 0)
+// check is take without counting.
+func (l *windowLimiter) check(key string, now time.Time) (wait time.Duration) {
+	return l.addN(key, now, 0)
 }
 
-func (l *windowLimiter) look(key string, now time.Time, n int) (wait time.Duration) {
+func (l *windowLimiter) addN(key string, now time.Time, n int) (wait time.Duration) {
 	if l.limits == (Windows{}) {
 		return 0
 	}
 	counts, ok := l.keys.Get(key)
 	if !ok {
 		counts = &windowCounts{}
-		if old, had, _ := l.keys.PeekOrAdd(key, counts); had {
+		if old, exists, _ := l.keys.PeekOrAdd(key, counts); exists {
 			counts = old
 		}
 	}
@@ -138,23 +138,23 @@ func (l *windowLimiter) look(key string, now time.Time, n int) (wait time.Durati
 	return wait
 }
 
-// failed counts a request whose key nobody has. Over the limit the answer is that its
+// countFailure counts a request whose key nobody has. Over the limit the answer is that its
 // sender has to wait, else err. It comes after the key has been looked up, so that
 // whoever has a valid one is served, also behind one address with those who guess.
-func (s *server) failed(r *http.Request, err error) error {
+func (s *server) countFailure(r *http.Request, err error) error {
 	address, peer, now := s.clientIP(r), geoip.ParseRemote(r.RemoteAddr), s.manageLimits.now()
-	wait := s.manageLimits.failures.take(address.String(), now)
+	wait := s.manageLimits.failures.add(address.String(), now)
 	if peer != address {
-		wait = max(wait, s.manageLimits.peerFailures.take(peer.String(), now))
+		wait = max(wait, s.manageLimits.peerFailures.add(peer.String(), now))
 	}
 	if wait > 0 {
-		return s.throttled(wait)
+		return s.throttleError(wait)
 	}
 	return err
 }
 
-// throttled is the refusal of a key that has to wait.
-func (s *server) throttled(wait time.Duration) error {
+// throttleError is the refusal of a key that has to wait.
+func (s *server) throttleError(wait time.Duration) error {
 	s.stats.rateLimited.Add(1)
 	seconds := int((wait + time.Second - 1) / time.Second)
 	plural := "s"
@@ -162,7 +162,7 @@ func (s *server) throttled(wait time.Duration) error {
 		plural = ""
 	}
 	p := problem{Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled", RetryAfter: seconds}
-	return p.say("Request was throttled. Expected available in %d second%s.", seconds, plural)
+	return p.setDetail("Request was throttled. Expected available in %d second%s.", seconds, plural)
 }
 
 // limit counts a request of a key that may do what it asks for (§1.5, step 6).
@@ -171,22 +171,22 @@ func (s *server) limit(keyHash string, read bool) error {
 	if read {
 		l = s.manageLimits.reads
 	}
-	if wait := l.take(keyHash, s.manageLimits.now()); wait > 0 {
-		return s.throttled(wait)
+	if wait := l.add(keyHash, s.manageLimits.now()); wait > 0 {
+		return s.throttleError(wait)
 	}
 	return nil
 }
 
-// guess counts a password of a link that has not been right before, by address and by
+// countGuess counts a password of a link that has not been right before, by address and by
 // link: over the limit of either it is not to be looked at.
-func (s *server) guess(r *http.Request, token string) error {
+func (s *server) countGuess(r *http.Request, token string) error {
 	l, now := s.manageLimits, s.manageLimits.now()
 	address, link := s.clientIP(r).String(), management.HashKey(token)
-	if wait := max(l.guesses.full(address, now), l.links.full(link, now)); wait > 0 {
-		return s.throttled(wait)
+	if wait := max(l.guesses.check(address, now), l.links.check(link, now)); wait > 0 {
+		return s.throttleError(wait)
 	}
-	if wait := max(l.guesses.take(address, now), l.links.take(link, now)); wait > 0 { // others came first
-		return s.throttled(wait)
+	if wait := max(l.guesses.add(address, now), l.links.add(link, now)); wait > 0 { // others came first
+		return s.throttleError(wait)
 	}
 	return nil
 }

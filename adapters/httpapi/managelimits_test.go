@@ -16,16 +16,16 @@ func TestManagement_RateLimits(t *testing.T) {
 	limits := httpapi.DefaultManagementLimits()
 	limits.Now = o.now
 	s := o.serve(t, func(c *httpapi.Config) { c.ManagementLimits = limits })
-	ask := func(who, path string) (int, http.Header) {
-		step := manageStep{As: who, Request: "GET " + path}
+	ask := func(caller, path string) (int, http.Header) {
+		step := manageStep{As: caller, Request: "GET " + path}
 		status, headers, _ := o.sendTo(t, s.URL, &step)
 		return status, headers
 	}
-	repeat := func(n int, who, path string) {
+	repeat := func(n int, caller, path string) {
 		t.Helper()
 		for i := range n {
-			if status, _ := ask(who, path); status != http.StatusOK {
-				t.Fatalf("request %d to %s as %s: %d", i+1, path, who, status)
+			if status, _ := ask(caller, path); status != http.StatusOK {
+				t.Fatalf("request %d to %s as %s: %d", i+1, path, caller, status)
 			}
 		}
 	}

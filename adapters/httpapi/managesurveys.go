@@ -9,7 +9,7 @@ import (
 
 // surveyEndpoints are those of §5.6, without the public list.
 var surveyEndpoints = resource(inProject, "survey", func(s *server) featureflags.Surveys { return s.Management.FeatureFlags.Surveys }, []row[featureflags.Surveys]{
-	by(http.MethodGet, "/surveys", "List surveys", listSurveys),
+	handle(http.MethodGet, "/surveys", "List surveys", listSurveys),
 	create("/surveys", "Make a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),
 	get("/surveys/{id}", "Read a survey", featureflags.Surveys.Get),
 	update("/surveys/{id}", "Change a survey", "Replace a survey", featureflags.SurveyFields, featureflags.Surveys.Update),
@@ -18,9 +18,9 @@ var surveyEndpoints = resource(inProject, "survey", func(s *server) featureflags
 	remove("/surveys/{id}", "Remove a survey and its flags", featureflags.Surveys.Delete),
 })
 
-func listSurveys(of featureflags.Surveys, c *call) (management.List[featureflags.Survey], error) {
-	v := c.listed
-	return of.List(c.ctx, c.standing, featureflags.SurveyQuery{
-		Page: c.page(), Search: v.Text("search"), Archived: v.Either("archived"), IDs: v.Texts("ids"), Type: v.Text("type"),
+func listSurveys(svc featureflags.Surveys, c *call) (management.List[featureflags.Survey], error) {
+	v := c.listValues
+	return svc.List(c.ctx, c.scope, featureflags.SurveyQuery{
+		Page: c.page(), Search: v.Text("search"), Archived: v.OptionalBool("archived"), IDs: v.Texts("ids"), Type: v.Text("type"),
 	})
 }

@@ -42,21 +42,21 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 	for scope := range scopes {
 		keys = append(keys, "owner "+scope)
 	}
-	for _, who := range keys {
-		o.key(t, who)
-		o.ask(t, manageStep{As: who, Request: "GET /api/projects/1/persons/"}) // from now on the time of its last use stays
+	for _, caller := range keys {
+		o.key(t, caller)
+		o.ask(t, manageStep{As: caller, Request: "GET /api/projects/1/persons/"}) // from now on the time of its last use stays
 	}
 	// Sessions are refused as the keys are that they were made from (console.md §5.4).
 	cookies := map[string]string{}
-	for _, who := range []string{"foreign", "owner projects=2", "owner organizations=" + officeOther, "owner feature_flag:read", "owner user:write"} {
-		cookies[who] = o.signedIn(t, `{"key": "`+o.key(t, who)+`"}`)
+	for _, caller := range []string{"foreign", "owner projects=2", "owner organizations=" + officeOther, "owner feature_flag:read", "owner user:write"} {
+		cookies[caller] = o.signedIn(t, `{"key": "`+o.key(t, caller)+`"}`)
 	}
 	before := contents(t, db)
-	var refused func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal)
-	refused = func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal) {
+	var checkRefusal func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal)
+	checkRefusal = func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal) {
 		t.Helper()
 		if cookie := cookies[s.As]; cookie != "" {
-			refused(e, what+", by cookie", manageStep{As: "none", Headers: map[string]string{"Cookie": cookie}}, want)
+			checkRefusal(e, what+", by cookie", manageStep{As: "none", Headers: map[string]string{"Cookie": cookie}}, want)
 		}
 		s.Request = e.Method + " " + walkPath(e.Path, unknownUUID)
 		status, body := o.ask(t, s)
@@ -71,28 +71,28 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 		if e.Scope == "public" {
 			continue
 		}
-		refused(&e, "no key", manageStep{As: "none"}, refusal{401, "not_authenticated", "Authentication credentials were not provided."})
-		refused(&e, "wrong key", manageStep{As: "none", Headers: map[string]string{"Authorization": "Bearer phx_wrong"}},
+		checkRefusal(&e, "no key", manageStep{As: "none"}, refusal{401, "not_authenticated", "Authentication credentials were not provided."})
+		checkRefusal(&e, "wrong key", manageStep{As: "none", Headers: map[string]string{"Authorization": "Bearer phx_wrong"}},
 			refusal{401, "authentication_failed", "Personal API key found in request Authorization header is invalid."})
 		for _, scope := range slices.Sorted(maps.Keys(scopes)) {
 			if e.Scope == "" || scope == e.Scope || strings.TrimSuffix(scope, "write")+"read" == e.Scope || !some.has() {
 				continue
 			}
-			refused(&e, "scope "+scope, manageStep{As: "owner " + scope}, refusal{403, "permission_denied", "API key missing required scope '" + e.Scope + "'"})
+			checkRefusal(&e, "scope "+scope, manageStep{As: "owner " + scope}, refusal{403, "permission_denied", "API key missing required scope '" + e.Scope + "'"})
 		}
 		switch {
 		case e.InProject:
-			refused(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You don't have access to the project."})
-			refused(&e, "another project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API key does not have access to the requested project: ID 1."})
+			checkRefusal(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You don't have access to the project."})
+			checkRefusal(&e, "another project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API key does not have access to the requested project: ID 1."})
 		case e.InOrg:
-			refused(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You do not have permission to perform this action."})
-			refused(&e, "a project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API keys with scoped projects are only supported on project-based endpoints."})
-			refused(&e, "scoped to another organization", manageStep{As: "owner organizations=" + officeOther}, refusal{403, "permission_denied", "API key does not have access to the requested organization: ID " + officeOrg + "."})
+			checkRefusal(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You do not have permission to perform this action."})
+			checkRefusal(&e, "a project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API keys with scoped projects are only supported on project-based endpoints."})
+			checkRefusal(&e, "scoped to another organization", manageStep{As: "owner organizations=" + officeOther}, refusal{403, "permission_denied", "API key does not have access to the requested organization: ID " + officeOrg + "."})
 		}
 		// What is set of nobody is 404 or a missing parameter, whatever the body is.
 		if own := strings.Contains(e.Path, "{person}") || strings.Contains(e.Path, "/groups/"); e.Takes != nil && e.Method != http.MethodGet && !own {
-			refused(&e, "no JSON", manageStep{Text: `{"a":`}, refusal{400, "parse_error", "JSON parse error"})
-			refused(&e, "another media type", manageStep{Text: "x", Headers: map[string]string{"Content-Type": "text/plain"}}, refusal{415, "unsupported_media_type", "Unsupported media type"})
+			checkRefusal(&e, "no JSON", manageStep{Text: `{"a":`}, refusal{400, "parse_error", "JSON parse error"})
+			checkRefusal(&e, "another media type", manageStep{Text: "x", Headers: map[string]string{"Content-Type": "text/plain"}}, refusal{415, "unsupported_media_type", "Unsupported media type"})
 		}
 	}
 	if diff := difference(before, contents(t, db)); diff != "" {

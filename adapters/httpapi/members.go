@@ -9,15 +9,15 @@ import (
 
 // memberEndpoints are those of members of organizations (§4.6).
 var memberEndpoints = resource(inOrganization, "organization_member", func(s *server) organizations.Members { return s.Management.Organizations.Members }, []row[organizations.Members]{
-	by(http.MethodGet, "/members", "List members", listMembers),
+	handle(http.MethodGet, "/members", "List members", listMembers),
 	patch("/members/{user}", "Change the level of a member", "Change the level of a member", organizations.MemberFields, organizations.Members.Update),
 	remove("/members/{user}", "End a membership", organizations.Members.Delete),
 	get("/members/{user}/scoped_api_keys", "List a member's keys that open the organization", organizations.Members.Keys),
 })
 
-func listMembers(of organizations.Members, c *call) (management.List[organizations.OrganizationMember], error) {
-	v := c.listed
-	return of.List(c.ctx, c.standing, organizations.MemberQuery{
+func listMembers(svc organizations.Members, c *call) (management.List[organizations.OrganizationMember], error) {
+	v := c.listValues
+	return svc.List(c.ctx, c.scope, organizations.MemberQuery{
 		Page: c.page(), Email: v.Text("email"), Search: v.Text("search"), UpdatedAfter: v.Time("updated_after"), Latest: v.Text("order") == "-joined_at",
 	})
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// below makes the path of a request begin where this handler is mounted, as the
+// stripMount makes the path of a request begin where this handler is mounted, as the
 // pattern of the outer router says: /ph/flags is /flags below "/ph/" of net/http and
 // below "/ph/*" of chi, whether or not the prefix is stripped. A path that is one of
 // ours as it stands stays. r is a copy already; its RequestURI keeps the prefix, for
 // links.
-func below(r *http.Request, routes chi.Routes) {
+func stripMount(r *http.Request, routes chi.Routes) {
 	outer := chi.RouteContext(r.Context()) // without an outer router of chi's: this one's
 	rest, ok := cutPattern(r.URL.EscapedPath(), r.Pattern)
 	switch {
@@ -45,15 +45,15 @@ func collapseSlashes(r *http.Request) {
 	if outer := chi.RouteContext(r.Context()); strings.Contains(outer.RoutePath, "//") {
 		outer.RoutePath = oneSlash(outer.RoutePath)
 	}
-	sent := cmp.Or(r.URL.RawPath, r.URL.Path)
-	if !strings.Contains(sent, "//") {
+	path := cmp.Or(r.URL.RawPath, r.URL.Path)
+	if !strings.Contains(path, "//") {
 		return
 	}
 	if r.RequestURI == "" { // made by hand
 		r.RequestURI = r.URL.RequestURI()
 	}
 	u := *r.URL
-	if u.Path = oneSlash(sent); u.RawPath != "" {
+	if u.Path = oneSlash(path); u.RawPath != "" {
 		u.RawPath = u.Path
 		u.Path, _ = url.PathUnescape(u.RawPath) // RawPath is a valid encoding, or net/url ignores it
 	}
@@ -88,10 +88,10 @@ func cutPattern(path, pattern string) (rest string, ok bool) {
 		return "", false
 	}
 	for _, part := range parts[:last] {
-		var sent string
-		sent, path, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		var segment string
+		segment, path, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		path = "/" + path
-		if plain, err := url.PathUnescape(sent); err != nil || sent == "" || plain != part && !strings.HasPrefix(part, "{") {
+		if plain, err := url.PathUnescape(segment); err != nil || segment == "" || plain != part && !strings.HasPrefix(part, "{") {
 			return "", false
 		}
 	}
@@ -101,11 +101,11 @@ func cutPattern(path, pattern string) (rest string, ok bool) {
 // prefixOf is what stands before the path of a request where its client sees it, as
 // far as the request line tells: empty, or /ph.
 func prefixOf(r *http.Request) string {
-	seen, err := url.ParseRequestURI(r.RequestURI)
+	target, err := url.ParseRequestURI(r.RequestURI)
 	if err != nil {
 		return ""
 	}
-	path := seen.EscapedPath()
+	path := target.EscapedPath()
 	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), strings.TrimSuffix(r.URL.EscapedPath(), "/"))
 	if !ok || prefix != "" && strings.HasPrefix(path, "//") { // two slashes would name another host
 		return ""

@@ -100,12 +100,12 @@ func TestHTTP_Mounting(t *testing.T) {
 					t.Errorf("/flags%s: %+v", slash, got)
 				}
 			}
-			for path, wanted := range map[string]string{
+			for path, wantBody := range map[string]string{
 				"/_liveness": "ok\n",
 				"/api/projects/%40current/feature_flags/a%2Fb%20%22c%22%20%C3%A9/remote_config": "1",
 			} {
 				w := ask(h, "GET", m.prefix+path, "", "Authorization", "Bearer phs_test")
-				if w.Code != 200 || w.Body.String() != wanted && w.Body.String() != `"`+wanted+`"` {
+				if w.Code != 200 || w.Body.String() != wantBody && w.Body.String() != `"`+wantBody+`"` {
 					t.Errorf("%s: %d %s", path, w.Code, w.Body)
 				}
 			}
@@ -251,7 +251,7 @@ func TestHTTP_MountedPrefixNamesNoHost(t *testing.T) {
 }
 
 // A handler of events alone needs no flags, and one of flags no store.
-func TestHTTP_CaptureAlone(t *testing.T) {
+func TestHTTP_CaptureOnly(t *testing.T) {
 	l := newLab(t, "{}")
 	h, err := httpapi.New(httpapi.Config{Intake: l.intake})
 	if err != nil {

@@ -30,15 +30,15 @@ func TestHandler_Nil(t *testing.T) {
 			}
 		}
 		h.DefinitionsChanged(0)
-		if len(h.TakeSpent()) > 0 || h.Stats().CaptureRequests != 0 {
+		if len(h.TakeUsage()) > 0 || h.Stats().CaptureRequests != 0 {
 			t.Errorf("%s: it says something", name)
 		}
 		_ = h.Latencies()
-		var none context.Context
-		if _, err := h.Ask(none, nil, nil); err == nil {
+		var nilContext context.Context
+		if _, err := h.RunQuery(nilContext, nil, nil); err == nil {
 			t.Errorf("%s: it answers", name)
 		}
-		if _, err := h.Measure(none, nil, nil); err == nil {
+		if _, err := h.Measure(nilContext, nil, nil); err == nil {
 			t.Errorf("%s: it answers", name)
 		}
 		h.CloseStreams()

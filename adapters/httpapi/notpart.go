@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// problemNotPart is for what PostHog has and Bunting will not have (decision 37).
-var problemNotPart = problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
+// problemUnsupportedProduct is for what PostHog has and Bunting will not have (decision 37).
+var problemUnsupportedProduct = problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
 
-// notPart are the paths below a project or an organization that belong to such
+// unsupportedPaths are the paths below a project or an organization that belong to such
 // products, with all that is below them.
-var notPart = []string{
+var unsupportedPaths = []string{
 	// Hog functions, and what they have come from.
 	"hog_functions", "hog_function_templates", "hog_flows", "hog_flow_templates", "public_hog_function_templates",
 	"plugins", "plugin_configs", "pipeline_destinations", "pipeline_transformations",
@@ -26,8 +26,8 @@ var notPart = []string{
 	"error_tracking/symbol_sets", "error_tracking/stack_frames",
 }
 
-// isNotPart reports whether a path belongs to a product that will not come.
-func isNotPart(path string) bool {
+// isUnsupportedPath reports whether a path belongs to a product that will not come.
+func isUnsupportedPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/api/")
 	if !ok {
 		return false
@@ -38,5 +38,5 @@ func isNotPart(path string) bool {
 	default: // the older paths without a project
 		rest = area
 	}
-	return slices.ContainsFunc(notPart, func(p string) bool { return rest == p || strings.HasPrefix(rest, p+"/") })
+	return slices.ContainsFunc(unsupportedPaths, func(p string) bool { return rest == p || strings.HasPrefix(rest, p+"/") })
 }

@@ -27,14 +27,14 @@ const maxRequestID = 128
 type exchange struct {
 	context.Context
 	http.ResponseWriter
-	route  *chi.Context // nil where the handler is mounted in a router of chi's
-	row    *measured    // nil before the router has found it
-	begun  time.Time
-	id     string
-	lists  struct{ id, length headerList }
-	status int
-	bytes  int64
-	head   bool // the method is HEAD, though what compresses is told GET
+	route   *chi.Context  // nil where the handler is mounted in a router of chi's
+	row     *routeLatency // nil before the router has found it
+	started time.Time
+	id      string
+	lists   struct{ id, length headerList }
+	status  int
+	bytes   int64
+	head    bool // the method is HEAD, though what compresses is told GET
 	// What the handlers have noted for the log.
 	project int64
 	token   [48]byte
@@ -44,7 +44,7 @@ type exchange struct {
 // headerList is the memory of a header with one value.
 type headerList [1]string
 
-func (l *headerList) of(value string) []string {
+func (l *headerList) set(value string) []string {
 	l[0] = value
 	return l[:]
 }
@@ -122,18 +122,18 @@ var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 func (s *server) observe(next http.Handler) http.Handler {
 	routes, _ := next.(chi.Routes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{Context: r.Context(), ResponseWriter: w, begun: time.Now(), id: s.nameRequest(r)}
-		w.Header()[headerRequestID] = x.lists.id.of(x.id)
+		x := &exchange{Context: r.Context(), ResponseWriter: w, started: time.Now(), id: s.nameRequest(r)}
+		w.Header()[headerRequestID] = x.lists.id.set(x.id)
 		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
 			x.route = chiContexts.Get().(*chi.Context)
 			x.route.Reset()
 			x.route.Routes = routes
 		}
-		defer s.observed(x, r)
+		defer s.finish(x, r)
 		r = r.WithContext(x)
 		collapseSlashes(r)
 		if len(r.Pattern) > 1 { // of a router around this one, and not its root
-			below(r, routes)
+			stripMount(r, routes)
 		}
 		next.ServeHTTP(x, r)
 	})
@@ -142,8 +142,8 @@ func (s *server) observe(next http.Handler) http.Handler {
 // nameRequest is the id that the caller gives its request, else that of Config.NewID,
 // else a random one.
 func (s *server) nameRequest(r *http.Request) string {
-	if given := r.Header[headerRequestID]; len(given) > 0 && isRequestID(given[0]) {
-		return given[0]
+	if provided := r.Header[headerRequestID]; len(provided) > 0 && isRequestID(provided[0]) {
+		return provided[0]
 	}
 	if s.NewID != nil {
 		if id := s.NewID(r); isRequestID(id) {
@@ -154,14 +154,14 @@ func (s *server) nameRequest(r *http.Request) string {
 }
 
 func isRequestID(s string) bool {
-	return s != "" && len(s) <= maxRequestID && ofLetters(s, "-_.:/+=@")
+	return s != "" && len(s) <= maxRequestID && isOnlyLetters(s, "-_.:/+=@")
 }
 
-// ofLetters reports whether a text has nothing but ASCII letters, digits and others.
-func ofLetters(s, others string) bool {
+// isOnlyLetters reports whether a text has nothing but ASCII letters, digits and others.
+func isOnlyLetters(s, extra string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte(others, c) >= 0:
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte(extra, c) >= 0:
 		default:
 			return false
 		}
@@ -169,19 +169,19 @@ func ofLetters(s, others string) bool {
 	return true
 }
 
-// observed counts an answer that is complete, and logs it where that is asked for.
+// finish counts an answer that is complete, and logs it where that is asked for.
 // What http.ErrAbortHandler ended counts too.
-func (s *server) observed(x *exchange, r *http.Request) {
-	took := time.Since(x.begun)
+func (s *server) finish(x *exchange, r *http.Request) {
+	elapsed := time.Since(x.started)
 	row := x.row
 	if row == nil {
 		row = s.unrouted
 	}
 	if x.status != 0 && !isStream(x.Header()) { // 0: the connection has been taken over by a stream
-		row.add(x.status, took)
+		row.add(x.status, elapsed)
 	}
 	if s.logs(x.status) {
-		s.logRequest(r, x, row.route, took)
+		s.logRequest(r, x, row.route, elapsed)
 	}
 	if route := x.route; route != nil {
 		x.route = nil
@@ -228,20 +228,20 @@ func (s *server) logs(status int) bool {
 		if s.failureLines.Allow() {
 			return true
 		}
-		s.failuresUnsaid.Add(1)
+		s.unloggedFailures.Add(1)
 	}
 	return false
 }
 
 // logRequest writes the line of a request: no secrets, no bodies, no query, and of
 // the path the route alone.
-func (s *server) logRequest(r *http.Request, x *exchange, route string, took time.Duration) {
+func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed time.Duration) {
 	if !s.Logger.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
 	line := []slog.Attr{
-		slog.String("method", shortened(r.Method)), slog.String("route", route), slog.Int("status", x.status),
-		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", x.bytes),
+		slog.String("method", truncate(r.Method)), slog.String("route", route), slog.Int("status", x.status),
+		slog.Float64("ms", float64(elapsed.Microseconds())/1000), slog.Int64("bytes", x.bytes),
 	}
 	key := keySent(r, string(x.token[:x.length]))
 	if key != "" {
@@ -253,7 +253,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, took tim
 	if x.status == http.StatusUnauthorized {
 		line = append(line, slog.String("ip", s.clientIP(r).String()))
 	}
-	if unsaid := s.failuresUnsaid.Swap(0); unsaid > 0 {
+	if unsaid := s.unloggedFailures.Swap(0); unsaid > 0 {
 		line = append(line, slog.Uint64("unsaid", unsaid))
 	}
 	s.Logger.LogAttrs(x, slog.LevelInfo, "request", line...)
@@ -289,8 +289,8 @@ func keySent(r *http.Request, token string) string {
 	return ""
 }
 
-// shortened cuts what a caller wrote to what fits into a line.
-func shortened(s string) string { return s[:min(len(s), 16)] }
+// truncate cuts what a caller wrote to what fits into a line.
+func truncate(s string) string { return s[:min(len(s), 16)] }
 
 // withRequestID adds the id of the request to each line that is logged in its
 // context.

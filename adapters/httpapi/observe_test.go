@@ -138,13 +138,13 @@ func TestRequests_LinesAreBounded(t *testing.T) {
 		ask(h, "GET", "/nowhere", "")
 	}
 	found := lines()
-	told := len(found)
+	reported := len(found)
 	for _, line := range found {
 		n, _ := line["unsaid"].(float64)
-		told += int(n)
+		reported += int(n)
 	}
-	if len(found) < 100 || len(found) > sent/2 || told > sent {
-		t.Errorf("%d lines which tell of %d requests out of %d", len(found), told, sent)
+	if len(found) < 100 || len(found) > sent/2 || reported > sent {
+		t.Errorf("%d lines which tell of %d requests out of %d", len(found), reported, sent)
 	}
 }
 

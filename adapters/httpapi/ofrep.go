@@ -55,7 +55,7 @@ func ofrepHandler(h handler) handler {
 	}
 }
 
-func missingOFREP(_ *server, _ *area, _ http.ResponseWriter, r *http.Request) error {
+func answerMissingOFREPMethod(_ *server, _ *area, _ http.ResponseWriter, r *http.Request) error {
 	return ofrepProblem(&problemMethod, parameter(r, "key"))
 }
 
@@ -114,9 +114,9 @@ func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
 	if d == nil {
 		absent := flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
 		switch set, sel := sc.answer.Set, &sc.request.Selection; {
-		case set.Disabled(key, sel):
+		case set.IsDisabled(key, sel):
 			absent.Reason.Code = flags.FlagDisabled
-		case set.Unanswered(key, sel):
+		case set.IsUnanswered(key, sel):
 			absent.Reason.Code = flags.FlagCycle
 		default:
 			return &problemOFREPNotFound
@@ -150,7 +150,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		}
 	}
 	if err := s.readOFREP(w, r, sc, token); err != nil {
-		sc.dismiss()
+		sc.releaseDelayed()
 		return err
 	}
 	b, req := &sc.body, &sc.request
@@ -170,7 +170,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		b.FlagKeys = append(b.FlagKeys[:0], key)
 		req.Selection.Keys = b.FlagKeys
 	}
-	if key == "" && strings.Contains(r.URL.RawQuery, heardParameter) {
+	if key == "" && strings.Contains(r.URL.RawQuery, versionParameter) {
 		s.catchUp(r, token)
 	}
 	if err := s.Decider.Decide(r.Context(), req, &sc.answer); err != nil {
@@ -179,8 +179,8 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 	if sc.answer.QuotaLimited {
 		return &problemOFREPQuota
 	}
-	s.spent.add(token, spentFlags, publicKey, sdkOf(r), 1)
-	s.evaluated.add(token, sc.answer.Decisions.List)
+	s.usage.add(token, usageFlags, publicKey, sdkOf(r), 1)
+	s.evaluations.add(token, sc.answer.Decisions.List)
 	return nil
 }
 
@@ -189,11 +189,11 @@ func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, 
 	s.begin(sc, w, r)
 	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
-			sc.lease.refused = largeDelay
+			sc.lease.refusalDelay = largeDelay
 			return unknownOFREPKey(err, token)
 		}
 	}
-	body, err := s.unpacked(r, "", sc)
+	body, err := s.readUnpacked(r, "", sc)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, 
 
 // unknownOFREPKey tells whoever sends a key of another kind.
 func unknownOFREPKey(err error, token string) error {
-	if errors.Is(err, flags.ErrUnknownKey) && spentKey(token) != publicKey {
+	if errors.Is(err, flags.ErrUnknownKey) && usageKey(token) != publicKey {
 		return &problemOFREPSecretKey
 	}
 	return err

@@ -44,7 +44,7 @@ func checkOFREP(t *testing.T, w *httptest.ResponseRecorder) {
 	case w.Code >= 400 && body["metadata"] == nil:
 		_, text := body["errorDetails"].(string)
 		if code, _ := body["errorCode"].(string); !text || !slices.Contains(append([]string{"FLAG_NOT_FOUND"}, ofrepErrorCodes...), code) {
-			t.Errorf("no bulkEvaluationFailure or flagNotFound: %s", shortened(w.Body.Bytes()))
+			t.Errorf("no bulkEvaluationFailure or flagNotFound: %s", truncate(w.Body.Bytes()))
 		}
 	case isBulk:
 		for name := range body {
@@ -255,8 +255,8 @@ func TestOFREP_RateLimits(t *testing.T) {
 
 // Addresses are located as for /flags, unless the context says no (§8.3).
 func TestOFREP_GeoIP(t *testing.T) {
-	places := addresses{netip.MustParseAddr("203.0.113.7"): {"$geoip_country_code": "DE"}}
-	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.Locator = places }, nil)
+	locations := addresses{netip.MustParseAddr("203.0.113.7"): {"$geoip_country_code": "DE"}}
+	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.Locator = locations }, nil)
 	for text, want := range map[string]string{
 		`{"context":{"targetingKey":"u1"}}`:                                `"value":true`,
 		`{"context":{"targetingKey":"u1","$geoip_disable":true}}`:          `"value":false`,

@@ -15,8 +15,8 @@ import "github.com/bunting-flags/bunting/flags/wire"
 // engine takes the device (§8.4).
 type ofrepReader struct {
 	flagsReader
-	given bool        // there is a context
-	wrong *wire.Fault // the first value of a wrong type
+	hasContext bool        // there is a context
+	wrong      *wire.Fault // the first value of a wrong type
 }
 
 // parseOFREPBody reads a body of OFREP, strict JSON, into b, which must be new or
@@ -25,7 +25,7 @@ type ofrepReader struct {
 // member of a wrong type, TARGETING_KEY_MISSING.
 func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) {
 	r := ofrepReader{flagsReader: flagsReader{body: b}}
-	r.Src, r.Scratch, r.Lease = bodyText(json), b.scratch, b.lease
+	r.Src, r.Scratch, r.Budget = bodyText(json), b.scratch, b.lease
 	r.read()
 	b.scratch = r.Scratch
 	switch {
@@ -33,7 +33,7 @@ func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) 
 		return r.Fault, ofrepParseError
 	case r.wrong != nil:
 		return r.wrong, ofrepInvalidContext
-	case !r.given:
+	case !r.hasContext:
 		return &wire.Fault{What: "expected a member context, an object"}, ofrepInvalidContext
 	case b.DistinctID == "":
 		return &wire.Fault{}, ofrepNoTargetingKey
@@ -57,7 +57,7 @@ func (r *ofrepReader) read() bool {
 			ok = r.Skip()
 		}
 		if !ok {
-			return r.Within(key)
+			return r.FailIn(key)
 		}
 	}
 	return r.Fault == nil && r.End()
@@ -67,13 +67,13 @@ func (r *ofrepReader) read() bool {
 func (r *ofrepReader) context() bool {
 	scratch := r.Scratch
 	r.body.reset()
-	r.given, r.wrong, r.Scratch = false, nil, scratch
+	r.hasContext, r.wrong, r.Scratch = false, nil, scratch
 	if r.Null() {
 		return true
 	}
-	r.given = true
+	r.hasContext = true
 	if r.Peek() != '{' {
-		r.wrong = r.flagsReader.wrong("an object")
+		r.wrong = r.flagsReader.noteWrongType("an object")
 		r.wrong.Path = append(r.wrong.Path, "context")
 		return r.Fault == nil
 	}
@@ -85,7 +85,7 @@ func (r *ofrepReader) context() bool {
 	}
 	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		if !r.contextMember(key) {
-			return r.Within(key)
+			return r.FailIn(key)
 		}
 	}
 	return r.Fault == nil
@@ -100,14 +100,14 @@ func (r *ofrepReader) contextMember(key string) bool {
 		}
 		return ok && r.Fits(len(r.body.PersonProperties))
 	}
-	r.drop(field)
+	r.clearField(field)
 	if r.Null() {
 		return true
 	}
 	var wrong *wire.Fault
 	switch {
 	case field == distinctIDField && !r.StartsText():
-		wrong = r.flagsReader.wrong("a string")
+		wrong = r.flagsReader.noteWrongType("a string")
 	default:
 		wrong = r.field(field)
 	}

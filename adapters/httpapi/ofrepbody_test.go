@@ -48,8 +48,8 @@ func FuzzOFREPBody(f *testing.F) {
 			if fault.Offset < 0 || fault.Offset > len(text) || !ofrepCodes[code] {
 				t.Fatalf("%s: %+v", code, fault)
 			}
-			if told := ofrepFault(fault, code); told.Status != 400 || told.Detail == "" {
-				t.Fatalf("%+v", told)
+			if rejection := ofrepFault(fault, code); rejection.Status != 400 || rejection.Detail == "" {
+				t.Fatalf("%+v", rejection)
 			}
 			if code != ofrepParseError && !json.Valid(text) {
 				t.Fatalf("%s for what is no JSON", code)

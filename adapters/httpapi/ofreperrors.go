@@ -39,7 +39,7 @@ func ofrepFault(f *wire.Fault, code string) *problem {
 	case ofrepNoTargetingKey:
 		return &problemOFREPNoTargeting
 	case ofrepInvalidContext:
-		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + placeOf(f)}
+		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + faultPosition(f)}
 	}
 	return &problem{Status: 400, Code: code, Detail: faultInBody(f).Detail}
 }

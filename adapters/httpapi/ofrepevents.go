@@ -42,26 +42,26 @@ const (
 	// network /64 of IPv6, may have open at once.
 	MaxAddressStreams = 100
 
-	// justChanged is longer than the time between an answer with flags, which may be
+	// recentChange is longer than the time between an answer with flags, which may be
 	// a second old, and the stream that its reader opens.
-	justChanged = 5 * time.Second
+	recentChange = 5 * time.Second
 	// maxSpread is the longest time over which clients are told of a change.
 	maxSpread = time.Second
-	// unhinted is how long after a refusal answers do not name the stream. Clients
+	// hintPause is how long after a refusal answers do not name the stream. Clients
 	// who are refused ask for their flags again, without end where they keep being
 	// told of a stream.
-	unhinted = time.Minute
+	hintPause = time.Minute
 	// maxUnheard is in how many answers the stream is named while nobody has ever
 	// come, as where a proxy hides it, and unheardPause how long it is not named then.
 	maxUnheard   = 1000
 	unheardPause = time.Hour
-	// gathering is how long who waits for definitions to be read again waits for
+	// renewalDelay is how long who waits for definitions to be read again waits for
 	// others: they are read for such at most 20 times a second and project.
-	gathering = 50 * time.Millisecond
+	renewalDelay = 50 * time.Millisecond
 	// maxPrefix is the longest path prefix that is told, in bytes.
 	maxPrefix = 256
 
-	heardParameter = "flagConfigEtag"
+	versionParameter = "flagConfigEtag"
 )
 
 func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
@@ -81,7 +81,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 	}
 	project, _, err := s.Decider.Project(r.Context(), token)
 	if err != nil {
-		if errors.Is(err, flags.ErrUnknownKey) && spentKey(token) != publicKey {
+		if errors.Is(err, flags.ErrUnknownKey) && usageKey(token) != publicKey {
 			return &problemOFREPSecretKey
 		}
 		return err
@@ -102,7 +102,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	st.sent = strings.Clone(r.Header.Get("Last-Event-ID"))
-	if st.sent == "" && time.Since(st.state.since) >= justChanged {
+	if st.sent == "" && time.Since(st.state.since) >= recentChange {
 		st.sent = st.state.version
 	}
 	return st.start(w, r)
@@ -124,22 +124,22 @@ func spreadOf(clients int) time.Duration {
 	return min(time.Duration(clients/10)*time.Millisecond, maxSpread)
 }
 
-// crowd are the addresses that listen to changes, and who found no place lately.
-type crowd struct {
+// addressSlots are the addresses that listen to changes, and who found no place lately.
+type addressSlots struct {
 	addresses map[netip.Addr]*streamAddress // with open streams; under streams.mu
 	// When somebody was refused last, in nanoseconds: because all places were taken,
 	// because those of an address were.
-	refused, someRefused atomic.Int64
-	turnedAway           atomic.Uint64 // since the start
+	lastRefusal, lastAddressRefusal atomic.Int64
+	refusals                        atomic.Uint64 // since the start
 
-	came    atomic.Bool  // somebody did
-	named   atomic.Int64 // answers with a hint, while nobody has come
-	unheard atomic.Int64 // when there were maxUnheard of them, in nanoseconds
+	hasVisitor   atomic.Bool  // somebody did
+	hints        atomic.Int64 // answers with a hint, while nobody has come
+	unheardSince atomic.Int64 // when there were maxUnheard of them, in nanoseconds
 }
 
 type streamAddress struct {
-	open    int
-	refused int64
+	open        int
+	lastRefusal int64
 }
 
 // streamAddressOf is as what an address counts: of IPv6 a client has 2^64.
@@ -153,12 +153,12 @@ func streamAddressOf(a netip.Addr) netip.Addr {
 
 // enter takes a place for an address; false when it may have no more, or when all
 // places are taken.
-func (c *crowd) enter(address netip.Addr, full bool) bool {
-	c.came.Store(true)
+func (c *addressSlots) enter(address netip.Addr, full bool) bool {
+	c.hasVisitor.Store(true)
 	now := time.Now().UnixNano()
 	if full {
-		c.refused.Store(now)
-		c.turnedAway.Add(1)
+		c.lastRefusal.Store(now)
+		c.refusals.Add(1)
 		return false
 	}
 	a := c.addresses[address]
@@ -167,16 +167,16 @@ func (c *crowd) enter(address netip.Addr, full bool) bool {
 		c.addresses[address] = a
 	}
 	if a.open >= MaxAddressStreams {
-		a.refused = now
-		c.someRefused.Store(now)
-		c.turnedAway.Add(1)
+		a.lastRefusal = now
+		c.lastAddressRefusal.Store(now)
+		c.refusals.Add(1)
 		return false
 	}
 	a.open++
 	return true
 }
 
-func (c *crowd) leave(address netip.Addr) {
+func (c *addressSlots) leave(address netip.Addr) {
 	if a := c.addresses[address]; a.open > 1 {
 		a.open--
 	} else {
@@ -184,22 +184,22 @@ func (c *crowd) leave(address netip.Addr) {
 	}
 }
 
-// lost reports whether the stream has been named to many, and none of them came.
-func (c *crowd) lost(now int64) bool {
+// isUnheard reports whether the stream has been named to many, and none of them came.
+func (c *addressSlots) isUnheard(now int64) bool {
 	switch {
-	case c.came.Load():
+	case c.hasVisitor.Load():
 		return false
-	case within(unheardPause, c.unheard.Load(), now):
+	case within(unheardPause, c.unheardSince.Load(), now):
 		return true
-	case c.named.Add(1) > maxUnheard:
-		c.unheard.Store(now)
-		c.named.Store(0)
+	case c.hints.Add(1) > maxUnheard:
+		c.unheardSince.Store(now)
+		c.hints.Store(0)
 		return true
 	}
 	return false
 }
 
-func within(d time.Duration, at, now int64) bool { return at != 0 && now-at < int64(d) }
+func within(d time.Duration, since, now int64) bool { return since != 0 && now-since < int64(d) }
 
 // streamHint tells a client where its project's event stream is. The zero value
 // tells nothing.
@@ -217,18 +217,18 @@ func (s *server) hint(r *http.Request) streamHint {
 		return streamHint{}
 	}
 	t, now := s.streams, time.Now().UnixNano()
-	c := &t.crowd
-	if within(unhinted, c.refused.Load(), now) || within(unhinted, c.someRefused.Load(), now) && t.refusedLately(streamAddressOf(s.clientIP(r)), now) || c.lost(now) {
+	c := &t.addressSlots
+	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(streamAddressOf(s.clientIP(r)), now) || c.isUnheard(now) {
 		return streamHint{}
 	}
 	return streamHint{prefix, ofrepKey(r)}
 }
 
-func (t *streams) refusedLately(address netip.Addr, now int64) bool {
+func (t *streams) hasRecentRefusal(address netip.Addr, now int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.crowd.addresses[address]
-	return a != nil && within(unhinted, a.refused, now)
+	a := t.addressSlots.addresses[address]
+	return a != nil && within(hintPause, a.lastRefusal, now)
 }
 
 // outerPrefix is what stands before a path of ours where the client sees it: what an
@@ -264,13 +264,13 @@ func (h streamHint) append(b []byte) []byte {
 // them already may have begun too early.
 func (s *server) catchUp(r *http.Request, token string) {
 	query, _ := url.ParseQuery(r.URL.RawQuery) // what can be read of it
-	heard := query.Get(heardParameter)
+	clientVersion := query.Get(versionParameter)
 	for range 2 {
 		project, _, err := s.Decider.Project(r.Context(), token)
-		if heard == "" || err != nil {
+		if clientVersion == "" || err != nil {
 			return
 		}
-		if _, version, err := s.Decider.Payload(r.Context(), token); err != nil || version == heard {
+		if _, version, err := s.Decider.Payload(r.Context(), token); err != nil || version == clientVersion {
 			return
 		}
 		s.renewals.wait(r.Context(), s.Decider, project.ID, token)
@@ -280,22 +280,22 @@ func (s *server) catchUp(r *http.Request, token string) {
 // renewals let requests wait for definitions that are read after they came. Anybody
 // may ask for that: those who come meanwhile share one.
 type renewals struct {
-	mu     sync.Mutex
-	coming map[int64]chan struct{} // by project; closed when it was read
+	mu      sync.Mutex
+	pending map[int64]chan struct{} // by project; closed when it was read
 }
 
 func (n *renewals) wait(ctx context.Context, d *flags.Decider, projectID int64, apiKey string) {
 	n.mu.Lock()
-	done, others := n.coming[projectID]
-	if !others {
+	done, isPending := n.pending[projectID]
+	if !isPending {
 		done = make(chan struct{})
-		if n.coming == nil {
-			n.coming = map[int64]chan struct{}{}
+		if n.pending == nil {
+			n.pending = map[int64]chan struct{}{}
 		}
-		n.coming[projectID] = done
+		n.pending[projectID] = done
 	}
 	n.mu.Unlock()
-	if others {
+	if isPending {
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -303,9 +303,9 @@ func (n *renewals) wait(ctx context.Context, d *flags.Decider, projectID int64, 
 		return
 	}
 	defer close(done)
-	time.Sleep(gathering)
+	time.Sleep(renewalDelay)
 	n.mu.Lock()
-	delete(n.coming, projectID)
+	delete(n.pending, projectID)
 	n.mu.Unlock()
 	d.Renew(projectID)
 	_, _, _ = d.Project(context.WithoutCancel(ctx), apiKey) // others wait for it; who decides sees the error

@@ -53,11 +53,11 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	path := o.makeFlag(t, `{"key": "secret-name"}`)
 	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
 	version := func() string {
-		got := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", bearerOf(o.key(t, "owner"))...).Response)
+		got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", bearerOf(o.key(t, "owner"))...).Response)
 		return strings.Trim(strings.TrimPrefix(got.Header().Get("ETag"), "W/"), `"`)
 	}
 	first := version()
-	h.TakeSpent()
+	h.TakeUsage()
 	var all []*listener
 	for _, c := range []struct {
 		url     string
@@ -83,8 +83,8 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 			t.Error("the same version")
 		}
 	}
-	if spent := h.TakeSpent(); len(spent) > 0 {
-		t.Errorf("counted: %+v", spent)
+	if usage := h.TakeUsage(); len(usage) > 0 {
+		t.Errorf("counted: %+v", usage)
 	}
 	second := version()
 	missed := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1", "Last-Event-ID", first)
@@ -116,7 +116,7 @@ func TestOFREPEvents_KeepAlive(t *testing.T) {
 	}
 	o.makeFlag(t, `{"key": "a"}`)
 	l.change(t)
-	l.leave()
+	l.disconnect()
 	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().PublicStreams == 0 })
 }
 
@@ -129,8 +129,8 @@ func TestOFREPEvents_End(t *testing.T) {
 		h := w.handler(t, nil, nil).(*httpapi.Handler)
 		h.SetStreamTiming(longTime, longTime, 5*time.Millisecond)
 		s := start(h)
-		gone, stays := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_other"), listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_test")
-		gone.greeted(t)
+		closed, stays := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_other"), listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_test")
+		closed.greeted(t)
 		stays.greeted(t)
 		w.mu.Lock()
 		delete(w.projects, "phc_other")
@@ -146,12 +146,12 @@ func TestOFREPEvents_End(t *testing.T) {
 			}
 			_ = l.Body.Close()
 		}
-		ends(gone)
+		ends(closed)
 		h.CloseStreams()
 		ends(stays)
-		refused := ask(h, "GET", ofrepEventsPath+"phc_test", "")
-		if checkOFREP(t, refused); refused.Code != 503 || refused.Header().Get("Retry-After") == "" {
-			t.Errorf("%s: %d %v", name, refused.Code, refused.Header())
+		rejection := ask(h, "GET", ofrepEventsPath+"phc_test", "")
+		if checkOFREP(t, rejection); rejection.Code != 503 || rejection.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d %v", name, rejection.Code, rejection.Header())
 		}
 		s.Close()
 		if st := h.Stats(); st.PublicStreams != 0 || st.StreamsDropped != 0 {
@@ -186,14 +186,14 @@ func TestOFREPEvents_Hint(t *testing.T) {
 				got := askOFREP(t, h, m.prefix+c.path, `{"context":{"targetingKey":"`+user+`"}}`, c.headers...)
 				has := strings.Contains(got.Body.String(), ofrepHint(c.prefix, "phc_test"))
 				if got.Code != 200 || has == c.none || c.none && strings.Contains(got.Body.String(), "eventStreams") {
-					t.Errorf("%s, %s %q: %d %s", name, c.path, c.headers, got.Code, shortened(got.Body.Bytes()))
+					t.Errorf("%s, %s %q: %d %s", name, c.path, c.headers, got.Code, truncate(got.Body.Bytes()))
 				}
 			}
 		}
 		s := httptest.NewServer(h)
 		l := listen(t, s.Client(), s.URL+m.prefix+ofrepEventsPath+"phc_test")
 		l.greeted(t)
-		l.leave()
+		l.disconnect()
 		s.CloseClientConnections()
 		s.Close()
 	}
@@ -244,7 +244,7 @@ func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := counted.asked()
+		reads := counted.reads()
 		var herd sync.WaitGroup
 		for range 50 {
 			herd.Go(func() {
@@ -255,18 +255,18 @@ func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 			})
 		}
 		herd.Wait()
-		if n := counted.asked() - asked; n < 1 || n > 10 {
+		if n := counted.reads() - reads; n < 1 || n > 10 {
 			t.Errorf("%d looks for 50 clients", n)
 		}
 	}
 	current := ask(h, "GET", "/flags/definitions?token=phc_test", "", "Authorization", "Bearer phs_test").Header().Get("ETag")
-	asked := counted.asked()
+	reads := counted.reads()
 	for _, heard := range []string{strings.Trim(strings.TrimPrefix(current, "W/"), `"`), ""} {
 		if got := askOFREP(t, h, ofrepBulkPath+"?flagConfigEtag="+heard, ofrepContext); got.Code != 200 {
 			t.Errorf("%d %s", got.Code, got.Body)
 		}
 	}
-	if n := counted.asked() - asked; n != 0 {
+	if n := counted.reads() - reads; n != 0 {
 		t.Errorf("%d looks though the version is known", n)
 	}
 	if got := ask(h, "POST", ofrepBulkPath+"?flagConfigEtag=x", ofrepContext, "X-API-Key", "phc_nobody"); got.Code != 401 {
@@ -304,7 +304,7 @@ func (c *countingSource) ProjectByKey(ctx context.Context, key string) (flags.Pr
 	return c.world.ProjectByKey(ctx, key)
 }
 
-func (c *countingSource) asked() int {
+func (c *countingSource) reads() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n

@@ -35,9 +35,9 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 		checkOFREP(t, got)
 		return strings.Contains(got.Body.String(), ofrepHint("", "phc_test"))
 	}
-	refused := func(address string) {
+	wantTooMany := func(address string) {
 		t.Helper()
-		got := whole(t, open(t, s.Client(), url, from(address)...).Response)
+		got := readAll(t, open(t, s.Client(), url, from(address)...).Response)
 		checkOFREP(t, got)
 		if after, err := strconv.Atoi(got.Header().Get("Retry-After")); got.Code != 503 || err != nil || after < 1 || after > 2 {
 			t.Errorf("%s: %d, Retry-After %q", address, got.Code, got.Header().Get("Retry-After"))
@@ -53,22 +53,22 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 	if !hinted("192.0.2.1") {
 		t.Error("nobody was refused yet")
 	}
-	refused("192.0.2.1")
+	wantTooMany("192.0.2.1")
 	if hinted("192.0.2.1") || !hinted("192.0.2.2") {
 		t.Error("the hint for the address that has all its places, and for another one")
 	}
 	other := listen(t, s.Client(), url, from("192.0.2.2")...)
 	other.greeted(t)
 	listen(t, s.Client(), s.URL+"/flags/definitions/stream?token=phc_test", bearerOf("phs_test")...).event(t, "definitions")
-	refused("192.0.2.3")
+	wantTooMany("192.0.2.3")
 	if hinted("192.0.2.1") || hinted("192.0.2.3") {
 		t.Error("the hint while there are no places")
 	}
 	if st := h.Stats(); st.PublicStreams != httpapi.MaxAddressStreams+1 || st.PublicStreamsRefused != 2 || st.Streams != 1 {
 		t.Errorf("%+v", st)
 	}
-	first.leave()
-	other.leave()
+	first.disconnect()
+	other.disconnect()
 	eventually(t, "places are free", func() bool {
 		h.DefinitionsChanged(0)
 		w.change("phc_test", func(p *flags.FileProject) {

@@ -19,13 +19,13 @@ import (
 // ssoOffice is an office with a provider of OpenID Connect.
 func ssoOffice(t *testing.T) (*office, *oidctest.Provider) {
 	t.Helper()
-	o, at := newOffice(t, "sqlite::memory:"), oidctest.New(t)
-	p, err := oidc.New(oidc.Config{Issuer: at.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Name: "Example"})
+	o, provider := newOffice(t, "sqlite::memory:"), oidctest.New(t)
+	p, err := oidc.New(oidc.Config{Issuer: provider.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Name: "Example"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.service.Organizations.Provider = p
-	return o, at
+	return o, provider
 }
 
 // surfer is a browser of its own, which follows where it is sent.
@@ -38,8 +38,8 @@ func surfer(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// surf goes somewhere, and tells where it ends.
-func surf(t *testing.T, c *http.Client, to string) *url.URL {
+// follow goes somewhere, and tells where it ends.
+func follow(t *testing.T, c *http.Client, to string) *url.URL {
 	t.Helper()
 	res, err := c.Get(to)
 	if err != nil {
@@ -57,21 +57,21 @@ func (o *office) whoIs(t *testing.T, c *http.Client) (email, method string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	var who struct {
+	var account struct {
 		User   struct{ Email string }
 		Method string
 	}
-	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode == http.StatusOK && json.Unmarshal(body, &who) != nil {
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode == http.StatusOK && json.Unmarshal(body, &account) != nil {
 		t.Fatal(string(body), err)
 	}
-	return who.User.Email, who.Method
+	return account.User.Email, account.Method
 }
 
 func person(sub, email string) map[string]any {
 	return map[string]any{"sub": sub, "email": email, "email_verified": true, "name": "Ada Lovelace"}
 }
 
-func with(claims map[string]any, name string, v any) map[string]any {
+func withClaim(claims map[string]any, name string, v any) map[string]any {
 	out := maps.Clone(claims)
 	out[name] = v
 	return out
@@ -80,19 +80,19 @@ func with(claims map[string]any, name string, v any) map[string]any {
 // console.md §5.2, row OIDC: the first time by a verified address, then by issuer and
 // subject; the page that was asked for is the end of the way.
 func TestOIDC_SignsIn(t *testing.T) {
-	o, at := ssoOffice(t)
-	o.says(t, visit{request: "GET /api/session/methods/"}, http.StatusOK, `"oidc":[{"id":"sso","name":"Example"}]`)
+	o, provider := ssoOffice(t)
+	o.wantResponse(t, visit{request: "GET /api/session/methods/"}, http.StatusOK, `"oidc":[{"id":"sso","name":"Example"}]`)
 	browser := surfer(t)
-	at.SignsIn(person("17", "Member@example.com"))
-	if end := surf(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/flags" || end.RawQuery != "" {
+	provider.SignsIn(person("17", "Member@example.com"))
+	if end := follow(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/flags" || end.RawQuery != "" {
 		t.Fatalf("it ends at %s, want /console/flags", end)
 	}
 	if email, method := o.whoIs(t, browser); email != "member@example.com" || method != "oidc" {
 		t.Fatalf("signed in is %q by %q", email, method)
 	}
-	at.SignsIn(with(person("17", "other@example.net"), "email_verified", false)) // the same account
+	provider.SignsIn(withClaim(person("17", "other@example.net"), "email_verified", false)) // the same account
 	again := surfer(t)
-	surf(t, again, o.URL+"/api/session/oidc/sso/")
+	follow(t, again, o.URL+"/api/session/oidc/sso/")
 	if email, _ := o.whoIs(t, again); email != "member@example.com" {
 		t.Errorf("the account is of %q then", email)
 	}
@@ -109,20 +109,20 @@ func TestOIDC_Refuses(t *testing.T) {
 		want   string
 	}{
 		"the provider refuses":        {nil, "refused"},
-		"an address that is not said": {with(member, "email", ""), "sso_unverified"},
-		"an address not known":        {with(member, "email_verified", false), "sso_unverified"},
-		"verified said as false text": {with(member, "email_verified", "false"), "sso_unverified"},
+		"an address that is not said": {withClaim(member, "email", ""), "sso_unverified"},
+		"an address not known":        {withClaim(member, "email_verified", false), "sso_unverified"},
+		"verified said as false text": {withClaim(member, "email_verified", "false"), "sso_unverified"},
 		"nobody here":                 {person("18", "nobody@example.com"), "sso_no_account"},
-		"another audience":            {with(member, "aud", "other"), "provider"},
-		"another issuer":              {with(member, "iss", "https://accounts.example.com"), "provider"},
-		"expired":                     {with(member, "exp", time.Now().Add(-time.Hour).Unix()), "provider"},
-		"another nonce":               {with(member, "nonce", "x"), "provider"},
+		"another audience":            {withClaim(member, "aud", "other"), "provider"},
+		"another issuer":              {withClaim(member, "iss", "https://accounts.example.com"), "provider"},
+		"expired":                     {withClaim(member, "exp", time.Now().Add(-time.Hour).Unix()), "provider"},
+		"another nonce":               {withClaim(member, "nonce", "x"), "provider"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, at := ssoOffice(t)
-			at.SignsIn(c.claims)
+			o, provider := ssoOffice(t)
+			provider.SignsIn(c.claims)
 			browser := surfer(t)
-			if end := surf(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/sign-in" || end.Query().Get("failed") != c.want {
+			if end := follow(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/sign-in" || end.Query().Get("failed") != c.want {
 				t.Errorf("it ends at %s, want failed=%s", end, c.want)
 			}
 			if email, _ := o.whoIs(t, browser); email != "" {
@@ -135,16 +135,16 @@ func TestOIDC_Refuses(t *testing.T) {
 // A key that is not the provider's, a second account with an address that is somebody's
 // already, a code that comes twice, a way that another browser began, and bad pages.
 func TestOIDC_Attacks(t *testing.T) {
-	o, at := ssoOffice(t)
-	at.SignsIn(person("17", "member@example.com"))
-	surf(t, surfer(t), o.URL+"/api/session/oidc/sso/")
-	at.SignsIn(person("99", "member@example.com")) // somebody got the address later
+	o, provider := ssoOffice(t)
+	provider.SignsIn(person("17", "member@example.com"))
+	follow(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	provider.SignsIn(person("99", "member@example.com")) // somebody got the address later
 	thief := surfer(t)
-	if end := surf(t, thief, o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_taken" {
+	if end := follow(t, thief, o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_taken" {
 		t.Errorf("another account with the address ends at %s", end)
 	}
 
-	at.SignsIn(person("17", "member@example.com"))
+	provider.SignsIn(person("17", "member@example.com"))
 	stopped := surfer(t)
 	stopped.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if strings.Contains(r.URL.Path, "/callback") {
@@ -159,31 +159,31 @@ func TestOIDC_Attacks(t *testing.T) {
 	_ = res.Body.Close()
 	back := res.Header.Get("Location")
 	victim := surfer(t)
-	if end := surf(t, victim, back); end.Query().Get("failed") != "expired" {
+	if end := follow(t, victim, back); end.Query().Get("failed") != "expired" {
 		t.Errorf("the way of another browser ends at %s", end)
 	}
 	if email, _ := o.whoIs(t, victim); email != "" {
 		t.Errorf("a link has signed somebody in as %s", email)
 	}
 	stopped.CheckRedirect = nil
-	if end := surf(t, stopped, back); end.Path != "/console/" {
+	if end := follow(t, stopped, back); end.Path != "/console/" {
 		t.Errorf("the own way ends at %s", end)
 	}
-	if end := surf(t, stopped, back); end.Query().Get("failed") != "expired" {
+	if end := follow(t, stopped, back); end.Query().Get("failed") != "expired" {
 		t.Errorf("the same once more ends at %s", end)
 	}
 
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "..%2f..%2fapi", "/other/", "javascript:alert(1)"} {
-		if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
+		if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
 			t.Errorf("next=%s ends at %s", next, end)
 		}
 		o.wait(time.Minute) // so many a minute are let in
 	}
-	o.says(t, visit{request: "GET /api/session/oidc/other/"}, http.StatusNotFound, "not_found")
-	o.says(t, visit{request: "GET /api/session/oidc/sso/callback?state=&code=x"}, http.StatusNotFound, "") // the console's page, after the redirect
+	o.wantResponse(t, visit{request: "GET /api/session/oidc/other/"}, http.StatusNotFound, "not_found")
+	o.wantResponse(t, visit{request: "GET /api/session/oidc/sso/callback?state=&code=x"}, http.StatusNotFound, "") // the console's page, after the redirect
 
-	at.Forge(t)
-	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "provider" {
+	provider.Forge(t)
+	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "provider" {
 		t.Errorf("a forged signature ends at %s", end)
 	}
 }
@@ -217,7 +217,7 @@ func TestOIDC_ProviderAway(t *testing.T) {
 	}
 	o.service.Organizations.Provider = p
 	for range 2 {
-		if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Path != "/console/sign-in" || end.Query().Get("failed") != "provider" {
+		if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Path != "/console/sign-in" || end.Query().Get("failed") != "provider" {
 			t.Errorf("it ends at %s", end)
 		}
 	}
@@ -227,9 +227,9 @@ func TestOIDC_ProviderAway(t *testing.T) {
 // knows, as their invitation says; with enforcement there is no other way, not even for
 // an owner.
 func TestOIDC_Domains(t *testing.T) {
-	o, at := ssoOffice(t)
+	o, provider := ssoOffice(t)
 	domains := "/api/organizations/" + officeOrg + "/domains/"
-	var made struct {
+	var created struct {
 		ID        string
 		Challenge string `json:"verification_challenge"`
 	}
@@ -242,21 +242,21 @@ func TestOIDC_Domains(t *testing.T) {
 		}
 		return got
 	}
-	if err := json.Unmarshal([]byte(ask("POST "+domains, `{"domain": "example.com"}`)), &made); err != nil {
+	if err := json.Unmarshal([]byte(ask("POST "+domains, `{"domain": "example.com"}`)), &created); err != nil {
 		t.Fatal(err)
 	}
 	o.dns.mu.Lock()
-	o.dns.hosts = map[string][]string{"_posthog-challenge.example.com": {made.Challenge}}
+	o.dns.hosts = map[string][]string{"_posthog-challenge.example.com": {created.Challenge}}
 	o.dns.mu.Unlock()
-	ask("POST "+domains+made.ID+"/verify/", "")
+	ask("POST "+domains+created.ID+"/verify/", "")
 
-	at.SignsIn(person("40", "ada@example.com"))
-	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+	provider.SignsIn(person("40", "ada@example.com"))
+	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
 		t.Errorf("a domain that makes nobody a member ends at %s", end)
 	}
-	ask("PATCH "+domains+made.ID+"/", `{"jit_provisioning_enabled": true}`)
+	ask("PATCH "+domains+created.ID+"/", `{"jit_provisioning_enabled": true}`)
 	browser := surfer(t)
-	surf(t, browser, o.URL+"/api/session/oidc/sso/")
+	follow(t, browser, o.URL+"/api/session/oidc/sso/")
 	if email, _ := o.whoIs(t, browser); email != "ada@example.com" {
 		t.Fatalf("signed in is %q", email)
 	}
@@ -264,29 +264,29 @@ func TestOIDC_Domains(t *testing.T) {
 		t.Errorf("the members are %s", list)
 	}
 	ask("POST /api/organizations/"+officeOrg+"/invites/", `{"target_email": "bea@example.com", "level": 8, "send_email": false}`)
-	at.SignsIn(person("41", "bea@example.com"))
-	surf(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	provider.SignsIn(person("41", "bea@example.com"))
+	follow(t, surfer(t), o.URL+"/api/session/oidc/sso/")
 	if list := ask("GET /api/organizations/"+officeOrg+"/members/?email=bea@example.com", ""); !strings.Contains(list, `"level":8`) {
 		t.Errorf("who was invited as an administrator: %s", list)
 	}
-	at.SignsIn(person("42", "eve@example.org"))
-	if end := surf(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+	provider.SignsIn(person("42", "eve@example.org"))
+	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
 		t.Errorf("an address of another domain ends at %s", end)
 	}
 
 	o.wait(2 * time.Minute)
-	ask("PATCH "+domains+made.ID+"/", `{"sso_enforcement": "saml"}`)
+	ask("PATCH "+domains+created.ID+"/", `{"sso_enforcement": "saml"}`)
 	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusForbidden, "sso_enforced")
-	at.SignsIn(person("43", "owner@example.com"))
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusForbidden, "sso_enforced")
+	provider.SignsIn(person("43", "owner@example.com"))
 	owner := surfer(t)
-	surf(t, owner, o.URL+"/api/session/oidc/sso/")
+	follow(t, owner, o.URL+"/api/session/oidc/sso/")
 	if email, _ := o.whoIs(t, owner); email != "owner@example.com" {
 		t.Errorf("by single sign-on the owner is %q", email)
 	}
 	o.service.Organizations.Provider = nil
-	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusCreated, "owner@example.com")
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusCreated, "owner@example.com")
 }

@@ -23,7 +23,7 @@ type openAPI struct {
 	schemas   map[string]object
 	paths     map[string]map[string]any
 	tags      map[string]bool
-	places    pathPlaces
+	pathParts pathParts
 	writable  map[string]map[string]bool
 
 	responses, securitySchemes object
@@ -40,7 +40,7 @@ const (
 func describe(table []endpoint) ([]byte, error) {
 	d := (&openAPI{
 		schemas: map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
-		places: pathPlacesOf(table), writable: map[string]map[string]bool{},
+		pathParts: pathPartsOf(table), writable: map[string]map[string]bool{},
 		responses:       maps.Clone(errorResponses),
 		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the scopes that an operation needs stand in its security"}},
 	}).inline()
@@ -113,26 +113,26 @@ func (d *openAPI) add(e *endpoint) error {
 
 func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 	op := object{"summary": e.summary, "tags": []any{tagOf(e.path)}, "parameters": e.queryParameters()}
-	switch e.scope {
+	switch e.keyScope {
 	case public:
 		op["security"] = []object{}
 	case anyKey:
 	default:
-		scopes := []string{e.scope}
-		if e.also != "" {
-			scopes = append(scopes, e.also)
+		scopes := []string{e.keyScope}
+		if e.secondScope != "" {
+			scopes = append(scopes, e.secondScope)
 		}
 		op["security"] = []object{{"personalKey": scopes}}
 	}
 	gives := object{}
-	if e.gives != nil {
+	if e.response != nil {
 		var err error
-		if gives, err = d.schema(e.gives); err != nil {
+		if gives, err = d.schema(e.response); err != nil {
 			return nil, err
 		}
 	}
-	if e.takes != nil {
-		schema := fieldsSchema(e.takes, e.method != http.MethodPatch)
+	if e.bodyFields != nil {
+		schema := fieldsSchema(e.bodyFields, e.method != http.MethodPatch)
 		d.noteWritten(e, schema, gives)
 		schema = d.body(e, schema)
 		if e.array {
@@ -144,9 +144,9 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		op["requestBody"] = object{"content": object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, "required": true}
 	}
 	responses := e.errorsOf(path)
-	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.done(gives)
-	if e.later != nil {
-		later, err := d.schema(e.later)
+	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.successResponse(gives)
+	if e.laterResponse != nil {
+		later, err := d.schema(e.laterResponse)
 		if err != nil {
 			return nil, err
 		}
@@ -156,9 +156,9 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 	return op, nil
 }
 
-// done is the answer of success, with the schema of its type; what is always refused
+// successResponse is the answer of success, with the schema of its type; what is always refused
 // has an error.
-func (e *endpoint) done(gives object) object {
+func (e *endpoint) successResponse(gives object) object {
 	switch {
 	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
 		return object{"$ref": responsePrefix + "Missing"}
@@ -166,7 +166,7 @@ func (e *endpoint) done(gives object) object {
 		return object{"description": "a page", "content": object{html: object{"schema": object{"type": "string"}}}}
 	case e.kind != "":
 		return object{"description": "a file", "content": object{e.kind: object{"schema": object{"type": "string", "format": "binary"}}}}
-	case e.gives == nil:
+	case e.response == nil:
 		return object{"description": "done"}
 	}
 	text := "the answer"
@@ -186,9 +186,9 @@ func (e *endpoint) errorsOf(path string) object {
 		status, name string
 		there        bool
 	}{
-		{"400", "Invalid", e.takes != nil || e.lines || len(e.query) > 0 || e.isList()},
-		{"401", "Unauthorized", e.scope != public},
-		{"403", "Forbidden", e.scope != public && e.scope != anyKey},
+		{"400", "Invalid", e.bodyFields != nil || e.lines || len(e.query) > 0 || e.isList()},
+		{"401", "Unauthorized", e.keyScope != public},
+		{"403", "Forbidden", e.keyScope != public && e.keyScope != anyKey},
 		{"404", "Missing", strings.Contains(path, "{")},
 	} {
 		if row.there {
@@ -217,8 +217,8 @@ func operationID(method, path string) string {
 // schemaEndpoint serves the description itself. It is made at the first request.
 func schemaEndpoint() []endpoint {
 	return resource(atRoot, public, func(s *server) *server { return s }, []row[*server]{
-		by(http.MethodGet, "/schema", "Read this description", (*server).described).giving(json.RawMessage{}).
-			asking(parameterDoc{"version", "string", "of OpenAPI: 3.1, which is the default, or 3.0"}),
+		handle(http.MethodGet, "/schema", "Read this description", (*server).described).withResponse(json.RawMessage{}).
+			withQuery(parameterDoc{"version", "string", "of OpenAPI: 3.1, which is the default, or 3.0"}),
 	})
 }
 

@@ -13,16 +13,16 @@ func openAPI30(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	d["openapi"] = "3.0.3"
-	lowerAround(d)
+	lowerDocument(d)
 	return json.Marshal(d)
 }
 
-// lowerAround goes through what stands around schemas.
-func lowerAround(v any) {
+// lowerDocument goes through what stands around schemas.
+func lowerDocument(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			lowerAround(item)
+			lowerDocument(item)
 		}
 	case object:
 		lowerScopes(v)
@@ -37,7 +37,7 @@ func lowerAround(v any) {
 					lowerSchema(schema)
 				}
 			default:
-				lowerAround(member)
+				lowerDocument(member)
 			}
 		}
 	}
@@ -95,16 +95,16 @@ func isNull(v any) bool {
 func lowerChoices(s object) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		all, _ := s[name].([]any)
-		rest := slices.DeleteFunc(slices.Clone(all), isNull)
-		if len(rest) == len(all) {
+		others := slices.DeleteFunc(slices.Clone(all), isNull)
+		if len(others) == len(all) {
 			continue
 		}
-		s["nullable"], s[name] = true, rest
-		if len(rest) > 1 {
+		s["nullable"], s[name] = true, others
+		if len(others) > 1 {
 			continue
 		}
 		delete(s, name)
-		for _, one := range rest {
+		for _, one := range others {
 			for k, v := range one.(object) {
 				s[k] = v
 			}
@@ -151,8 +151,8 @@ func lowerEnum(s object) {
 		delete(s, "const")
 	}
 	values, _ := s["enum"].([]any)
-	if rest := slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil }); len(rest) < len(values) {
-		s["enum"], s["nullable"] = rest, true
+	if others := slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil }); len(others) < len(values) {
+		s["enum"], s["nullable"] = others, true
 	}
 }
 

@@ -162,9 +162,9 @@ var notDescribed = map[string]bool{
 func TestOpenAPI_Versions(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	operations := map[string][]string{}
-	for version, says := range describedVersions {
+	for version, wantVersion := range describedVersions {
 		d := o.description(t, version)
-		if d.OpenAPI != says {
+		if d.OpenAPI != wantVersion {
 			t.Errorf("%s: %s", version, d.OpenAPI)
 		}
 		d.each(func(where, _ string, op *operation) {
@@ -422,11 +422,11 @@ func TestOpenAPI_Lowered(t *testing.T) {
 
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
-	var of [2]any
+	var values [2]any
 	for i, text := range []string{a, b} {
-		if err := json.Unmarshal([]byte(text), &of[i]); err != nil {
+		if err := json.Unmarshal([]byte(text), &values[i]); err != nil {
 			t.Fatal(err, text)
 		}
 	}
-	return reflect.DeepEqual(of[0], of[1])
+	return reflect.DeepEqual(values[0], values[1])
 }

@@ -11,40 +11,40 @@ import (
 // are others.
 var partNames = map[string]string{"project": "project_id"}
 
-// eitherWay are the collections whose things a path may name in more ways than by the
+// aliasedIDs are the collections whose things a path may name in more ways than by the
 // id of an answer: by a short id, by @me.
-var eitherWay = map[string]bool{"insights": true, "users": true}
+var aliasedIDs = map[string]bool{"insights": true, "users": true}
 
-// pathPlaces are the parts of paths that have names, by what stands before them: one name
+// pathParts are the parts of paths that have names, by what stands before them: one name
 // and one type for each place.
-type pathPlaces map[string]object
+type pathParts map[string]object
 
-// pathPlacesOf are those of a table. A part is an integer where the thing that GET answers
+// pathPartsOf are those of a table. A part is an integer where the thing that GET answers
 // with has one for its id.
-func pathPlacesOf(table []endpoint) pathPlaces {
-	out := pathPlaces{}
+func pathPartsOf(table []endpoint) pathParts {
+	out := pathParts{}
 	for _, e := range table {
 		for _, prefix := range e.area.prefixes {
 			parts := strings.Split(prefix+e.path, "/")
 			for i, part := range parts {
 				itself := i == len(parts)-1 && e.method == http.MethodGet
-				place := placeOfPart(parts, i)
-				if part == "" || part[0] != '{' || out[place] != nil && !itself {
+				partKey := partPrefix(parts, i)
+				if part == "" || part[0] != '{' || out[partKey] != nil && !itself {
 					continue
 				}
 				schema, name := object{"type": "string"}, strings.Trim(part, "{}")
-				if itself && !eitherWay[parts[i-1]] && idKind(e.gives) == reflect.Int64 {
+				if itself && !aliasedIDs[parts[i-1]] && idKind(e.response) == reflect.Int64 {
 					schema = int64Schema
 				}
-				out[place] = object{"name": cmp.Or(partNames[name], name), "in": "path", "required": true, "schema": schema}
+				out[partKey] = object{"name": cmp.Or(partNames[name], name), "in": "path", "required": true, "schema": schema}
 			}
 		}
 	}
 	return out
 }
 
-// placeOfPart is what stands before a part, whatever the names in it are.
-func placeOfPart(parts []string, i int) string {
+// partPrefix is what stands before a part, whatever the names in it are.
+func partPrefix(parts []string, i int) string {
 	var b strings.Builder
 	for _, part := range parts[:i] {
 		if strings.HasPrefix(part, "{") {
@@ -55,13 +55,13 @@ func placeOfPart(parts []string, i int) string {
 	return b.String()
 }
 
-// in is a path with the names of its places, and their parameters.
-func (p pathPlaces) in(path string) (named string, parameters []any) {
+// describe is a path with the names of its places, and their parameters.
+func (p pathParts) describe(path string) (named string, parameters []any) {
 	parts, parameters := strings.Split(path, "/"), []any{}
 	out := make([]string, len(parts))
 	for i, part := range parts {
 		if out[i] = part; strings.HasPrefix(part, "{") {
-			parameter := p[placeOfPart(parts, i)]
+			parameter := p[partPrefix(parts, i)]
 			out[i] = "{" + parameter["name"].(string) + "}"
 			parameters = append(parameters, parameter)
 		}
@@ -70,8 +70,8 @@ func (p pathPlaces) in(path string) (named string, parameters []any) {
 }
 
 // idKind is the kind of the member id of an answer.
-func idKind(gives any) reflect.Kind {
-	t := reflect.TypeOf(gives)
+func idKind(response any) reflect.Kind {
+	t := reflect.TypeOf(response)
 	if t == nil || t.Kind() != reflect.Struct {
 		return reflect.Invalid
 	}
@@ -86,7 +86,7 @@ func idKind(gives any) reflect.Kind {
 // queryParameters are those of the query.
 func (e *endpoint) queryParameters() (out []any) {
 	query := e.query
-	if _, list := e.gives.(interface{ Counted() (int, any) }); list {
+	if _, list := e.response.(interface{ Counted() (int, any) }); list {
 		query = append([]parameterDoc{{"limit", "integer", "most items on a page, 100 by default"}, {"offset", "integer", "items before the page"}}, query...)
 	}
 	for _, q := range query {
@@ -94,7 +94,7 @@ func (e *endpoint) queryParameters() (out []any) {
 	}
 	if e.isList() {
 		for _, p := range listOf(e.path) {
-			if doc := p.described(); doc != nil {
+			if doc := p.describe(); doc != nil {
 				out = append(out, doc)
 			}
 		}

@@ -19,9 +19,9 @@ import (
 
 // typePackage is what the names of schemas leave out of those of types: packages, and
 // what stands around the argument of a generic one.
-var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + roomNames + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi|Management)(` + roomNames + `)?|[\[\]]`)
+var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + servicePackages + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi|Management)(` + servicePackages + `)?|[\[\]]`)
 
-const roomNames = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
+const servicePackages = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
 
 // schema is that of a value's type. Types with a name stand among the schemas.
 func (d *openAPI) schema(v any) (object, error) {
@@ -35,7 +35,7 @@ func (d *openAPI) schema(v any) (object, error) {
 		}, err
 	}
 	var failed error
-	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(orNothing),
+	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(allowNull),
 		func(rc *jsonschema.ReflectContext) { rc.EnvelopNullability = true }, jsonschema.DefinitionsPrefix(schemaPrefix),
 		jsonschema.CollectDefinitions(func(name string, s jsonschema.Schema) {
 			if d.schemas[name] != nil {
@@ -44,8 +44,8 @@ func (d *openAPI) schema(v any) (object, error) {
 			o, err := objectOf(s)
 			d.schemas[name], failed = o, cmp.Or(failed, err)
 		}),
-		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptProp(alwaysThere),
-		jsonschema.InterceptDefName(func(of reflect.Type, name string) string { return typePackage.ReplaceAllString(name, "") }))
+		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptProp(requireAlways),
+		jsonschema.InterceptDefName(func(typ reflect.Type, name string) string { return typePackage.ReplaceAllString(name, "") }))
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func objectOf(schema jsonschema.Schema) (out object, err error) {
 // inline makes the types that write themselves, and levels, stand where they are used.
 func (d *openAPI) inline() *openAPI {
 	d.reflector.InlineDefinition(management.Level(0))
-	for t := range written {
+	for t := range customSchemas {
 		d.reflector.InlineDefinition(reflect.Zero(t).Interface())
 	}
 	return d
 }
 
-// written are the schemas of types that write themselves.
-var written = map[reflect.Type]string{
+// customSchemas are the schemas of types that write themselves.
+var customSchemas = map[reflect.Type]string{
 	reflect.TypeFor[*struct{}]():        `{"type": "null"}`,
 	reflect.TypeFor[management.Stamp](): `{"type": ["string", "null"], "format": "date-time"}`,
 	reflect.TypeFor[json.RawMessage]():  `{}`,
@@ -80,9 +80,9 @@ var written = map[reflect.Type]string{
 	reflect.TypeFor[instant]():          `{"type": ["string", "null"], "format": "date-time"}`,
 }
 
-// orNothing mends what may be null or of a type with a name: the reflector leaves
+// allowNull mends what may be null or of a type with a name: the reflector leaves
 // the type beside the choice, so that null would be refused.
-func orNothing(p jsonschema.InterceptNullabilityParams) {
+func allowNull(p jsonschema.InterceptNullabilityParams) {
 	for _, choice := range p.Schema.AnyOf {
 		p.Schema.Type = nil
 		if s := choice.TypeObject; s != nil && s.Ref != nil {
@@ -93,7 +93,7 @@ func orNothing(p jsonschema.InterceptNullabilityParams) {
 
 // interceptSchema knows the types that write themselves, and how wide numbers are.
 func interceptSchema(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
-	if text, ok := written[p.Value.Type()]; ok && !p.Processed {
+	if text, ok := customSchemas[p.Value.Type()]; ok && !p.Processed {
 		return true, json.Unmarshal([]byte(text), p.Schema)
 	}
 	if kind := p.Value.Kind(); p.Processed && (kind == reflect.Int64 || kind == reflect.Int) {
@@ -102,8 +102,8 @@ func interceptSchema(p jsonschema.InterceptSchemaParams) (stop bool, err error) 
 	return false, nil
 }
 
-// alwaysThere are the members that encoding/json never leaves out.
-func alwaysThere(p jsonschema.InterceptPropParams) error {
+// requireAlways are the members that encoding/json never leaves out.
+func requireAlways(p jsonschema.InterceptPropParams) error {
 	if _, options, _ := strings.Cut(p.Field.Tag.Get("json"), ","); p.Processed && !strings.Contains(options, "omit") {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
 	}
@@ -131,11 +131,11 @@ func fieldsSchema(fields management.Fields, create bool) object {
 	properties, required := object{}, []string{}
 	for _, f := range fields {
 		schema := maps.Clone(fieldTypes[f.Type])
-		if f.Max > 0 && schema["type"] == "string" {
-			schema["maxLength"] = f.Max
+		if f.MaxLength > 0 && schema["type"] == "string" {
+			schema["maxLength"] = f.MaxLength
 		}
-		if f.Most != 0 {
-			schema["minimum"], schema["maximum"] = f.Least, f.Most
+		if f.MaxValue != 0 {
+			schema["minimum"], schema["maximum"] = f.MinValue, f.MaxValue
 		}
 		switch {
 		case len(f.Choices) > 0:

@@ -16,7 +16,7 @@ var sdkText []byte
 // addSDKs describes the endpoints of a table that answer by themselves. Scripts and
 // pages are no part of it.
 func (d *openAPI) addSDKs(table []endpoint) error {
-	var of struct {
+	var fragment struct {
 		SecuritySchemes, Responses object
 		Schemas                    map[string]object
 		Operations                 []struct {
@@ -24,14 +24,14 @@ func (d *openAPI) addSDKs(table []endpoint) error {
 			Operation      json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(sdkText, &of); err != nil {
+	if err := json.Unmarshal(sdkText, &fragment); err != nil {
 		return err
 	}
-	maps.Copy(d.schemas, of.Schemas)
-	maps.Copy(d.responses, of.Responses)
-	maps.Copy(d.securitySchemes, of.SecuritySchemes)
+	maps.Copy(d.schemas, fragment.Schemas)
+	maps.Copy(d.responses, fragment.Responses)
+	maps.Copy(d.securitySchemes, fragment.SecuritySchemes)
 	rows := map[string]json.RawMessage{}
-	for _, row := range of.Operations {
+	for _, row := range fragment.Operations {
 		for _, path := range row.Paths {
 			for _, method := range row.Methods {
 				rows[method+" "+path] = row.Operation
@@ -55,7 +55,7 @@ func (d *openAPI) addSDKs(table []endpoint) error {
 // put adds an operation on a path, whose named parts are added to its parameters.
 func (d *openAPI) put(e *endpoint, path string, op object) {
 	op["operationId"] = operationID(e.method, path)
-	path, parameters := d.places.in(path + "/")
+	path, parameters := d.pathParts.describe(path + "/")
 	own, _ := op["parameters"].([]any)
 	op["parameters"] = append(parameters, own...)
 	if d.paths[path] == nil {

@@ -31,7 +31,7 @@ var freeAnswers = []string{"api/schema", "feature_flags/{}/remote_config", "arra
 
 // spec/clients.md §15: every write describes its body and every success its answer, in
 // types; what is left out is listed above, and nothing is there that is not described.
-func TestOpenAPI_Whole(t *testing.T) {
+func TestOpenAPI_Complete(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	for version := range describedVersions {
 		d := o.description(t, version)
@@ -51,7 +51,7 @@ func TestOpenAPI_Whole(t *testing.T) {
 			}
 			if op.RequestBody != nil {
 				for kind, c := range op.RequestBody.Content {
-					if d.says(c.Schema) == "nothing" {
+					if d.describe(c.Schema) == "nothing" {
 						t.Errorf("%s %s: nothing is said of its body (%s): %v", version, where, kind, c.Schema)
 					}
 				}
@@ -64,7 +64,7 @@ func TestOpenAPI_Whole(t *testing.T) {
 					t.Errorf("%s %s: nothing is said of %s", version, where, status)
 				}
 				for kind, c := range r.Content {
-					if d.says(c.Schema) == "nothing" && !listed(freeAnswers, path) {
+					if d.describe(c.Schema) == "nothing" && !listed(freeAnswers, path) {
 						t.Errorf("%s %s: nothing is said of %s (%s): %v", version, where, status, kind, c.Schema)
 					}
 				}
@@ -78,14 +78,14 @@ func TestOpenAPI_Whole(t *testing.T) {
 	}
 }
 
-// says is what a schema says in the end: nothing, where anything may stand there.
-func (d *description) says(s map[string]any) string {
+// describe is what a schema says in the end: nothing, where anything may stand there.
+func (d *description) describe(s map[string]any) string {
 	if ref, ok := s["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/components/schemas/")
 		if d.Components.Schemas[name] == nil {
 			return "nothing"
 		}
-		return d.says(d.Components.Schemas[name])
+		return d.describe(d.Components.Schemas[name])
 	}
 	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
 		if list, _ := s[word].([]any); len(list) > 0 {
@@ -99,7 +99,7 @@ func (d *description) says(s map[string]any) string {
 	case len(properties) > 0 || s["type"] != nil && !strings.Contains(kind, "object") && !strings.Contains(kind, "array"):
 		return kind
 	case items != nil:
-		return d.says(items)
+		return d.describe(items)
 	case s["additionalProperties"] != nil && string(free) != "{}" && string(free) != "true":
 		return "a map"
 	}

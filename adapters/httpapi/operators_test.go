@@ -92,13 +92,13 @@ func meanTheSame(t *testing.T, settings string, people []string, filters []sameM
 		filter := fmt.Sprintf(`{"type":"person","key":%q,"operator":%q,"value":%s}`, tt.key, tt.operator, tt.value)
 		said := map[string]string{
 			"people":    o.names(t, "GET /api/projects/1/persons/?properties="+url.QueryEscape("["+filter+"]"), ""),
-			"questions": o.asked(t, `{"kind":"ActorsQuery","select":["person"],"properties":[`+filter+`]}`),
-			"events":    o.asked(t, `{"kind":"ActorsQuery","select":["person"],"source":{"kind":"InsightActorsQuery","series":0,"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"dateRange":{"date_from":"all"},"trendsFilter":{"display":"BoldNumber"},"properties":[`+filter+`]}}}`),
+			"questions": o.queryPersons(t, `{"kind":"ActorsQuery","select":["person"],"properties":[`+filter+`]}`),
+			"events":    o.queryPersons(t, `{"kind":"ActorsQuery","select":["person"],"source":{"kind":"InsightActorsQuery","series":0,"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"dateRange":{"date_from":"all"},"trendsFilter":{"display":"BoldNumber"},"properties":[`+filter+`]}}}`),
 		}
 		var cohort struct{ ID, Count int }
 		fromJSON(t, o.do(t, "POST /api/projects/1/cohorts/", `{"filters":{"properties":{"type":"AND","values":[`+filter+`]}}}`, http.StatusCreated), &cohort)
 		said["cohorts"] = o.names(t, fmt.Sprintf("GET /api/projects/1/cohorts/%d/persons/", cohort.ID), "")
-		said["cohorts in questions"] = o.asked(t, fmt.Sprintf(`{"kind":"ActorsQuery","select":["person"],"properties":[{"type":"cohort","key":"id","value":%d}]}`, cohort.ID))
+		said["cohorts in questions"] = o.queryPersons(t, fmt.Sprintf(`{"kind":"ActorsQuery","select":["person"],"properties":[{"type":"cohort","key":"id","value":%d}]}`, cohort.ID))
 
 		condition := `{"properties":[` + filter + `]}`
 		refused := strings.HasPrefix(tt.value, "[") && !slices.Contains([]string{"exact", "is_not", "between", "not_between", "icontains_multi", "not_icontains_multi"}, tt.operator)
@@ -177,8 +177,8 @@ func fromJSON(t *testing.T, text []byte, into any) {
 	}
 }
 
-// shownNames are the distinct ids of persons, in order.
-func shownNames(t *testing.T, persons []json.RawMessage) string {
+// personNames are the distinct ids of persons, in order.
+func personNames(t *testing.T, persons []json.RawMessage) string {
 	var all []string
 	for _, raw := range persons {
 		var p struct {
@@ -195,10 +195,10 @@ func (o *office) names(t *testing.T, request, body string) string {
 	t.Helper()
 	var page struct{ Results []json.RawMessage }
 	fromJSON(t, o.do(t, request, body, http.StatusOK), &page)
-	return shownNames(t, page.Results)
+	return personNames(t, page.Results)
 }
 
-func (o *office) asked(t *testing.T, query string) string {
+func (o *office) queryPersons(t *testing.T, query string) string {
 	t.Helper()
 	var answer struct{ Results [][]json.RawMessage }
 	fromJSON(t, o.do(t, "POST /api/projects/1/query/", `{"query":`+query+`}`, http.StatusOK), &answer)
@@ -206,18 +206,18 @@ func (o *office) asked(t *testing.T, query string) string {
 	for _, row := range answer.Results {
 		persons = append(persons, row[0])
 	}
-	return shownNames(t, persons)
+	return personNames(t, persons)
 }
 
 // decided are those of some people for whom a flag is on.
 func (o *office) decided(t *testing.T, key, people string) string {
 	t.Helper()
 	var on []string
-	for _, who := range strings.Split(people, "") {
+	for _, person := range strings.Split(people, "") {
 		var answer struct{ FeatureFlags map[string]any }
-		fromJSON(t, o.do(t, "POST /flags/?v=1", fmt.Sprintf(`{"api_key":"phc_1","distinct_id":%q,"flag_keys_to_evaluate":[%q]}`, who, key), http.StatusOK), &answer)
+		fromJSON(t, o.do(t, "POST /flags/?v=1", fmt.Sprintf(`{"api_key":"phc_1","distinct_id":%q,"flag_keys_to_evaluate":[%q]}`, person, key), http.StatusOK), &answer)
 		if answer.FeatureFlags[key] == true {
-			on = append(on, who)
+			on = append(on, person)
 		}
 	}
 	return strings.Join(on, " ")

@@ -13,50 +13,50 @@ import (
 // (§5.12).
 var organizationEndpoints = slices.Concat(
 	resource(atRoot, "organization", managementOf, []row[*rooms.Rooms]{
-		by(http.MethodGet, "/organizations", "List organizations", listOrganizations),
-		by(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).taking(organizations.Fields).created(),
-		by(http.MethodGet, "/organizations/{organization}", "Read an organization", standingIn(ownOrganization, getOrganization)),
-		by(http.MethodPatch, "/organizations/{organization}", "Change an organization", standingIn(ownOrganization, updateOrganization)).orPut("Replace an organization").taking(organizations.Fields),
-		by(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", standingIn(ownOrganization, deleteOrganization)).answering(http.StatusNoContent).proven(),
+		handle(http.MethodGet, "/organizations", "List organizations", listOrganizations),
+		handle(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).withBody(organizations.Fields).created(),
+		handle(http.MethodGet, "/organizations/{organization}", "Read an organization", withScope(organizationScope, getOrganization)),
+		handle(http.MethodPatch, "/organizations/{organization}", "Change an organization", withScope(organizationScope, updateOrganization)).withPut("Replace an organization").withBody(organizations.Fields),
+		handle(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", withScope(organizationScope, deleteOrganization)).withStatus(http.StatusNoContent).withProof(),
 	}),
 	resource(inOrganization, "organization", func(s *server) organizations.Service { return *s.Management.Organizations }, []row[organizations.Service]{
 		read("/usage", "Read what an organization has used this month", organizations.Service.Usage),
 	}),
 )
 
-func listOrganizations(of *rooms.Rooms, c *call) (management.List[organizations.Organization], error) {
-	return of.Organizations.List(c.ctx, c.standing, c.page())
+func listOrganizations(svc *rooms.Rooms, c *call) (management.List[organizations.Organization], error) {
+	return svc.Organizations.List(c.ctx, c.scope, c.page())
 }
 
-func createOrganization(of *rooms.Rooms, c *call) (*organizations.Organization, error) {
-	return of.Organizations.Create(c.ctx, c.standing, c.body)
+func createOrganization(svc *rooms.Rooms, c *call) (*organizations.Organization, error) {
+	return svc.Organizations.Create(c.ctx, c.scope, c.body)
 }
 
-// ownOrganization is the caller's standing in the organization of the path, which is
+// organizationScope is the caller's standing in the organization of the path, which is
 // not there for those who are no members.
-func ownOrganization(of *rooms.Rooms, c *call) (*management.Standing, error) {
-	return of.OwnOrganization(c.ctx, c.standing.Caller, c.part("organization"))
+func organizationScope(svc *rooms.Rooms, c *call) (*management.Scope, error) {
+	return svc.VisibleOrganization(c.ctx, c.scope.Caller, c.part("organization"))
 }
 
-// standingIn gives a handler the caller's standing in what the path names.
-func standingIn[T any](stand func(*rooms.Rooms, *call) (standing, error), do func(*rooms.Rooms, *call, standing) (T, error)) func(*rooms.Rooms, *call) (T, error) {
-	return func(of *rooms.Rooms, c *call) (out T, err error) {
-		st, err := stand(of, c)
+// withScope gives a handler the caller's standing in what the path names.
+func withScope[T any](findScope func(*rooms.Rooms, *call) (*management.Scope, error), do func(*rooms.Rooms, *call, *management.Scope) (T, error)) func(*rooms.Rooms, *call) (T, error) {
+	return func(svc *rooms.Rooms, c *call) (out T, err error) {
+		scope, err := findScope(svc, c)
 		if err != nil {
 			return out, err
 		}
-		return do(of, c, st)
+		return do(svc, c, scope)
 	}
 }
 
-func getOrganization(of *rooms.Rooms, c *call, st standing) (*organizations.Organization, error) {
-	return of.Organizations.Get(c.ctx, st)
+func getOrganization(svc *rooms.Rooms, c *call, scope *management.Scope) (*organizations.Organization, error) {
+	return svc.Organizations.Get(c.ctx, scope)
 }
 
-func updateOrganization(of *rooms.Rooms, c *call, st standing) (*organizations.Organization, error) {
-	return of.Organizations.Update(c.ctx, st, c.body, c.replaces())
+func updateOrganization(svc *rooms.Rooms, c *call, scope *management.Scope) (*organizations.Organization, error) {
+	return svc.Organizations.Update(c.ctx, scope, c.body, c.replaces())
 }
 
-func deleteOrganization(of *rooms.Rooms, c *call, st standing) (any, error) {
-	return nil, of.Organizations.Delete(c.ctx, st)
+func deleteOrganization(svc *rooms.Rooms, c *call, scope *management.Scope) (any, error) {
+	return nil, svc.Organizations.Delete(c.ctx, scope)
 }

@@ -27,10 +27,10 @@ func TestPacedBody_OwnTime(t *testing.T) {
 		server, sender time.Duration // what each takes before the second read is over
 		left           time.Duration // what a third one then has
 	}{
-		"nobody waits":         {0, 0, paceSpan},
-		"the server":           {20 * time.Second, 0, paceSpan},
-		"the sender":           {0, 2 * time.Second, paceSpan - 2*time.Second},
-		"both":                 {20 * time.Second, 2 * time.Second, paceSpan - 2*time.Second},
+		"nobody waits":         {0, 0, paceInterval},
+		"the server":           {20 * time.Second, 0, paceInterval},
+		"the sender":           {0, 2 * time.Second, paceInterval - 2*time.Second},
+		"both":                 {20 * time.Second, 2 * time.Second, paceInterval - 2*time.Second},
 		"the server, too long": {59 * time.Second, 0, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestPacedBody_OwnTime(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if left := time.Until(w.at); left != test.left {
-					t.Errorf("%s are left, want %s", left, test.left)
+				if remaining := time.Until(w.at); remaining != test.left {
+					t.Errorf("%s are left, want %s", remaining, test.left)
 				}
 			})
 		})

@@ -61,9 +61,9 @@ func cut[T any](p page, list []T) []T {
 func (c *call) link(change map[string]string) *string {
 	// Where the handler is mounted below a prefix, only the request line has all of
 	// the path.
-	at, err := url.ParseRequestURI(c.r.RequestURI)
+	target, err := url.ParseRequestURI(c.r.RequestURI)
 	if err != nil {
-		at = c.r.URL
+		target = c.r.URL
 	}
 	q := c.query()
 	for name, value := range change {
@@ -71,7 +71,7 @@ func (c *call) link(change map[string]string) *string {
 			q.Set(name, value)
 		}
 	}
-	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: at.Path, RawPath: at.RawPath, RawQuery: q.Encode()}
+	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: q.Encode()}
 	text := out.String()
 	return &text
 }
@@ -81,7 +81,7 @@ func (s *server) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	if s.trusts(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+	if s.isTrusted(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		return "https"
 	}
 	return "http"
@@ -116,16 +116,16 @@ type uncounted[T any] struct {
 }
 
 // eventCursor writes an event's place in the order of a page.
-func eventCursor(at time.Time, id int64) string {
-	return strconv.FormatInt(at.UnixMicro(), 10) + "_" + strconv.FormatInt(id, 10)
+func eventCursor(t time.Time, id int64) string {
+	return strconv.FormatInt(t.UnixMicro(), 10) + "_" + strconv.FormatInt(id, 10)
 }
 
 func parseEventCursor(text string) (*capture.EventCursor, error) {
 	if text == "" {
 		return nil, nil
 	}
-	at, id, _ := strings.Cut(text, "_")
-	micros, err1 := strconv.ParseInt(at, 10, 64)
+	timeText, id, _ := strings.Cut(text, "_")
+	micros, err1 := strconv.ParseInt(timeText, 10, 64)
 	n, err2 := strconv.ParseInt(id, 10, 64)
 	if cmp.Or(err1, err2) != nil {
 		return nil, badCursor()
@@ -159,9 +159,9 @@ func badCursor() error {
 	return invalid("cursor", "Invalid cursor: use the one of the next link as it stands.")
 }
 
-// timeForms are the forms in which a time may be asked for; without a zone it is
+// timeLayouts are the forms in which a time may be asked for; without a zone it is
 // UTC.
-var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"}
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"}
 
 // timeParameter reads a time of the query, zero when there is none.
 func timeParameter(q url.Values, name string) (time.Time, error) {
@@ -169,11 +169,11 @@ func timeParameter(q url.Values, name string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, form := range timeForms {
+	for _, form := range timeLayouts {
 		// A plus sign in a query is a space, and then the zone has lost it.
 		for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
-			if at, err := time.Parse(form, try); err == nil {
-				return at.UTC(), nil
+			if t, err := time.Parse(form, try); err == nil {
+				return t.UTC(), nil
 			}
 		}
 	}

@@ -17,35 +17,37 @@ type passkeyOptions struct {
 
 // passkeyEndpoints are those of passkeys (console.md N2, N4).
 var passkeyEndpoints = slices.Concat(
-	resource(atSignIn, "user", signInOf, []row[signInDesk]{
-		by(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(of signInDesk, c *call) (management.List[organizations.Passkey], error) {
-			return of.passkeys().List(c.ctx, c.standing, c.page())
+	resource(inSignIn, "user", signInOf, []row[signInService]{
+		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(of signInService, c *call) (management.List[organizations.Passkey], error) {
+			return of.passkeys().List(c.ctx, c.scope, c.page())
 		}),
-		by(http.MethodPost, "/passkeys", "Keep the passkey that the browser has made", func(of signInDesk, c *call) (*organizations.Passkey, error) {
-			return of.passkeys().Add(c.ctx, c.standing, of.site(c.r), c.body)
-		}).taking(organizations.PasskeyFields).created().proven(),
-		by(http.MethodPost, "/passkeys/options", "Begin to make a passkey: what the browser is to be asked", func(of signInDesk, c *call) (*passkeyOptions, error) {
-			options, err := of.passkeys().Options(c.ctx, c.standing, of.site(c.r))
+		handle(http.MethodPost, "/passkeys", "Keep the passkey that the browser has made", func(of signInService, c *call) (*organizations.Passkey, error) {
+			return of.passkeys().Add(c.ctx, c.scope, of.site(c.r), c.body)
+		}).withBody(organizations.PasskeyFields).created().withProof(),
+		handle(http.MethodPost, "/passkeys/options", "Begin to make a passkey: what the browser is to be asked", func(of signInService, c *call) (*passkeyOptions, error) {
+			options, err := of.passkeys().RegistrationOptions(c.ctx, c.scope, of.site(c.r))
 			return &passkeyOptions{options}, err
-		}).proven(),
-		by(http.MethodPatch, "/passkeys/{id}", "Give a passkey another name", func(of signInDesk, c *call) (*organizations.Passkey, error) {
-			return of.passkeys().Rename(c.ctx, c.standing, c.part("id"), c.body)
-		}).taking(organizations.PasskeyNameFields),
-		by(http.MethodDelete, "/passkeys/{id}", "Remove a passkey", func(of signInDesk, c *call) (any, error) {
-			return nil, of.passkeys().Remove(c.ctx, c.standing, c.part("id"))
-		}).answering(http.StatusNoContent),
+		}).withProof(),
+		handle(http.MethodPatch, "/passkeys/{id}", "Give a passkey another name", func(of signInService, c *call) (*organizations.Passkey, error) {
+			return of.passkeys().Rename(c.ctx, c.scope, c.part("id"), c.body)
+		}).withBody(organizations.PasskeyNameFields),
+		handle(http.MethodDelete, "/passkeys/{id}", "Remove a passkey", func(of signInService, c *call) (any, error) {
+			return nil, of.passkeys().Remove(c.ctx, c.scope, c.part("id"))
+		}).withStatus(http.StatusNoContent),
 	}),
-	resource(atSignIn, public, signInOf, []row[signInDesk]{
-		by(http.MethodPost, "/session/passkey", "Ask for a passkey, to sign in with: what the browser is to be asked", askPasskey),
+	resource(inSignIn, public, signInOf, []row[signInService]{
+		handle(http.MethodPost, "/session/passkey", "Ask for a passkey, to sign in with: what the browser is to be asked", requestPasskey),
 	}),
 )
 
-func (of signInDesk) passkeys() organizations.Passkeys { return of.Management.Organizations.Passkeys }
+func (svc signInService) passkeys() organizations.Passkeys {
+	return svc.Management.Organizations.Passkeys
+}
 
-func askPasskey(of signInDesk, c *call) (*passkeyOptions, error) {
-	if _, err := of.mayTry(c, "passkey "); err != nil {
+func requestPasskey(svc signInService, c *call) (*passkeyOptions, error) {
+	if _, err := svc.checkTries(c, "passkey "); err != nil {
 		return nil, err
 	}
-	options, err := of.passkeys().Ask(c.ctx, of.site(c.r))
+	options, err := svc.passkeys().LoginOptions(c.ctx, svc.site(c.r))
 	return &passkeyOptions{options}, err
 }

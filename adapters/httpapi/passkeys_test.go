@@ -43,17 +43,17 @@ func (a *authenticator) clientData(kind, challenge string) []byte {
 
 // data is what is signed of the authenticator: hash of the site, flags, counter, and of a
 // new passkey its key.
-func (a *authenticator) data(fresh bool) []byte {
+func (a *authenticator) data(withCredential bool) []byte {
 	hash := sha256.Sum256([]byte(a.site))
 	flags := byte(0x01)
 	if a.verified {
 		flags |= 0x04
 	}
-	if fresh {
+	if withCredential {
 		flags |= 0x40
 	}
 	out := binary.BigEndian.AppendUint32(append(hash[:], flags), a.count)
-	if !fresh {
+	if !withCredential {
 		return out
 	}
 	out = append(binary.BigEndian.AppendUint16(append(out, make([]byte, 16)...), uint16(len(a.id))), a.id...)
@@ -87,21 +87,21 @@ func (a *authenticator) get(challenge string) string {
 	return a.answer(map[string]any{"clientDataJSON": client, "authenticatorData": data, "signature": signature, "userHandle": a.user})
 }
 
-// passkeyPlace is an office at the name of this machine.
-type passkeyPlace struct {
+// passkeySite is an office at the name of this machine.
+type passkeySite struct {
 	*office
 	t      *testing.T
 	host   string
 	cookie string
 }
 
-func newPasskeyPlace(t *testing.T) *passkeyPlace {
+func newPasskeySite(t *testing.T) *passkeySite {
 	o := newOffice(t, "sqlite::memory:")
-	return &passkeyPlace{o, t, "localhost:" + o.URL[strings.LastIndexByte(o.URL, ':')+1:], o.ownerSession(t)}
+	return &passkeySite{o, t, "localhost:" + o.URL[strings.LastIndexByte(o.URL, ':')+1:], o.ownerSession(t)}
 }
 
-// asked is the challenge that a path gives.
-func (p *passkeyPlace) asked(path, cookie string) (challenge string, user []byte) {
+// requestChallenge is the challenge that a path gives.
+func (p *passkeySite) requestChallenge(path, cookie string) (challenge string, user []byte) {
 	p.t.Helper()
 	_, body := p.visits(p.t, p.Server, visit{request: "POST /api/" + path, cookie: cookie, host: p.host})
 	var options struct {
@@ -120,35 +120,35 @@ func (p *passkeyPlace) asked(path, cookie string) (challenge string, user []byte
 	return options.PublicKey.Challenge, user
 }
 
-// makes makes a passkey for who has a session.
-func (p *passkeyPlace) makes(a *authenticator, cookie string) {
+// register makes a passkey for who has a session.
+func (p *passkeySite) register(a *authenticator, cookie string) {
 	p.t.Helper()
-	challenge, user := p.asked("passkeys/options/", cookie)
+	challenge, user := p.requestChallenge("passkeys/options/", cookie)
 	a.user = user
-	p.says(p.t, visit{request: "POST /api/passkeys/", cookie: cookie, host: p.host, body: `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`}, 201, `"name":"laptop"`)
+	p.wantResponse(p.t, visit{request: "POST /api/passkeys/", cookie: cookie, host: p.host, body: `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`}, 201, `"name":"laptop"`)
 }
 
 // enter signs in with an answer.
-func (p *passkeyPlace) enter(answer string, status int, part string) {
+func (p *passkeySite) enter(answer string, status int, part string) {
 	p.t.Helper()
-	p.says(p.t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + answer + `}`}, status, part)
+	p.wantResponse(p.t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + answer + `}`}, status, part)
 }
 
-func (p *passkeyPlace) challenge() string {
+func (p *passkeySite) challenge() string {
 	p.t.Helper()
-	text, _ := p.asked("session/passkey/", "")
+	text, _ := p.requestChallenge("session/passkey/", "")
 	return text
 }
 
 // console.md §5.2, Passkey, and N4: a passkey signs in by itself and proves again who is
 // there; it has a name that can be changed, and opens nothing when it is removed.
 func TestPasskeys_SignIn(t *testing.T) {
-	p := newPasskeyPlace(t)
+	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
-	p.says(t, visit{request: "GET /api/session/methods/", host: p.host}, 200, `"passkey":true`)
-	p.makes(a, p.cookie)
+	p.wantResponse(t, visit{request: "GET /api/session/methods/", host: p.host}, 200, `"passkey":true`)
+	p.register(a, p.cookie)
 	p.enter(a.get(p.challenge()), 201, `"method":"passkey"`)
-	p.says(t, visit{request: "POST /api/session/proof/", cookie: p.cookie, host: p.host, body: `{"passkey": ` + a.get(p.challenge()) + `}`}, 201, `"owner@example.com"`)
+	p.wantResponse(t, visit{request: "POST /api/session/proof/", cookie: p.cookie, host: p.host, body: `{"passkey": ` + a.get(p.challenge()) + `}`}, 201, `"owner@example.com"`)
 	cookie := p.ownerSession(t)
 	var list struct{ Results []struct{ ID, UsedAt string } }
 	_, body := p.visits(t, p.Server, visit{request: "GET /api/passkeys/", cookie: cookie, host: p.host})
@@ -156,20 +156,20 @@ func TestPasskeys_SignIn(t *testing.T) {
 		t.Fatal(err, body)
 	}
 	path := "/api/passkeys/" + list.Results[0].ID + "/"
-	p.says(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": "phone"}`}, 200, `"name":"phone"`)
-	p.says(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": ""}`}, 400, `"blank"`)
-	p.says(t, visit{request: "DELETE " + path, cookie: p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
-	p.says(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 204, "")
-	p.says(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 404, "")
+	p.wantResponse(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": "phone"}`}, 200, `"name":"phone"`)
+	p.wantResponse(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": ""}`}, 400, `"blank"`)
+	p.wantResponse(t, visit{request: "DELETE " + path, cookie: p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
+	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 204, "")
+	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 404, "")
 	p.enter(a.get(p.challenge()), 401, "not known here")
 }
 
 // console.md §5.2, Passkey: user verification required, counters checked; an answer is for
 // one challenge, one site and one origin, once, within five minutes.
 func TestPasskeys_Attacks(t *testing.T) {
-	p := newPasskeyPlace(t)
+	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
-	p.makes(a, p.cookie)
+	p.register(a, p.cookie)
 	once := a.get(p.challenge())
 	p.enter(once, 201, "")
 	p.enter(once, 401, "Nobody asked")
@@ -177,7 +177,7 @@ func TestPasskeys_Attacks(t *testing.T) {
 	late := p.challenge()
 	p.wait(5 * time.Minute)
 	p.enter(a.get(late), 401, "Nobody asked")
-	own, _ := p.asked("passkeys/options/", p.ownerSession(t))
+	own, _ := p.requestChallenge("passkeys/options/", p.ownerSession(t))
 	p.enter(a.get(own), 401, "Nobody asked")
 
 	for name, change := range map[string]func(*authenticator){
@@ -203,34 +203,34 @@ func TestPasskeys_Attacks(t *testing.T) {
 		p.enter(text, 401, "authentication_failed")
 	}
 	p.enter(`"text"`, 400, "not_a_dict")
-	p.says(t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": {}, "key": "k"}`}, 400, "one of link")
+	p.wantResponse(t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": {}, "key": "k"}`}, 400, "one of link")
 }
 
 // A new passkey is for who asked for it, after a fresh proof, and at an address that has
 // a name.
-func TestPasskeys_Made(t *testing.T) {
-	p := newPasskeyPlace(t)
+func TestPasskeys_Registration(t *testing.T) {
+	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
 	member := p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`)
-	challenge, user := p.asked("passkeys/options/", p.cookie)
+	challenge, user := p.requestChallenge("passkeys/options/", p.cookie)
 	a.user = user
-	made := `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`
-	p.says(t, visit{request: "POST /api/passkeys/", cookie: member, host: p.host, body: made}, 400, "passkey")
-	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "laptop", "passkey": {}}`}, 400, "passkey")
-	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: made}, 201, "")
-	p.says(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: made}, 400, "passkey")
-	p.makesAgain(a)
+	registration := `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`
+	p.wantResponse(t, visit{request: "POST /api/passkeys/", cookie: member, host: p.host, body: registration}, 400, "passkey")
+	p.wantResponse(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "laptop", "passkey": {}}`}, 400, "passkey")
+	p.wantResponse(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: registration}, 201, "")
+	p.wantResponse(t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: registration}, 400, "passkey")
+	p.registerAgain(a)
 	for _, host := range []string{"", "127.0.0.1:1", "[::1]:1"} {
-		p.says(t, visit{request: "GET /api/session/methods/", host: host}, 200, `"passkey":false`)
-		p.says(t, visit{request: "POST /api/session/passkey/", host: host}, 409, "HTTPS or http://localhost")
+		p.wantResponse(t, visit{request: "GET /api/session/methods/", host: host}, 200, `"passkey":false`)
+		p.wantResponse(t, visit{request: "POST /api/session/passkey/", host: host}, 409, "HTTPS or http://localhost")
 	}
 	p.wait(10 * time.Minute)
-	p.says(t, visit{request: "POST /api/passkeys/options/", cookie: p.cookie, host: p.host}, 403, "proof_required")
+	p.wantResponse(t, visit{request: "POST /api/passkeys/options/", cookie: p.cookie, host: p.host}, 403, "proof_required")
 }
 
-// makesAgain makes the passkey of an authenticator a second time.
-func (p *passkeyPlace) makesAgain(a *authenticator) {
+// registerAgain makes the passkey of an authenticator a second time.
+func (p *passkeySite) registerAgain(a *authenticator) {
 	p.t.Helper()
-	challenge, _ := p.asked("passkeys/options/", p.cookie)
-	p.says(p.t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "again", "passkey": ` + a.create(challenge) + `}`}, 400, `"unique"`)
+	challenge, _ := p.requestChallenge("passkeys/options/", p.cookie)
+	p.wantResponse(p.t, visit{request: "POST /api/passkeys/", cookie: p.cookie, host: p.host, body: `{"name": "again", "passkey": ` + a.create(challenge) + `}`}, 400, `"unique"`)
 }

@@ -73,20 +73,20 @@ func personMatcher(ctx context.Context, filters string, settings map[string]json
 	if err != nil {
 		return nil, err
 	}
-	leaves := make([]flags.CohortNode, len(properties))
+	nodes := make([]flags.CohortNode, len(properties))
 	for i := range properties {
-		leaves[i].Leaf = &properties[i]
+		nodes[i].Leaf = &properties[i]
 	}
-	d.Cohorts = map[int64]flags.Cohort{1: {Tree: &flags.CohortNode{Children: leaves}}}
+	d.Cohorts = map[int64]flags.Cohort{1: {Tree: &flags.CohortNode{Children: nodes}}}
 	d.Flags[0].Conditions[0].Properties = []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: int64(1)}}
 	set := flags.Compile(d)
-	wanted := wantedKeys(properties)
+	keys := filteredKeys(properties)
 	var out flags.Decisions
 	return func(p *capture.StoredPerson) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		sub := flags.Subject{Stored: &flags.Stored{Person: decodeProperties(p.Properties, wanted), CreatedAt: p.CreatedAt}}
+		sub := flags.Subject{Stored: &flags.Stored{Person: decodeProperties(p.Properties, keys), CreatedAt: p.CreatedAt}}
 		if len(p.DistinctIDs) > 0 {
 			sub.DistinctID = p.DistinctIDs[0]
 		}
@@ -146,14 +146,14 @@ func filterOf(d *flags.Definitions, p flags.Property, elements bool) (*flags.Fil
 	return flags.NewFilter(p, flags.FilterSettings{Zone: zone, PropertyMatchingVersion: d.PropertyMatchingVersion, Elements: elements})
 }
 
-// wantedKeys are the properties that filters look at. $initial_x may be filled
+// filteredKeys are the properties that filters look at. $initial_x may be filled
 // from $x or x (spec/flags.md §8.2).
-func wantedKeys(filters []flags.Property) map[string]bool {
+func filteredKeys(filters []flags.Property) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range filters {
 		keys[f.Key] = true
-		if rest, ok := strings.CutPrefix(f.Key, "$initial_"); ok {
-			keys[rest], keys["$"+rest] = true, true
+		if base, ok := strings.CutPrefix(f.Key, "$initial_"); ok {
+			keys[base], keys["$"+base] = true, true
 		}
 	}
 	return keys
@@ -162,10 +162,10 @@ func wantedKeys(filters []flags.Property) map[string]bool {
 // decodeProperties makes Go values of the wanted properties, of all when wanted is
 // nil. Numbers keep their
 // form: 5 and 5.0 are different texts (spec/flags.md §4.2).
-func decodeProperties(o capture.Object, wanted map[string]bool) flags.Properties {
-	out := make(flags.Properties, len(wanted))
+func decodeProperties(o capture.Object, keys map[string]bool) flags.Properties {
+	out := make(flags.Properties, len(keys))
 	for _, m := range o {
-		if wanted != nil && !wanted[m.Key] {
+		if keys != nil && !keys[m.Key] {
 			continue
 		}
 		var v any

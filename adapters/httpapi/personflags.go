@@ -15,16 +15,16 @@ import (
 
 // personFlagEndpoints tell of one person (spec/console.md N16).
 var personFlagEndpoints = func() []endpoint {
-	r := by(http.MethodGet, "/persons/{person}/flags", "Say what feature flags are for a person now, and what they were last", flagsOfPerson).needs(readFlags).
-		asking(parameterDoc{"search", "string", "a part of key or name"}, parameterDoc{"limit", "integer", "flags, 100 by default"})
-	r.also, r.reads = "person:read", true
-	return resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{r})
+	r := handle(http.MethodGet, "/persons/{person}/flags", "Say what feature flags are for a person now, and what they were last", flagsOfPerson).withScope(readFlags).
+		withQuery(parameterDoc{"search", "string", "a part of key or name"}, parameterDoc{"limit", "integer", "flags, 100 by default"})
+	r.secondScope, r.reads = "person:read", true
+	return resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{r})
 }()
 
 // personCohortEndpoints tell of one person's cohorts (§5.3).
-var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortDesk]{
-	readingPeople(by(http.MethodGet, "/persons/cohorts", "List the cohorts that a person is in now", cohortsOfPerson).
-		asking(parameterDoc{"person_id", "string", "uuid or number of the person; required"})),
+var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
+	readingPeople(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that a person is in now", cohortsOfPerson).
+		withQuery(parameterDoc{"person_id", "string", "uuid or number of the person; required"})),
 })
 
 // personCohorts are the cohorts of a person.
@@ -32,15 +32,15 @@ type personCohorts struct {
 	Results []featureflags.Cohort `json:"results"`
 }
 
-func cohortsOfPerson(of cohortDesk, c *call) (*personCohorts, error) {
+func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
 	named := c.query().Get("person_id")
 	if named == "" {
 		return nil, invalid("person_id", "This field is required.")
 	}
-	if of.history == nil {
+	if svc.history == nil {
 		return nil, management.ErrNotFound()
 	}
-	p, err := (&reader{history: of.history}).person(c.ctx, c.project(), named)
+	p, err := (&reader{history: svc.history}).person(c.ctx, c.project(), named)
 	switch {
 	case err != nil:
 		return nil, err
@@ -48,7 +48,7 @@ func cohortsOfPerson(of cohortDesk, c *call) (*personCohorts, error) {
 		return nil, management.ErrNotFound()
 	}
 	out := &personCohorts{Results: []featureflags.Cohort{}}
-	list, err := of.OfPerson(c.ctx, c.standing, featurePerson(p))
+	list, err := svc.ListForPerson(c.ctx, c.scope, featurePerson(p))
 	out.Results = append(out.Results, list...)
 	return out, err
 }
@@ -82,15 +82,15 @@ type lastAssigned struct {
 }
 
 // flagsOfPerson decides with what is stored, and counts nothing.
-func flagsOfPerson(of flagDesk, c *call) (*personFlags, error) {
-	if of.history == nil {
+func flagsOfPerson(svc flagService, c *call) (*personFlags, error) {
+	if svc.history == nil {
 		return nil, management.ErrNotFound()
 	}
-	person, err := (&reader{history: of.history}).namedPerson(c)
+	person, err := (&reader{history: svc.history}).namedPerson(c)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := of.Rows(c.ctx, c.standing, featureflags.FlagQuery{Page: c.page(), Search: c.query().Get("search")})
+	rows, err := svc.Rows(c.ctx, c.scope, featureflags.FlagQuery{Page: c.page(), Search: c.query().Get("search")})
 	if err != nil {
 		return nil, err
 	}
@@ -103,31 +103,31 @@ func flagsOfPerson(of flagDesk, c *call) (*personFlags, error) {
 		subject.DistinctID = best[0]
 	}
 	var now flags.Answer
-	err = of.decider.Preview(c.ctx, &flags.Request{
-		APIKey: c.standing.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
+	err = svc.decider.Preview(c.ctx, &flags.Request{
+		APIKey: c.scope.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
 	}, &now)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := of.lastCalls(c, person.DistinctIDs, person, ids)
+	calls, err := svc.lastCalls(c, person.DistinctIDs, person, ids)
 	out := &personFlags{Results: []personFlag{}}
 	for i := range rows.Results {
 		r := &rows.Results[i]
-		shown := personFlag{ID: r.ID, Key: r.Key, Value: false, Reason: flags.FlagDisabled.String()}
+		view := personFlag{ID: r.ID, Key: r.Key, Value: false, Reason: flags.FlagDisabled.String()}
 		if d := now.Decisions.Find(r.Key); d != nil {
-			shown.decided(d)
+			view.setDecision(d)
 		}
 		if last := calls[r.ID]; last != nil {
 			full := showCall(last)
-			q := featureflags.Question{Flag: featureflags.ExplainedFlag{Version: r.Version}, Subject: subject, Pinned: shown.Pinned}
-			shown.Assigned, shown.Differs = &lastAssigned{full.Value, full.At, full.Version}, q.Differs(shown.Value, last)
+			q := featureflags.Question{Flag: featureflags.ExplainedFlag{Version: r.Version}, Subject: subject, Pinned: view.Pinned}
+			view.Assigned, view.Differs = &lastAssigned{full.Value, full.At, full.Version}, q.DifferenceReason(view.Value, last)
 		}
-		out.Results = append(out.Results, shown)
+		out.Results = append(out.Results, view)
 	}
 	return out, err
 }
 
-func (p *personFlag) decided(d *flags.Decision) {
+func (p *personFlag) setDecision(d *flags.Decision) {
 	p.Value, p.Reason, p.Pinned = d.Value(), d.Reason.Code.String(), d.Reason.Code == flags.Pinned
 	if d.Undecided != nil {
 		p.Value = nil
@@ -138,20 +138,20 @@ func (p *personFlag) decided(d *flags.Decision) {
 	}
 }
 
-// erasureDesk is what counts before something is erased.
-type erasureDesk struct {
+// erasureService is what counts before something is erased.
+type erasureService struct {
 	*reader
 	source insights.Source // nil: nothing can be counted
 }
 
 // erasureEndpoints say what an erasure would take (spec/console.md N26).
-var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureDesk {
-	desk := erasureDesk{reader: readerOf(s)}
+var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
+	desk := erasureService{reader: readerOf(s)}
 	if s.Queries != nil {
 		desk.source = s.Queries.Source
 	}
 	return desk
-}, limited([]row[erasureDesk]{by(http.MethodGet, "/persons/{person}/erasure", "Count the events that an erasure of a person would take", countErasure)}))
+}, limited([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that an erasure of a person would take", countErasure)}))
 
 // erasure is what an erasure of a person would take with the events.
 type erasure struct {
@@ -159,24 +159,24 @@ type erasure struct {
 	Exact  bool  `json:"exact"` // all were counted
 }
 
-// erasurePatience is how long the events of a person are counted.
-const erasurePatience = 5 * time.Second
+// erasureTimeout is how long the events of a person are counted.
+const erasureTimeout = 5 * time.Second
 
-func countErasure(of erasureDesk, c *call) (*erasure, error) {
-	p, err := of.namedPerson(c)
+func countErasure(svc erasureService, c *call) (*erasure, error) {
+	p, err := svc.namedPerson(c)
 	out := &erasure{Exact: true}
 	switch {
 	case err != nil:
 		return nil, err
-	case of.source == nil:
+	case svc.source == nil:
 		return &erasure{}, nil
 	case len(p.DistinctIDs) == 0:
 		return out, nil
 	}
-	out.Exact = len(p.DistinctIDs) < capture.MaxShownIDs // else there may be others
-	ctx, cancel := context.WithTimeout(c.ctx, erasurePatience)
+	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // else there may be others
+	ctx, cancel := context.WithTimeout(c.ctx, erasureTimeout)
 	defer cancel()
-	r, err := of.source.Open(ctx, c.project())
+	r, err := svc.source.Open(ctx, c.project())
 	if err != nil {
 		return nil, err
 	}

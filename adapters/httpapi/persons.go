@@ -64,7 +64,7 @@ func (rd *reader) listPersons(c *call) (any, error) {
 	if q.After, err = idCursor(p.cursor); err != nil {
 		return nil, err
 	}
-	found, next, left, err := rd.walk(c.ctx, c.project(), q, p)
+	found, next, skip, err := rd.walk(c.ctx, c.project(), q, p)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (rd *reader) listPersons(c *call) (any, error) {
 		out.Results = append(out.Results, showPerson(&found[i]))
 	}
 	if next != 0 {
-		change := p.parameters(left)
+		change := p.parameters(skip)
 		change["cursor"] = strconv.FormatInt(next, 10)
 		out.Next = c.link(change)
 	}
@@ -94,7 +94,7 @@ func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out perso
 	if q.Search != "" {
 		return nil, invalid("search", "search and distinct_id cannot be used together.")
 	}
-	found, err := rd.history.PersonBy(c.ctx, c.project(), id)
+	found, err := rd.history.PersonForDistinctID(c.ctx, c.project(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out perso
 // walk steps over the offset and reads a page, a piece at a time so that few
 // large persons are in memory at once. left is what of the offset is still to be
 // stepped over at next.
-func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery, p page) (page []capture.StoredPerson, next int64, left int, err error) {
-	left = p.offset
+func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery, p page) (page []capture.StoredPerson, next int64, skip int, err error) {
+	skip = p.offset
 	read := func(n int) (piece []capture.StoredPerson, err error) {
 		q.Limit = n
 		piece, next, err = rd.history.People(ctx, project, q)
@@ -119,18 +119,18 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 		// A match that was given up is none.
 		return piece, cmp.Or(err, ctx.Err())
 	}
-	for walks := 0; left > 0; walks++ {
+	for walks := 0; skip > 0; walks++ {
 		if walks == maxWalks {
-			return nil, next, left, nil
+			return nil, next, skip, nil
 		}
-		piece, err := read(min(left, defaultPage))
+		piece, err := read(min(skip, defaultPage))
 		if err != nil || next == 0 {
 			return nil, 0, 0, err
 		}
-		left -= len(piece)
+		skip -= len(piece)
 	}
-	by := pieces{limit: p.limit}
-	for n := by.next(); n > 0; n = by.next() {
+	batch := pieces{limit: p.limit}
+	for n := batch.next(); n > 0; n = batch.next() {
 		piece, err := read(n)
 		if err != nil {
 			return nil, 0, 0, err
@@ -140,7 +140,7 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 			break
 		}
 		for i := range piece {
-			by.took(objectBytes(piece[i].Properties))
+			batch.add(objectBytes(piece[i].Properties))
 		}
 	}
 	return page, next, 0, nil
@@ -162,7 +162,7 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 		return q, err
 	}
 	if filters != "" {
-		if q.Match, err = personMatcher(c.ctx, filters, c.standing.Project.Settings, rd.now()); err != nil {
+		if q.Match, err = personMatcher(c.ctx, filters, c.scope.Project.Settings, rd.now()); err != nil {
 			return q, err
 		}
 	}
@@ -178,7 +178,7 @@ func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.Stored
 	if rd.management.FeatureFlags == nil {
 		return func(*capture.StoredPerson) bool { return false }, nil
 	}
-	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.ctx, c.standing, named)
+	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.ctx, c.scope, named)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 		ids = append(ids, id)
 	}
 	for _, id := range body.DistinctIDs {
-		p, err := rd.history.PersonBy(c.ctx, c.project(), id)
+		p, err := rd.history.PersonForDistinctID(c.ctx, c.project(), id)
 		if err != nil {
 			return nil, err
 		}

@@ -12,14 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-type shownPersons struct {
+type personList struct {
 	Count    *int64
 	Next     *string
 	Previous *string
 	Results  []struct{ ID int }
 }
 
-func (s *shownPersons) ids() (out []int) {
+func (s *personList) ids() (out []int) {
 	for _, r := range s.Results {
 		out = append(out, r.ID)
 	}
@@ -56,7 +56,7 @@ func TestManagement_5_3_List(t *testing.T) {
 		filters(`[]`): {3, 2, 1},
 	}
 	for query, want := range tests {
-		var got shownPersons
+		var got personList
 		newArchive(t).read(t, "/api/projects/1/persons/"+query, &got)
 		if diff := cmp.Diff(want, got.ids()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
@@ -97,14 +97,14 @@ func TestManagement_5_3_Next(t *testing.T) {
 	for _, limit := range []int{7, 20, 21, 252, 253, 254} {
 		for _, offset := range []int{0, 1, 150, 252} {
 			got, path := 0, fmt.Sprintf("/api/projects/1/persons/?limit=%d&offset=%d", limit, offset)
-			for wanted := 253 - offset; path != ""; {
-				var page shownPersons
+			for want := 253 - offset; path != ""; {
+				var page personList
 				a.read(t, path, &page)
 				for _, id := range page.ids() {
-					if got++; id != wanted {
-						t.Fatalf("limit %d, offset %d: person %d, want %d", limit, offset, id, wanted)
+					if got++; id != want {
+						t.Fatalf("limit %d, offset %d: person %d, want %d", limit, offset, id, want)
 					}
-					wanted--
+					want--
 				}
 				path = ""
 				if page.Next != nil {
@@ -121,7 +121,7 @@ func TestManagement_5_3_Next(t *testing.T) {
 // §3: URLs are absolute, keep other parameters, and are sorted by name; previous
 // has no offset at the beginning.
 func TestManagement_3_Links(t *testing.T) {
-	var got shownPersons
+	var got personList
 	newArchive(t).read(t, "/api/projects/1/persons/?search=a&limit=1&offset=1", &got)
 	if got.Previous == nil || *got.Previous != "http://example.com/api/projects/1/persons/?limit=1&search=a" {
 		t.Errorf("previous %v", got.Previous)

@@ -11,7 +11,7 @@ import (
 // erase takes persons away, with their events where that is asked for, and notes those
 // that were there, also where it could not go on to the end.
 func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error) {
-	var done []management.Erasure
+	var erased []management.Erasure
 	for _, id := range ids {
 		var found bool
 		var events int64
@@ -19,10 +19,10 @@ func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error
 			break
 		}
 		if found {
-			done = append(done, management.Erasure{Person: id.String(), Events: events})
+			erased = append(erased, management.Erasure{Person: id.String(), Events: events})
 		}
 	}
-	return errors.Join(err, rd.noteErased(c, done))
+	return errors.Join(err, rd.noteErased(c, erased))
 }
 
 // noteErased writes down who has erased whom: in the log of the server, and in the
@@ -30,10 +30,10 @@ func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error
 func (rd *reader) noteErased(c *call, list []management.Erasure) error {
 	for _, e := range list {
 		what := "a person was erased"
-		if e.Stays {
+		if e.EventsOnly {
 			what = "the events of a person were erased"
 		}
-		rd.log.InfoContext(c.ctx, what, "project", c.project(), "person", e.Person, "events", e.Events, "user", c.standing.User.Email)
+		rd.log.InfoContext(c.ctx, what, "project", c.project(), "person", e.Person, "events", e.Events, "user", c.scope.User.Email)
 	}
-	return rd.management.NoteErasures(context.WithoutCancel(c.ctx), c.standing, list)
+	return rd.management.LogErasures(context.WithoutCancel(c.ctx), c.scope, list)
 }

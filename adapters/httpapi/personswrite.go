@@ -39,17 +39,17 @@ func isObject(raw json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{")
 }
 
-func missingValue(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+func isMissingValue(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // notADict refuses a member that should be an object.
 func notADict(name string) error {
 	p := problem{Status: 400, Type: "validation_error", Code: "not_a_dict"}
-	return p.with("", name).say("Expected a dictionary of items.")
+	return p.with("", name).setDetail("Expected a dictionary of items.")
 }
 
-// in is the project that the call is in, as capture knows it.
-func (c *call) in() capture.Project {
-	return capture.Project{ID: c.project(), APIKey: c.standing.Project.APIKey}
+// captureProject is the project that the call is in, as capture knows it.
+func (c *call) captureProject() capture.Project {
+	return capture.Project{ID: c.project(), APIKey: c.scope.Project.APIKey}
 }
 
 // personAndMembers are the person of the path and the body, which is a JSON object.
@@ -68,7 +68,7 @@ func (rd *reader) patchPerson(c *call) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case missingValue(members["properties"]):
+	case isMissingValue(members["properties"]):
 		return nil, fieldMissing("properties")
 	case !isObject(members["properties"]):
 		return nil, notADict("properties")
@@ -81,7 +81,7 @@ func (rd *reader) setPerson(c *call, p *capture.StoredPerson, properties any) er
 	if err != nil {
 		return err
 	}
-	return rd.people.SetPerson(c.ctx, c.in(), p, string(text))
+	return rd.people.SetPerson(c.ctx, c.captureProject(), p, string(text))
 }
 
 // updatePersonProperty sets one property of a person.
@@ -112,7 +112,7 @@ func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return success{true}, rd.people.UnsetPerson(c.ctx, c.in(), p, key)
+	return success{true}, rd.people.UnsetPerson(c.ctx, c.captureProject(), p, key)
 }
 
 // deletePersonEvents erases the events of a person, who stays.
@@ -125,7 +125,7 @@ func (rd *reader) deletePersonEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.noteErased(c, []management.Erasure{{Person: p.UUID.String(), Events: events, Stays: true}})
+	return nil, rd.noteErased(c, []management.Erasure{{Person: p.UUID.String(), Events: events, EventsOnly: true}})
 }
 
 // splitPerson gives the distinct ids of a person persons of their own;
@@ -136,7 +136,7 @@ func (rd *reader) splitPerson(c *call) (any, error) {
 		return nil, err
 	}
 	main := ""
-	if !missingValue(members["main_distinct_id"]) {
+	if !isMissingValue(members["main_distinct_id"]) {
 		if main, err = textIn(members, "main_distinct_id"); err != nil {
 			return nil, err
 		}

@@ -26,8 +26,8 @@ func (p *pieces) next() int {
 	return min(n, p.limit-p.got)
 }
 
-// took counts a thing of so many bytes.
-func (p *pieces) took(bytes int) {
+// add counts a thing of so many bytes.
+func (p *pieces) add(bytes int) {
 	p.got, p.size, p.largest = p.got+1, p.size+bytes, max(p.largest, bytes)
 }
 
@@ -44,11 +44,11 @@ func fill(limit int, fetch func(last *capture.Record, n int) ([]capture.Record, 
 			return out, false, nil
 		}
 		for i := range piece {
-			p.took(eventBytes(&piece[i]))
+			p.add(eventBytes(&piece[i]))
 		}
 	}
-	rest, err := fetch(lastOf(out), 1)
-	return out, len(rest) > 0, err
+	following, err := fetch(lastOf(out), 1)
+	return out, len(following) > 0, err
 }
 
 func eventBytes(e *capture.Record) int {

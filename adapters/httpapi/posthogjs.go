@@ -108,10 +108,10 @@ func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
 // tag is the ETag of an open file, which is read where it is not known.
 func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, error) {
 	p.mu.Lock()
-	known, ok := p.tags[name]
+	cached, ok := p.tags[name]
 	p.mu.Unlock()
-	if ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.changed.Equal(wire.ChangeTime(info)) {
-		return known.tag, nil
+	if ok && cached.size == info.Size() && cached.modified.Equal(info.ModTime()) && cached.changed.Equal(wire.ChangeTime(info)) {
+		return cached.tag, nil
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.LimitReader(f, maxScript)); err != nil {
@@ -120,13 +120,13 @@ func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, erro
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	known = scriptTag{info.Size(), info.ModTime(), wire.ChangeTime(info), `W/"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
+	cached = scriptTag{info.Size(), info.ModTime(), wire.ChangeTime(info), `W/"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.tags) < maxScriptTags || ok {
-		p.tags[name] = known
+		p.tags[name] = cached
 	}
-	return known.tag, nil
+	return cached.tag, nil
 }
 
 // getScript serves /static/:file, and /static/:version/:file.

@@ -15,14 +15,14 @@ import (
 // programEndpoints sign programs in by a code that a person confirms in the console
 // (clients.md §14.2). The first two know no cookie.
 var programEndpoints = slices.Concat(
-	resource(atSignIn, public, signInOf, []row[signInDesk]{
-		by(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).taking(organizations.ProgramFields).uncompressed(),
-		by(http.MethodPost, "/cli-auth/poll", "Ask whether the program may: its key, once", pollProgram).taking(organizations.PollFields).giving(programLetIn{}).orLater(programState{}).uncompressed(),
+	resource(inSignIn, public, signInOf, []row[signInService]{
+		handle(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
+		handle(http.MethodPost, "/cli-auth/poll", "Ask whether the program may: its key, once", pollProgram).withBody(organizations.PollFields).withResponse(programLetIn{}).withLaterResponse(programState{}).uncompressed(),
 	}),
-	resource(atSignIn, "user", signInOf, []row[signInDesk]{
-		by(http.MethodPost, "/cli-auth/look", "Say what the program of a code asks for", lookAtProgram).taking(organizations.UserCodeFields).needs(anyKey),
-		by(http.MethodPost, "/cli-auth/authorize", "Let the program of a code in, to one project", authorizeProgram).taking(organizations.AuthorizeFields).needs(anyKey).proven(),
-		by(http.MethodPost, "/cli-auth/refuse", "Refuse the program of a code", refuseProgram).taking(organizations.UserCodeFields).needs(anyKey).answering(http.StatusNoContent),
+	resource(inSignIn, "user", signInOf, []row[signInService]{
+		handle(http.MethodPost, "/cli-auth/look", "Say what the program of a code asks for", viewProgram).withBody(organizations.UserCodeFields).withScope(anyKey),
+		handle(http.MethodPost, "/cli-auth/authorize", "Let the program of a code in, to one project", authorizeProgram).withBody(organizations.AuthorizeFields).withScope(anyKey).withProof(),
+		handle(http.MethodPost, "/cli-auth/refuse", "Refuse the program of a code", refuseProgram).withBody(organizations.UserCodeFields).withScope(anyKey).withStatus(http.StatusNoContent),
 	}),
 )
 
@@ -59,14 +59,14 @@ type programAllowed struct {
 
 // programAnswers are those without a key.
 var programAnswers = map[string]answer{
-	organizations.PollWaits:   {status: http.StatusAccepted, body: programState{Status: "pending"}},
+	organizations.PollPending: {status: http.StatusAccepted, body: programState{Status: "pending"}},
 	organizations.PollSlow:    {status: http.StatusBadRequest, body: programState{"pending", "slow_down", "Polled too often"}},
-	organizations.PollRefused: {status: http.StatusBadRequest, body: programState{"denied", "access_denied", "The sign-in was refused"}},
+	organizations.PollDenied:  {status: http.StatusBadRequest, body: programState{"denied", "access_denied", "The sign-in was refused"}},
 	organizations.PollExpired: {status: http.StatusBadRequest, body: programState{"expired", "expired_token", "Device code expired"}},
 }
 
-// network is whom limits by address are for: of IPv6 everybody has 2^64.
-func network(ip netip.Addr) string {
+// networkOf is whom limits by address are for: of IPv6 everybody has 2^64.
+func networkOf(ip netip.Addr) string {
 	if ip = ip.Unmap(); ip.Is6() {
 		if p, err := ip.WithZone("").Prefix(64); err == nil {
 			return p.String()
@@ -75,28 +75,30 @@ func network(ip netip.Addr) string {
 	return ip.String()
 }
 
-func (of signInDesk) programs() organizations.Programs { return of.Management.Organizations.Programs }
+func (svc signInService) programs() organizations.Programs {
+	return svc.Management.Organizations.Programs
+}
 
 // consoleAt is the address of a page of the console.
-func (of signInDesk) consoleAt(c *call, page string) string {
-	base := strings.TrimSuffix(of.SignIn.SiteURL, "/")
+func (svc signInService) consoleAt(c *call, page string) string {
+	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
-		base = of.scheme(c.r) + "://" + c.r.Host + of.mountedAt(c.r)
+		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountedAt(c.r)
 	}
 	return base + "/console/" + page
 }
 
-func beginProgram(of signInDesk, c *call) (*programCodes, error) {
-	c.once()
-	from := network(of.clientIP(c.r))
-	if wait := of.manageLimits.signIns.take("program "+from, of.manageLimits.now()); wait > 0 {
-		return nil, of.throttled(wait)
+func beginProgram(svc signInService, c *call) (*programCodes, error) {
+	c.forbidCaching()
+	from := networkOf(svc.clientIP(c.r))
+	if wait := svc.manageLimits.signIns.add("program "+from, svc.manageLimits.now()); wait > 0 {
+		return nil, svc.throttleError(wait)
 	}
-	device, user, err := of.programs().Begin(c.ctx, c.body, from)
+	device, user, err := svc.programs().Begin(c.ctx, c.body, from)
 	if err != nil {
 		return nil, err
 	}
-	page := of.consoleAt(c, "connect")
+	page := svc.consoleAt(c, "connect")
 	return &programCodes{
 		DeviceCode: device, UserCode: user, Address: page, Complete: page + "?" + url.Values{"code": {user}}.Encode(),
 		ExpiresIn: int(organizations.ProgramLife / time.Second), Interval: int(organizations.ProgramInterval / time.Second),
@@ -104,55 +106,55 @@ func beginProgram(of signInDesk, c *call) (*programCodes, error) {
 }
 
 // pollProgram counts codes that are not known: they may be guesses.
-func pollProgram(of signInDesk, c *call) (any, error) {
-	c.once()
-	from, now := "program "+network(of.clientIP(c.r)), of.manageLimits.now()
-	if wait := of.manageLimits.failures.full(from, now); wait > 0 {
-		return nil, of.throttled(wait)
+func pollProgram(svc signInService, c *call) (any, error) {
+	c.forbidCaching()
+	from, now := "program "+networkOf(svc.clientIP(c.r)), svc.manageLimits.now()
+	if wait := svc.manageLimits.failures.check(from, now); wait > 0 {
+		return nil, svc.throttleError(wait)
 	}
-	p, err := of.programs().Poll(c.ctx, c.body)
+	p, err := svc.programs().Poll(c.ctx, c.body)
 	if err != nil {
 		return nil, err
 	}
 	if p.State == organizations.PollExpired {
-		of.manageLimits.failures.take(from, now)
+		svc.manageLimits.failures.add(from, now)
 	}
-	if p.State != organizations.PollLetIn {
+	if p.State != organizations.PollAuthorized {
 		return programAnswers[p.State], nil
 	}
 	return programLetIn{p.State, p.Key, p.Label, strconv.FormatInt(p.Project, 10), p.Scopes}, nil
 }
 
-// mayName refuses a person who tries too many codes.
-func (of signInDesk) mayName(c *call) error {
-	c.once()
-	if wait := of.manageLimits.guesses.take("program "+c.standing.User.UUID, of.manageLimits.now()); wait > 0 {
-		return of.throttled(wait)
+// checkCodeTries refuses a person who tries too many codes.
+func (svc signInService) checkCodeTries(c *call) error {
+	c.forbidCaching()
+	if wait := svc.manageLimits.guesses.add("program "+c.scope.User.UUID, svc.manageLimits.now()); wait > 0 {
+		return svc.throttleError(wait)
 	}
 	return nil
 }
 
-func lookAtProgram(of signInDesk, c *call) (*organizations.Program, error) {
-	if err := of.mayName(c); err != nil {
+func viewProgram(svc signInService, c *call) (*organizations.Program, error) {
+	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	return of.programs().Look(c.ctx, c.standing, c.body)
+	return svc.programs().Inspect(c.ctx, c.scope, c.body)
 }
 
-func authorizeProgram(of signInDesk, c *call) (*programAllowed, error) {
-	if err := of.mayName(c); err != nil {
+func authorizeProgram(svc signInService, c *call) (*programAllowed, error) {
+	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	k, err := of.programs().Authorize(c.ctx, c.standing, c.body)
+	k, err := svc.programs().Authorize(c.ctx, c.scope, c.body)
 	if err != nil {
 		return nil, err
 	}
 	return &programAllowed{"success", k.Label, k.Mask}, nil
 }
 
-func refuseProgram(of signInDesk, c *call) (any, error) {
-	if err := of.mayName(c); err != nil {
+func refuseProgram(svc signInService, c *call) (any, error) {
+	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	return nil, of.programs().Refuse(c.ctx, c.standing, c.body)
+	return nil, svc.programs().Deny(c.ctx, c.scope, c.body)
 }

@@ -63,8 +63,8 @@ func TestPrograms_SignIn(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	o.polls(t, p, 202, pollPending)
-	o.says(t, visit{request: "POST /api/cli-auth/poll/", body: `{"device_code": "` + p.DeviceCode + `"}`}, 400, `"error":"slow_down"`)
-	o.says(t, asksFor("look", p, cookie, ""), 200, `"client":"posthog-cli","scopes":["event_definition:read","property_definition:read","error_tracking:write"]`)
+	o.wantResponse(t, visit{request: "POST /api/cli-auth/poll/", body: `{"device_code": "` + p.DeviceCode + `"}`}, 400, `"error":"slow_down"`)
+	o.wantResponse(t, asksFor("look", p, cookie, ""), 200, `"client":"posthog-cli","scopes":["event_definition:read","property_definition:read","error_tracking:write"]`)
 	typed := p
 	typed.UserCode = strings.ToLower(strings.ReplaceAll(p.UserCode, "-", " "))
 	res, text := o.visits(t, o.Server, asksFor("authorize", typed, cookie, `, "project_id": 1`))
@@ -78,7 +78,7 @@ func TestPrograms_SignIn(t *testing.T) {
 	if label := []rune(allowed.Label); len(label) > 40 || !regexp.MustCompile(`^CLI - .+ - \d{4}-\d\d-\d\d \d\d:\d\d$`).MatchString(allowed.Label) {
 		t.Errorf("label %q", allowed.Label)
 	}
-	o.says(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"already_authorized"`)
+	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"already_authorized"`)
 	o.wait(5 * time.Second)
 	res, text = o.visits(t, o.Server, visit{request: "POST /api/cli-auth/poll/", body: `{"device_code": "` + p.DeviceCode + `"}`})
 	var got map[string]any
@@ -92,8 +92,8 @@ func TestPrograms_SignIn(t *testing.T) {
 	}
 	o.polls(t, p, 400, pollExpired) // once
 	bearer := []string{"Authorization", "Bearer " + key}
-	o.says(t, visit{request: "GET /api/projects/1/event_definitions/", headers: bearer}, 200, `"results"`)
-	o.says(t, visit{request: "GET " + ownFlags, headers: bearer}, 403, "permission_denied")
+	o.wantResponse(t, visit{request: "GET /api/projects/1/event_definitions/", headers: bearer}, 200, `"results"`)
+	o.wantResponse(t, visit{request: "GET " + ownFlags, headers: bearer}, 403, "permission_denied")
 	for _, suffix := range []string{"", "-wal"} {
 		raw, err := os.ReadFile(file + suffix)
 		if err != nil && suffix == "" {
@@ -111,7 +111,7 @@ func TestPrograms_SignIn(t *testing.T) {
 func TestPrograms_Refusals(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie, member := o.ownerSession(t), o.key(t, "member")
-	o.says(t, visit{request: "POST /api/cli-auth/device-code/", body: `{"scopes": ["flags:read"]}`}, 400, `"invalid_scope"`)
+	o.wantResponse(t, visit{request: "POST /api/cli-auth/device-code/", body: `{"scopes": ["flags:read"]}`}, 400, `"invalid_scope"`)
 	p := o.program(t, `{"scopes": ["feature_flag:read", "feature_flag:read"]}`)
 	unknown := waitingProgram{UserCode: "BBBB-BBBB", DeviceCode: "x"}
 	o.polls(t, unknown, 400, pollExpired)
@@ -127,22 +127,22 @@ func TestPrograms_Refusals(t *testing.T) {
 		{asksFor("authorize", p, "", `, "project_id": 1`), 401, `"not_authenticated"`},
 		{visit{request: "POST /api/cli-auth/authorize/", body: `{"user_code": "` + p.UserCode + `", "project_id": 1}`, headers: []string{"Authorization", "Bearer " + member}}, 403, `"access_denied"`},
 	} {
-		o.says(t, c.v, c.status, c.part)
+		o.wantResponse(t, c.v, c.status, c.part)
 	}
 	crossed := asksFor("authorize", p, cookie, `, "project_id": 1`)
 	crossed.headers = []string{"Sec-Fetch-Site", "cross-site"}
-	o.says(t, crossed, 403, "another site")
-	o.says(t, asksFor("authorize", p, o.signedIn(t, `{"key": "`+o.key(t, "foreign")+`"}`), `, "project_id": 1`), 403, `"access_denied"`)
+	o.wantResponse(t, crossed, 403, "another site")
+	o.wantResponse(t, asksFor("authorize", p, o.signedIn(t, `{"key": "`+o.key(t, "foreign")+`"}`), `, "project_id": 1`), 403, `"access_denied"`)
 	o.polls(t, p, 202, pollPending) // nothing of that let it in
-	o.says(t, asksFor("refuse", p, cookie, ""), 204, "")
+	o.wantResponse(t, asksFor("refuse", p, cookie, ""), 204, "")
 	o.polls(t, p, 400, `{"status":"denied","error":"access_denied","error_description":"The sign-in was refused"}`)
-	o.says(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"invalid_code"`)
+	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"invalid_code"`)
 
 	o.wait(time.Minute)
 	late := o.program(t, "{}")
 	o.wait(600 * time.Second)
-	o.says(t, asksFor("authorize", late, cookie, `, "project_id": 1`), 403, `"proof_required"`)
-	o.says(t, asksFor("look", late, cookie, ""), 400, `"invalid_code"`)
+	o.wantResponse(t, asksFor("authorize", late, cookie, `, "project_id": 1`), 403, `"proof_required"`)
+	o.wantResponse(t, asksFor("look", late, cookie, ""), 400, `"invalid_code"`)
 	o.polls(t, late, 400, pollExpired)
 }
 
@@ -152,7 +152,7 @@ func TestPrograms_Unfetched(t *testing.T) {
 	cookie := o.ownerSession(t)
 	before := o.keysOf(t, cookie)
 	p := o.program(t, "{}")
-	o.says(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 200, `"success"`)
+	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 200, `"success"`)
 	if n := o.keysOf(t, cookie); n != before+1 {
 		t.Fatalf("%d keys, want %d", n, before+1)
 	}
@@ -177,7 +177,7 @@ func (o *office) keysOf(t *testing.T, cookie string) int {
 func TestPrograms_Bounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	begin := visit{request: "POST /api/cli-auth/device-code", body: "{}", cookie: o.ownerSession(t)}
-	made := 0
+	created := 0
 	for range 10_000 {
 		res, text := o.visits(t, o.Server, begin)
 		if len(res.Cookies()) != 0 {
@@ -186,24 +186,24 @@ func TestPrograms_Bounds(t *testing.T) {
 		if res.StatusCode == http.StatusTooManyRequests {
 			break
 		}
-		if made++; res.StatusCode != 200 || made > 30 {
-			t.Fatalf("%d: %d %s", made, res.StatusCode, text)
+		if created++; res.StatusCode != 200 || created > 30 {
+			t.Fatalf("%d: %d %s", created, res.StatusCode, text)
 		}
 	}
 	o.wait(time.Minute)
 	for range 5 {
 		for range 10 {
 			if res, _ := o.visits(t, o.Server, begin); res.StatusCode == 200 {
-				made++
+				created++
 			}
 		}
 		o.wait(time.Minute)
 	}
-	if made != 30 {
-		t.Errorf("%d codes of one address, want 30", made)
+	if created != 30 {
+		t.Errorf("%d codes of one address, want 30", created)
 	}
 	o.wait(600 * time.Second)
-	o.says(t, begin, 200, "user_code")
+	o.wantResponse(t, begin, 200, "user_code")
 }
 
 // Guesses of user codes are held up, of device codes too.
@@ -217,16 +217,16 @@ func TestPrograms_Guesses(t *testing.T) {
 		"user code":   asksFor("look", waitingProgram{UserCode: "BBBB-BBBB"}, o.ownerSession(t), ""),
 		"device code": {request: "POST /api/cli-auth/poll/", body: `{"device_code": "x"}`},
 	} {
-		held := false
+		isLimited := false
 		guess.host = strings.TrimPrefix(o.URL, "http://") // whose the cookie is
 		for range 100 {
 			res, _ := o.visits(t, limited, guess)
 			if res.StatusCode != 400 && res.StatusCode != http.StatusTooManyRequests {
 				t.Fatal(what, res.StatusCode)
 			}
-			held = held || res.StatusCode == http.StatusTooManyRequests
+			isLimited = isLimited || res.StatusCode == http.StatusTooManyRequests
 		}
-		if !held {
+		if !isLimited {
 			t.Errorf("a hundred guesses of a %s in no time", what)
 		}
 	}

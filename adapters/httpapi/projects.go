@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,82 +18,82 @@ var projectEndpoints = slices.Concat(
 	projectsAt(atRoot, "/environments"),
 	projectsAt(inOrganization, "/projects"),
 	resource(atRoot, "project", managementOf, []row[*rooms.Rooms]{
-		by(http.MethodGet, "/projects/{project}/environments", "List the environments of a project: itself", environments),
+		handle(http.MethodGet, "/projects/{project}/environments", "List the environments of a project: itself", environments),
 	}),
 )
 
 // projectsAt are the endpoints of projects at a path.
-func projectsAt(in *area, path string) []endpoint {
+func projectsAt(a *area, path string) []endpoint {
 	one := path + "/{project}"
 	const configuration = "Change a project; what is more than configuration needs project:write"
-	return resource(in, "project", managementOf, []row[*rooms.Rooms]{
-		by(http.MethodGet, path, "List projects", listProjects),
-		by(http.MethodPost, path, "Make a project", createProject).taking(organizations.NewProjectFields).created().uncompressed(),
-		by(http.MethodGet, one, "Read a project", own(organizations.Projects.Get)),
-		by(http.MethodPatch, one, configuration, updateProject).orPut(configuration).needs("project:read").taking(organizations.ProjectFields),
-		by(http.MethodDelete, one, "Delete a project", standingIn(ownProject, deleteProject)).answering(http.StatusNoContent).proven(),
-		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(organizations.Projects.ResetToken)).uncompressed(),
-		by(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", own(organizations.Projects.RotateSecret)).proven().uncompressed(),
-		by(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", own(organizations.Projects.DeleteSecretBackup)).proven(),
-		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", standingIn(ownProject, moveProject)).taking(organizations.ProjectMoveFields),
+	return resource(a, "project", managementOf, []row[*rooms.Rooms]{
+		handle(http.MethodGet, path, "List projects", listProjects),
+		handle(http.MethodPost, path, "Make a project", createProject).withBody(organizations.NewProjectFields).created().uncompressed(),
+		handle(http.MethodGet, one, "Read a project", withProject(organizations.Projects.Get)),
+		handle(http.MethodPatch, one, configuration, updateProject).withPut(configuration).withScope("project:read").withBody(organizations.ProjectFields),
+		handle(http.MethodDelete, one, "Delete a project", withScope(projectScope, deleteProject)).withStatus(http.StatusNoContent).withProof(),
+		handle(http.MethodPatch, one+"/reset_token", "Give a project another public key", withProject(organizations.Projects.ResetToken)).uncompressed(),
+		handle(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", withProject(organizations.Projects.RotateSecret)).withProof().uncompressed(),
+		handle(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", withProject(organizations.Projects.DeleteSecretBackup)).withProof(),
+		handle(http.MethodPost, one+"/change_organization", "Move a project into another organization", withScope(projectScope, moveProject)).withBody(organizations.ProjectMoveFields),
 	})
 }
 
-func listProjects(of *rooms.Rooms, c *call) (management.List[organizations.ProjectBasic], error) {
-	return of.Organizations.Projects.List(c.ctx, c.standing, c.page())
+func listProjects(svc *rooms.Rooms, c *call) (management.List[organizations.ProjectBasic], error) {
+	return svc.Organizations.Projects.List(c.ctx, c.scope, c.page())
 }
 
-func createProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
-	return of.Organizations.Projects.Create(c.ctx, c.standing, c.body)
+func createProject(svc *rooms.Rooms, c *call) (*organizations.Project, error) {
+	return svc.Organizations.Projects.Create(c.ctx, c.scope, c.body)
 }
 
-// own gives a method the project of the path.
-func own(do func(organizations.Projects, ctx, standing) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
-	return standingIn(ownProject, func(of *rooms.Rooms, c *call, st standing) (*organizations.Project, error) {
-		return do(of.Organizations.Projects, c.ctx, st)
+// withProject gives a method the project of the path.
+func withProject(do func(organizations.Projects, context.Context, *management.Scope) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
+	return withScope(projectScope, func(svc *rooms.Rooms, c *call, scope *management.Scope) (*organizations.Project, error) {
+		return do(svc.Organizations.Projects, c.ctx, scope)
 	})
 }
 
-// ownProject is the caller's standing in the project of the path, which is not there
+// projectScope is the caller's standing in the project of the path, which is not there
 // for those who may not be in it.
-func ownProject(of *rooms.Rooms, c *call) (*management.Standing, error) {
-	st, err := of.VisibleProject(c.ctx, c.standing.Caller, c.part("project"))
+func projectScope(svc *rooms.Rooms, c *call) (*management.Scope, error) {
+	scope, err := svc.VisibleProject(c.ctx, c.scope.Caller, c.part("project"))
 	if err != nil {
 		return nil, err
 	}
-	if o := c.standing.Organization; o != nil && o.ID != st.Organization.ID {
+	if o := c.scope.Organization; o != nil && o.ID != scope.Organization.ID {
 		return nil, management.Missing("Project not found.")
 	}
-	return st, nil
+	return scope, nil
 }
 
-func environments(of *rooms.Rooms, c *call) (out management.List[organizations.ProjectBasic], err error) {
-	p, err := own(organizations.Projects.Get)(of, c)
+func environments(svc *rooms.Rooms, c *call) (out management.List[organizations.ProjectBasic], err error) {
+	p, err := withProject(organizations.Projects.Get)(svc, c)
 	if err != nil {
 		return out, err
 	}
 	return countedPage(c, []organizations.ProjectBasic{p.ProjectBasic}), nil
 }
 
-func deleteProject(of *rooms.Rooms, c *call, st standing) (any, error) {
-	return nil, of.Organizations.Projects.Delete(c.ctx, st)
+func deleteProject(svc *rooms.Rooms, c *call, scope *management.Scope) (any, error) {
+	return nil, svc.Organizations.Projects.Delete(c.ctx, scope)
 }
 
-func moveProject(of *rooms.Rooms, c *call, st standing) (*organizations.Project, error) {
-	return of.Organizations.Projects.Move(c.ctx, st, c.body)
+func moveProject(svc *rooms.Rooms, c *call, scope *management.Scope) (*organizations.Project, error) {
+	return svc.Organizations.Projects.Move(c.ctx, scope, c.body)
 }
 
-func updateProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
-	if !organizations.ProjectConfigures(c.body) {
-		if err := c.standing.Require("project:write"); err != nil {
+func updateProject(svc *rooms.Rooms, c *call) (*organizations.Project, error) {
+	if !organizations.OnlyConfigures(c.body) {
+		if err := c.scope.Require("project:write"); err != nil {
 			return nil, err
 		}
 	}
-	st, err := ownProject(of, c)
+	scope, err := projectScope(svc, c)
 	if err != nil {
 		return nil, err
 	}
-	p, err := of.Organizations.Projects.Update(c.ctx, st, c.body)
+	p, err := svc.Organizations.Projects.Update(c.ctx, scope, c.body)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type propertyDefinition struct {
 	// SeenOnEvents says whether one of the events that were asked about has it, null
 	// when none was.
 	SeenOnEvents *bool `json:"is_seen_on_filtered_events"`
-	organizations.Remark
+	organizations.DefinitionDetails
 }
 
 // eventDefinition is a name that events have had. Nobody can set the members from
@@ -38,7 +38,7 @@ type eventDefinition struct {
 	ID         capture.UUID     `json:"id"`
 	Name       string           `json:"name"`
 	LastSeenAt management.Stamp `json:"last_seen_at"`
-	organizations.Remark
+	organizations.DefinitionDetails
 	LastUpdatedAt *management.Stamp `json:"last_updated_at"` // as updated_at
 
 	Owner            *string              `json:"owner"`
@@ -56,9 +56,9 @@ type eventDefinition struct {
 
 // propertyOwner is what has properties.
 type propertyOwner struct {
-	name string
-	kind capture.SeenKind
-	none bool // there are none of these
+	name    string
+	kind    capture.SeenKind
+	isEmpty bool // there are none of these
 }
 
 // owners are the values of the parameter type.
@@ -78,21 +78,21 @@ func ownerNames() string {
 }
 
 const (
-	// seenPiece is how many names are read at a time, maxSeenNames how many of one
+	// namesPieceSize is how many names are read at a time, maxSeenNames how many of one
 	// kind are looked at.
-	seenPiece    = 2000
-	maxSeenNames = 20_000
+	namesPieceSize = 2000
+	maxSeenNames   = 20_000
 )
 
 // seenNames are the names of one kind.
-func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.SeenKind) (out []capture.Seen, err error) {
-	for offset := 0; offset < maxSeenNames; offset += seenPiece {
-		piece, err := rd.history.SeenNames(ctx, project, kind, seenPiece, offset)
+func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.SeenKind) (out []capture.SeenName, err error) {
+	for offset := 0; offset < maxSeenNames; offset += namesPieceSize {
+		piece, err := rd.history.SeenNames(ctx, project, kind, namesPieceSize, offset)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, piece...)
-		if len(piece) < seenPiece {
+		if len(piece) < namesPieceSize {
 			break
 		}
 	}
@@ -102,18 +102,18 @@ func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.See
 // listPropertyDefinitions answers with the properties of events, or of what type
 // says, by name (§5.4).
 func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
-	params, v := c.query(), c.listed
+	params, v := c.query(), c.listValues
 	owner := owners[0]
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
 		if i < 0 {
-			return nil, problemInvalidChoice.with("", "type").say("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
+			return nil, problemInvalidChoice.with("", "type").setDetail("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
 		}
 		owner = owners[i]
 	}
 	q := capture.PropertyQuery{
-		Search: v.Text("search"), Names: v.Texts("properties"), Numerical: v.Either("is_numerical"), Flag: v.Either("is_feature_flag"),
-		Excluded: v.Texts("excluded_properties"), NoCore: v.Bool("exclude_core_properties"),
+		Search: v.Text("search"), Names: v.Texts("properties"), Numerical: v.OptionalBool("is_numerical"), Flag: v.OptionalBool("is_feature_flag"),
+		Excluded: v.Texts("excluded_properties"), ExcludeCore: v.Bool("exclude_core_properties"),
 	}
 	var err error
 	if q.Group, err = propertyGroup(params, owner.kind == capture.SeenGroupProperty); err != nil {
@@ -123,47 +123,47 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if len(events) > 0 && owner.kind != capture.SeenEventProperty {
 		return nil, invalid("", "`event_names` can only be set for `event` type")
 	}
-	var said map[string]organizations.Remark
-	var seen []capture.Seen
-	if !owner.none {
-		if seen, said, err = rd.defined(c.ctx, c.project(), owner.kind); err != nil {
+	var descriptions map[string]organizations.DefinitionDetails
+	var names []capture.SeenName
+	if !owner.isEmpty {
+		if names, descriptions, err = rd.definedNames(c.ctx, c.project(), owner.kind); err != nil {
 			return nil, err
 		}
 	}
-	seen = remarked(v, said, q.Choose(seen))
+	names = filterByDescription(v, descriptions, q.Filter(names))
 	used, err := rd.propertiesOf(c, events)
 	if err != nil {
 		return nil, err
 	}
 	if len(events) > 0 && v.Bool("filter_by_event_names") {
-		seen = slices.DeleteFunc(seen, func(s capture.Seen) bool { return !used[s.Name] })
+		names = slices.DeleteFunc(names, func(s capture.SeenName) bool { return !used[s.Name] })
 	}
-	return countedPage(c, showProperties(seen, said, &owner, used)), nil
+	return countedPage(c, showProperties(names, descriptions, &owner, used)), nil
 }
 
 // showProperties shows properties; used are those that some events have, nil where
 // nobody asks.
-func showProperties(seen []capture.Seen, said map[string]organizations.Remark, of *propertyOwner, used map[string]bool) []propertyDefinition {
-	list := make([]propertyDefinition, len(seen))
-	for i := range seen {
-		list[i] = showProperty(&seen[i], said, of)
+func showProperties(names []capture.SeenName, descriptions map[string]organizations.DefinitionDetails, owner *propertyOwner, used map[string]bool) []propertyDefinition {
+	list := make([]propertyDefinition, len(names))
+	for i := range names {
+		list[i] = showProperty(&names[i], descriptions, owner)
 		if used != nil {
-			on := used[seen[i].Name]
+			on := used[names[i].Name]
 			list[i].SeenOnEvents = &on
 		}
 	}
 	return list
 }
 
-func showProperty(s *capture.Seen, said map[string]organizations.Remark, of *propertyOwner) propertyDefinition {
+func showProperty(s *capture.SeenName, descriptions map[string]organizations.DefinitionDetails, owner *propertyOwner) propertyDefinition {
 	d := propertyDefinition{
-		ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: of.name, LastSeenAt: management.Stamp{Time: s.At},
+		ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner.name, LastSeenAt: management.Stamp{Time: s.At},
 	}
-	d.Remark = remarkOf(said, d.ID)
+	d.DefinitionDetails = descriptionOf(descriptions, d.ID)
 	if s.Type != "" {
 		d.PropertyType = &s.Type
 	}
-	if of.kind == capture.SeenGroupProperty {
+	if owner.kind == capture.SeenGroupProperty {
 		d.GroupTypeIndex = &s.Group
 	}
 	return d
@@ -202,23 +202,23 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 		return nil, invalid("event_names", "Ensure this field has no more than %d elements.", maxEventNames)
 	}
 	out := map[string]bool{}
-	most := eventScan / len(names)
+	maxScanned := eventScan / len(names)
 	for _, name := range names {
-		looked := 0
+		scanned := 0
 		match := func(e *capture.Record) bool {
-			looked++
+			scanned++
 			properties, err := capture.ParseObject(e.Properties)
 			for i := range properties {
 				out[properties[i].Key] = true
 			}
 			return err != nil // nothing is kept
 		}
-		_, more, err := rd.lookThrough(c.ctx, c.project(), capture.EventQuery{Name: name}, &look{limit: 1, most: most, match: match})
+		_, more, err := rd.walkEvents(c.ctx, c.project(), capture.EventQuery{Name: name}, &eventWalk{limit: 1, maxScanned: maxScanned, match: match})
 		if err != nil {
 			return nil, err
 		}
 		if more != nil {
-			warn(c.w, "event_names: only the newest "+strconv.Itoa(most)+" events of "+strconv.Quote(shorten(name))+" were looked at")
+			warn(c.w, "event_names: only the newest "+strconv.Itoa(maxScanned)+" events of "+strconv.Quote(shorten(name))+" were looked at")
 		}
 	}
 	return out, nil
@@ -229,33 +229,33 @@ var eventTypes = []string{"event", "event_custom", "event_posthog"}
 
 // listEventDefinitions answers with the names of events, by name.
 func (rd *reader) listEventDefinitions(c *call) (any, error) {
-	v, kind := c.listed, c.query().Get("event_type")
+	v, kind := c.listValues, c.query().Get("event_type")
 	if kind != "" && !slices.Contains(eventTypes, kind) {
 		return nil, invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
 	}
 	q := capture.NameQuery{
-		Search: v.Text("search"), Custom: kind == "event_custom", Own: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),
+		Search: v.Text("search"), Custom: kind == "event_custom", System: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),
 	}
 	if v.Bool("exclude_stale") {
-		q.Since = capture.Fresh(rd.now())
+		q.Since = capture.StaleCutoff(rd.now())
 	}
-	seen, said, err := rd.defined(c.ctx, c.project(), capture.SeenEvent)
+	names, descriptions, err := rd.definedNames(c.ctx, c.project(), capture.SeenEvent)
 	if err != nil {
 		return nil, err
 	}
-	seen = remarked(v, said, q.Choose(seen))
-	list := make([]eventDefinition, len(seen))
-	for i := range seen {
-		list[i] = showEventName(&seen[i], said)
+	names = filterByDescription(v, descriptions, q.Filter(names))
+	list := make([]eventDefinition, len(names))
+	for i := range names {
+		list[i] = showEventName(&names[i], descriptions)
 	}
 	return countedPage(c, list), nil
 }
 
-func showEventName(s *capture.Seen, said map[string]organizations.Remark) eventDefinition {
+func showEventName(s *capture.SeenName, descriptions map[string]organizations.DefinitionDetails) eventDefinition {
 	id := s.DefinitionID()
-	r := remarkOf(said, id)
+	r := descriptionOf(descriptions, id)
 	return eventDefinition{
-		ID: id, Name: s.Name, LastSeenAt: management.Stamp{Time: s.At}, Remark: r, LastUpdatedAt: r.Updated,
+		ID: id, Name: s.Name, LastSeenAt: management.Stamp{Time: s.At}, DefinitionDetails: r, LastUpdatedAt: r.Updated,
 		DefaultColumns: []string{}, EnforcementMode: "allow",
 	}
 }

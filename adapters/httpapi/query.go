@@ -21,9 +21,9 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// asker is what endpoints with results stand on.
-type asker struct {
-	desk *queries.Desk
+// queryService is what endpoints with results stand on.
+type queryService struct {
+	runner *queries.Service
 	// groupTypes are the names of a project's group types.
 	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
 	dashboards *dashboards.Service // nil: there are none
@@ -34,8 +34,8 @@ type asker struct {
 	log         *slog.Logger
 }
 
-func askerOf(s *server) *asker {
-	a := &asker{desk: s.Queries, log: s.Logger}
+func queryServiceOf(s *server) *queryService {
+	a := &queryService{runner: s.Queries, log: s.Logger}
 	if s.History != nil {
 		a.groupTypes = s.History.GroupTypes
 	}
@@ -50,30 +50,30 @@ func askerOf(s *server) *asker {
 
 // queryEndpoints run queries (spec/insights.md §1.1).
 var queryEndpoints = func() []endpoint {
-	rows := []row[*asker]{
+	rows := []row[*queryService]{
 		eventValueRow,
-		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields).asks(queryOverrides).giving(queryAnswer{}).orLater(queryState{}),
-		by(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).taking(queryFields),
-		by(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
-		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields).asks(queryOverrides).giving(queryAnswer{}).orLater(queryState{}),
-		by(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).asking(parameterDoc{"show_progress", "boolean", "tell how many events were read"}).
-			giving(queryState{}).orLater(queryState{}),
-		by(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
+		handle(http.MethodPost, "/query", "Run a query", runQuery).withBody(queryFields).asks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
+		handle(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).withBody(queryFields),
+		handle(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
+		handle(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).withBody(queryFields).asks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
+		handle(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).withQuery(parameterDoc{"show_progress", "boolean", "tell how many events were read"}).
+			withResponse(queryState{}).withLaterResponse(queryState{}),
+		handle(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
 	}
 	for i := range rows {
-		rows[i].scope, rows[i].long = "query:read", true
+		rows[i].keyScope, rows[i].noTimeout = "query:read", true
 		rows[i].reads = rows[i].method == http.MethodPost
 	}
-	return resource(inProject, "query", askerOf, rows)
+	return resource(inProject, "query", queryServiceOf, rows)
 }()
 
 var queryFields = management.Fields{
 	{Name: "query", Type: management.Any, Required: true, Help: "an object with a kind, such as TrendsQuery or HogQLQuery"},
 	{Name: "refresh", Type: management.Any, Help: "blocking (default), force_blocking, async, lazy_async, force_async, async_except_on_cache_miss"},
-	{Name: "client_query_id", Type: management.Text, Null: true, Max: maxQueryID, Help: "the name of the run, to look at it and to cancel it"},
+	{Name: "client_query_id", Type: management.Text, Null: true, MaxLength: maxQueryID, Help: "the name of the run, to look at it and to cancel it"},
 	{Name: "filters_override", Type: management.Object, Null: true, Help: "date_from, date_to, properties, breakdown_filter, interval in the place of the query's own"},
 	{Name: "variables_override", Type: management.Object, Null: true, Help: "values of {variables.name} of HogQL, by id"},
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxQueryID, Help: "shown in logs"},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxQueryID, Help: "shown in logs"},
 	{Name: "async", Type: management.Any, Help: "true: as refresh async"},
 	{Name: "limit_context", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
 }
@@ -82,7 +82,7 @@ var queryFields = management.Fields{
 const maxQueryID = 128
 
 // runQuery answers a question.
-func runQuery(of *asker, c *call) (any, error) {
+func runQuery(svc *queryService, c *call) (any, error) {
 	members := c.body.Members
 	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func runQuery(of *asker, c *call) (any, error) {
 	if async, _ := wire.Value(members["async"]).(bool); async {
 		mode = queries.Async
 	}
-	request, err := of.request(c, members["query"], queries.Overrides{Filters: []json.RawMessage{members["filters_override"]}, Variables: members["variables_override"]})
+	request, err := svc.request(c, members["query"], queries.Overrides{Filters: []json.RawMessage{members["filters_override"]}, Variables: members["variables_override"]})
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +111,16 @@ func runQuery(of *asker, c *call) (any, error) {
 		return nil, invalid("client_query_id", "A name of a run has at most %d characters.", maxQueryID)
 	}
 	if kind := c.part("query"); kind != "" {
-		var given struct{ Kind string }
-		if _ = json.Unmarshal(request.Query, &given); given.Kind != kind {
-			return nil, invalid("query__kind", "The query is a %q, its address says %q.", shorten(given.Kind), shorten(kind))
+		var header struct{ Kind string }
+		if _ = json.Unmarshal(request.Query, &header); header.Kind != kind {
+			return nil, invalid("query__kind", "The query is a %q, its address says %q.", shorten(header.Kind), shorten(kind))
 		}
 	}
-	found, err := of.desk.Ask(c.ctx, request)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
-	for _, line := range found.Unread {
+	for _, line := range found.Ignored {
 		c.body.Warn(line)
 	}
 	if found.Status == nil {
@@ -135,23 +135,23 @@ func runQuery(of *asker, c *call) (any, error) {
 }
 
 // request is a question about the caller's project.
-func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
-	if r.Query, err = queries.Prepare(query, o, of.savedFor(c)); err != nil {
+func (svc *queryService) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
+	if r.Query, err = queries.Prepare(query, o, svc.savedFor(c)); err != nil {
 		return r, err
 	}
-	if r.Project, err = of.project(c.ctx, c.standing.Project); err == nil {
-		of.lend(c.ctx, c.standing, r.Project)
+	if r.Project, err = svc.project(c.ctx, c.scope.Project); err == nil {
+		svc.attachSources(c.ctx, c.scope, r.Project)
 	}
 	return r, err
 }
 
 // savedFor finds the queries of insights that the caller may see.
-func (of *asker) savedFor(c *call) func(short string) (json.RawMessage, error) {
+func (svc *queryService) savedFor(c *call) func(short string) (json.RawMessage, error) {
 	return func(short string) (json.RawMessage, error) {
-		if of.dashboards == nil {
+		if svc.dashboards == nil {
 			return nil, unknownInsight(short)
 		}
-		found, err := of.dashboards.Insights.Get(c.ctx, c.standing, short)
+		found, err := svc.dashboards.Insights.Get(c.ctx, c.scope, short)
 		var target *management.Error
 		if errors.As(err, &target) && target.Kind == management.NotFound {
 			return nil, unknownInsight(short)
@@ -169,7 +169,7 @@ func unknownInsight(short string) error {
 }
 
 // project is what queries need to know of a project.
-func (of *asker) project(ctx context.Context, p *management.ProjectRecord) (*insights.Project, error) {
+func (svc *queryService) project(ctx context.Context, p *management.ProjectRecord) (*insights.Project, error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
 		return nil, err
@@ -185,18 +185,18 @@ func (of *asker) project(ctx context.Context, p *management.ProjectRecord) (*ins
 		}
 	}
 	out.PersonMode, out.WeekStart = modifiers.PersonsOnEventsMode, time.Weekday(weekStart)
-	if of.groupTypes != nil {
-		out.GroupTypes, err = of.groupTypes(ctx, p.ID)
+	if svc.groupTypes != nil {
+		out.GroupTypes, err = svc.groupTypes(ctx, p.ID)
 	}
 	return out, err
 }
 
-// lend gives queries what who asks may see of other rooms.
-func (of *asker) lend(ctx context.Context, st *management.Standing, p *insights.Project) {
-	p.Experiment = of.experiment(ctx, st)
-	if of.errors != nil {
-		p.Issues = insights.Issues{Fingerprint: errortracking.Fingerprint, Find: func(status, id string, most int) ([]insights.Issue, error) {
-			return issuesOf(of.errors.Find(ctx, st, status, id, most))
+// attachSources gives queries what who asks may see of other rooms.
+func (svc *queryService) attachSources(ctx context.Context, scope *management.Scope, p *insights.Project) {
+	p.Experiment = svc.experiment(ctx, scope)
+	if svc.errors != nil {
+		p.Issues = insights.Issues{Fingerprint: errortracking.Fingerprint, Find: func(status, id string, limit int) ([]insights.Issue, error) {
+			return issuesOf(svc.errors.Find(ctx, scope, status, id, limit))
 		}}
 	}
 }
@@ -239,11 +239,11 @@ func modeOfText(text string) (queries.Mode, error) {
 	case slices.Contains(queries.Modes, mode):
 		return mode, nil
 	}
-	return "", problemInvalidChoice.with("", "refresh").say("%q is not a valid choice. There are: %v.", shorten(text), queries.Modes)
+	return "", problemInvalidChoice.with("", "refresh").setDetail("%q is not a valid choice. There are: %v.", shorten(text), queries.Modes)
 }
 
 // upgradeQuery gives a query back.
-func upgradeQuery(_ *asker, c *call) (*queryUpgraded, error) {
+func upgradeQuery(_ *queryService, c *call) (*queryUpgraded, error) {
 	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
 		return nil, err
 	}
@@ -254,21 +254,21 @@ func upgradeQuery(_ *asker, c *call) (*queryUpgraded, error) {
 	return &queryUpgraded{query}, nil
 }
 
-func mayQuery(*asker, *call) (*queryAllowed, error) {
+func mayQuery(*queryService, *call) (*queryAllowed, error) {
 	return &queryAllowed{"ok"}, nil
 }
 
 // queryStatus tells of a run (§1.5).
-func queryStatus(of *asker, c *call) (any, error) {
+func queryStatus(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	progress := boolParameter(params, "show_progress") || boolParameter(params, "showProgress")
-	status, err := of.desk.Status(c.ctx, c.project(), c.part("query"), progress)
+	status, err := svc.runner.Status(c.ctx, c.project(), c.part("query"), progress)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
 	code := http.StatusAccepted
 	switch {
-	case status.Failed && status.Question:
+	case status.Failed && status.ClientError:
 		code = http.StatusBadRequest
 	case status.Failed:
 		code = http.StatusInternalServerError
@@ -278,8 +278,8 @@ func queryStatus(of *asker, c *call) (any, error) {
 	return answer{status: code, body: queryState{*status}}, nil
 }
 
-func cancelQuery(of *asker, c *call) (*queryCancelled, error) {
-	message, err := of.desk.Cancel(c.ctx, c.project(), c.part("query"))
+func cancelQuery(svc *queryService, c *call) (*queryCancelled, error) {
+	message, err := svc.runner.Cancel(c.ctx, c.project(), c.part("query"))
 	return &queryCancelled{message}, err
 }
 
@@ -299,11 +299,11 @@ func queryProblem(err error) error {
 	switch {
 	case errors.As(err, &wrong):
 		p := problem{Status: http.StatusBadRequest, Type: "validation_error", Code: wrong.Code}
-		return p.with("", wrong.Attr).say("%s", wrong.Detail)
+		return p.with("", wrong.Attr).setDetail("%s", wrong.Detail)
 	case errors.As(err, &ours):
 		p := queryProblems[ours.Kind]
 		p.RetryAfter = int(math.Ceil(ours.RetryAfter.Seconds()))
-		return p.with("", "").say("%s", ours.Detail)
+		return p.with("", "").setDetail("%s", ours.Detail)
 	}
 	return err
 }

@@ -107,14 +107,14 @@ func doubled(format string, n int) string {
 }
 
 // attacked is a project with a few events, of the first year and the last one too.
-func (o *office) attacked(t *testing.T) *insightPlace {
+func (o *office) attacked(t *testing.T) *insightFixture {
 	return o.insightProject(t, &insightCase{ID: "attacked", Events: json.RawMessage(`[
 		["buy","ann","2020-01-02T03:04:05Z",{"a":1,"b":"x"}],["buy","bob","0001-01-01T00:00:00Z",{"a":[1]}],["buy","ann","9999-12-31T23:59:59Z",{"a":{}}],
 		["view","bob","2020-01-03T03:04:05Z",{"a":1e308,"b":null}]]`)})
 }
 
 // question asks a query, and fails where the answer is no answer.
-func (v *insightPlace) question(t *testing.T, query string) (int, map[string]any) {
+func (v *insightFixture) question(t *testing.T, query string) (int, map[string]any) {
 	t.Helper()
 	status, answer := v.send(t, &insightStep{Method: "POST", Path: "/api/projects/{project}/query/", Body: json.RawMessage(`{"query":` + query + `}`)})
 	object, _ := answer.(map[string]any)
@@ -141,8 +141,8 @@ func TestQuery_Attacks(t *testing.T) {
 	}
 }
 
-// wholeQueries have about every member that their kinds take.
-var wholeQueries = []string{
+// fullQueries have about every member that their kinds take.
+var fullQueries = []string{
 	`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy","name":"x","custom_name":"y","math":"sum","math_property":"a","properties":[{"key":"a","type":"event","operator":"exact","value":["1"]}]}],
 		"interval":"day","dateRange":{"date_from":"2020-01-01","date_to":"2020-01-03","explicitDate":true},"filterTestAccounts":false,"properties":{"type":"AND","values":[{"type":"OR","values":[{"key":"b","operator":"is_set"}]}]},
 		"breakdownFilter":{"breakdown":"a","breakdown_type":"event","breakdown_limit":3,"breakdown_hide_other_aggregation":true},"compareFilter":{"compare":true,"compare_to":"-1w"},
@@ -171,47 +171,47 @@ var wrongValues = []any{nil, true, json.Number("-1"), "\x00x", []any{[]any{}}, m
 // refused with a place in the query (insights.md §1.7).
 func TestQuery_WrongTypes(t *testing.T) {
 	v := newOffice(t, "sqlite::memory:").attacked(t)
-	asked, refused := 0, 0
-	for _, text := range wholeQueries {
+	total, rejections := 0, 0
+	for _, text := range fullQueries {
 		query := wire.Value([]byte(text))
 		if status, answer := v.question(t, text); status != 200 {
 			t.Fatalf("%.100s: %.300s", text, wire.MustEncode(answer))
 		}
-		eachPlace(query, func(put func(any)) {
+		eachValue(query, func(set func(any)) {
 			for _, wrong := range wrongValues {
-				put(wrong)
+				set(wrong)
 				status, answer := v.question(t, string(wire.MustEncode(query)))
-				if asked++; status == 200 {
+				if total++; status == 200 {
 					continue
 				}
-				refused++
+				rejections++
 				if attr, _ := answer["attr"].(string); !strings.HasPrefix(attr, "query") {
 					t.Errorf("%s is refused at %q: %v", wire.MustEncode(query), attr, answer["detail"])
 				}
 			}
 		})
 	}
-	if refused < asked/3 {
-		t.Errorf("only %d of %d are refused", refused, asked)
+	if rejections < total/3 {
+		t.Errorf("only %d of %d are refused", rejections, total)
 	}
 }
 
-// eachPlace calls do for every value within a value, with what puts another one there;
+// eachValue calls do for every value within a value, with what puts another one there;
 // afterwards it is as it was.
-func eachPlace(value any, do func(put func(any))) {
-	visit := func(was any, put func(any)) {
-		do(put)
-		put(was)
-		eachPlace(was, do)
+func eachValue(value any, do func(set func(any))) {
+	check := func(old any, set func(any)) {
+		do(set)
+		set(old)
+		eachValue(old, do)
 	}
 	switch value := value.(type) {
 	case []any:
-		for i, was := range value {
-			visit(was, func(x any) { value[i] = x })
+		for i, old := range value {
+			check(old, func(x any) { value[i] = x })
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			visit(value[name], func(x any) { value[name] = x })
+			check(value[name], func(x any) { value[name] = x })
 		}
 	}
 }

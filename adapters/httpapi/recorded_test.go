@@ -98,7 +98,7 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := whole(t, res)
+	got := readAll(t, res)
 	got.Body = bytes.NewBufferString(unpackedBody(t, got))
 	return got
 }
@@ -115,7 +115,7 @@ func TestFlags_10_4_RecordedRequests(t *testing.T) {
 				t.Errorf("Access-Control-Allow-Origin %q for the origin %q", got.Header().Get("Access-Control-Allow-Origin"), origin)
 			}
 			if got.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", got.Code, shortened(got.Body.Bytes()))
+				t.Fatalf("status %d: %s", got.Code, truncate(got.Body.Bytes()))
 			}
 			switch {
 			case r.Method == http.MethodOptions:
@@ -166,7 +166,7 @@ func checkFlags(t *testing.T, r *recording, body []byte) {
 	var got clientAnswer
 	decodeJSON(t, body, &got)
 	if got.Flags == nil || got.Errors == nil || got.RequestID == nil || got.EvaluatedAt == nil || got.Quota != nil {
-		t.Fatalf("a member is missing: %s", shortened(body))
+		t.Fatalf("a member is missing: %s", truncate(body))
 	}
 	list := *got.Flags
 	beta, ok := list["beta-feature"]
@@ -181,12 +181,12 @@ func checkFlags(t *testing.T, r *recording, body []byte) {
 	sent := requestOf(t, r)
 	if sent.FlagKeys != nil {
 		if len(list) != 1 || *got.Errors {
-			t.Errorf("asked for one flag, got %s", shortened(body))
+			t.Errorf("asked for one flag, got %s", truncate(body))
 		}
 		return
 	}
 	if f := list["broken"]; !*got.Errors || f.Failed == nil || !*f.Failed || f.Enabled || f.Reason.ConditionIndex != nil {
-		t.Errorf("posthog-js keeps old values only of flags that are listed as failed: %s", shortened(body))
+		t.Errorf("posthog-js keeps old values only of flags that are listed as failed: %s", truncate(body))
 	}
 	if f := list["multi"]; f.Variant == nil || *f.Variant != "b" || f.Reason.ConditionIndex == nil || *f.Reason.ConditionIndex != 0 {
 		t.Errorf("multi: %+v", f)
@@ -203,7 +203,7 @@ func checkFlags(t *testing.T, r *recording, body []byte) {
 		t.Errorf("member is %v for %v", member, sent.Person)
 	}
 	if _, there := list["inactive"]; there || !list["child"].Enabled {
-		t.Errorf("inactive or child: %s", shortened(body))
+		t.Errorf("inactive or child: %s", truncate(body))
 	}
 }
 
@@ -216,8 +216,8 @@ type recordedBody struct {
 
 func requestOf(t *testing.T, r *recording) (sent recordedBody) {
 	t.Helper()
-	for name, other := range recordings(t) {
-		if bytes.Equal(other.Body, r.Body) && other.URL == r.URL {
+	for name, otherRecording := range recordings(t) {
+		if bytes.Equal(otherRecording.Body, r.Body) && otherRecording.URL == r.URL {
 			var file struct {
 				Body recordedBody `json:"body_decoded"`
 			}
@@ -265,7 +265,7 @@ func checkDefinitions(t *testing.T, s *httptest.Server, r *recording, got *httpt
 	var d goDefinitions
 	decodeJSON(t, got.Body.Bytes(), &d)
 	if len(d.Flags) != 9 || d.GroupTypes == nil || (*d.GroupTypes)["0"] != "company" || d.Cohorts == nil || len(*d.Cohorts) != 1 || (*d.Cohorts)["42"].Type != "AND" {
-		t.Fatalf("definitions: %s", shortened(got.Body.Bytes()))
+		t.Fatalf("definitions: %s", truncate(got.Body.Bytes()))
 	}
 	var keys []string
 	for _, f := range d.Flags {
@@ -295,7 +295,7 @@ func checkDefinitions(t *testing.T, s *httptest.Server, r *recording, got *httpt
 	}
 	next := replay(t, s, &again)
 	if next.Code != http.StatusNotModified || next.Body.Len() > 0 || next.Header().Get("ETag") != got.Header().Get("ETag") {
-		t.Errorf("the next poll: %d %q %s", next.Code, next.Header(), shortened(next.Body.Bytes()))
+		t.Errorf("the next poll: %d %q %s", next.Code, next.Header(), truncate(next.Body.Bytes()))
 	}
 }
 
@@ -303,7 +303,7 @@ func checkRemoteConfig(t *testing.T, got *httptest.ResponseRecorder) {
 	t.Helper()
 	var text string // a JSON string whose text is JSON
 	if decodeJSON(t, got.Body.Bytes(), &text); text != `{"limit":5}` {
-		t.Errorf("remote config: %s", shortened(got.Body.Bytes()))
+		t.Errorf("remote config: %s", truncate(got.Body.Bytes()))
 	}
 }
 
@@ -338,6 +338,6 @@ func checkPreflight(t *testing.T, r *recording, got *httptest.ResponseRecorder) 
 		}
 	}
 	if got.Body.Len() > 0 {
-		t.Errorf("a body: %s", shortened(got.Body.Bytes()))
+		t.Errorf("a body: %s", truncate(got.Body.Bytes()))
 	}
 }

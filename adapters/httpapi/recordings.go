@@ -11,7 +11,7 @@ var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
 
 // postRecording takes session recordings as an SDK needs it; nothing of them is
 // kept (§7).
-func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
+func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, maxRecording)
 	if err != nil {
@@ -21,7 +21,7 @@ func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *lease) 
 	if err != nil {
 		return err
 	}
-	limited, err := s.Intake.Recording(r.Context(), token, items)
+	limited, err := s.Intake.AcceptRecording(r.Context(), token, items)
 	switch {
 	case err != nil:
 		return err

@@ -31,15 +31,15 @@ func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &problemRemoteConfigFlag
 	}
-	if falsy(value) {
+	if isFalsy(value) {
 		value = nil
 	}
 	s.write(w, http.StatusOK, value)
 	return nil
 }
 
-// falsy values are answered with an empty body, as the original does.
-func falsy(value []byte) bool {
+// isFalsy values are answered with an empty body, as the original does.
+func isFalsy(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", "0", `""`, "[]", "{}":
 		return true
@@ -52,7 +52,7 @@ func falsy(value []byte) bool {
 func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
 	if s.Management != nil && !key.Secret {
-		return s.standing(r.Context(), bearer(r), token, named)
+		return s.keyProject(r.Context(), bearer(r), token, named)
 	}
 	for _, apiKey := range key.Projects {
 		if token != "" && apiKey != token {

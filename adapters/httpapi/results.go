@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// patience is how long insights and dashboards are waited for that are asked for
+	// resultsTimeout is how long insights and dashboards are waited for that are asked for
 	// without refresh (spec/insights.md §1.8).
-	patience = 10 * time.Second
+	resultsTimeout = 10 * time.Second
 	// listComputes is how many insights of a list are computed with refresh.
 	listComputes = 20
 	// tilesAtOnce is how many tiles of a dashboard are computed at once.
 	tilesAtOnce = 3
 )
 
-// showing is how the insights of one request are run.
-type showing struct {
-	of       *asker
+// resultRun is how the insights of one request are run.
+type resultRun struct {
+	service  *queryService
 	project  *insights.Project
 	saved    func(short string) (json.RawMessage, error)
 	mode     queries.Mode
-	until    time.Time // after it they go on behind the request; zero: they do not
+	deadline time.Time // after it they go on behind the request; zero: they do not
 	filters  []json.RawMessage
 	variable json.RawMessage
 	// shared: strangers ask.
@@ -42,20 +42,20 @@ type showing struct {
 	queries []json.RawMessage
 }
 
-// showing reads how to run the insights of a request, nil where none are run.
-func (of *asker) showing(c *call, absent queries.Mode) (*showing, error) {
-	if of.desk == nil {
+// newResultRun reads how to run the insights of a request, nil where none are run.
+func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun, error) {
+	if svc.runner == nil {
 		return nil, nil
 	}
 	params := c.query()
-	s := &showing{of: of, mode: absent, saved: of.savedFor(c)}
+	s := &resultRun{service: svc, mode: absent, saved: svc.savedFor(c)}
 	var err error
 	if params.Has("refresh") {
 		if s.mode, err = modeOfText(params.Get("refresh")); err != nil {
 			return nil, err
 		}
 	} else {
-		s.until = time.Now().Add(patience)
+		s.deadline = time.Now().Add(resultsTimeout)
 	}
 	given := map[string]json.RawMessage{}
 	for _, q := range queryOverrides {
@@ -74,12 +74,12 @@ func (of *asker) showing(c *call, absent queries.Mode) (*showing, error) {
 	if s.variable = given["variables_override"]; given["filters_override"] != nil {
 		s.filters = []json.RawMessage{given["filters_override"]}
 	}
-	s.project, err = of.project(c.ctx, c.standing.Project)
+	s.project, err = svc.project(c.ctx, c.scope.Project)
 	return s, err
 }
 
 // run fills in the result of an insight. Its own faults are told in it.
-func (s *showing) run(ctx context.Context, i *dashboards.Insight, laid ...json.RawMessage) error {
+func (s *resultRun) run(ctx context.Context, i *dashboards.Insight, overlays ...json.RawMessage) error {
 	if s == nil {
 		return nil
 	}
@@ -87,36 +87,36 @@ func (s *showing) run(ctx context.Context, i *dashboards.Insight, laid ...json.R
 	if query == nil && filters != nil {
 		var err error
 		if query, err = insights.FromFilters(filters); err != nil {
-			return told(i, err)
+			return noteQueryError(i, err)
 		}
 	}
 	if query == nil {
 		return nil
 	}
-	query, err := queries.Prepare(query, queries.Overrides{Filters: laid, Variables: s.variable}, s.saved)
+	query, err := queries.Prepare(query, queries.Overrides{Filters: overlays, Variables: s.variable}, s.saved)
 	if err != nil {
-		return told(i, err)
+		return noteQueryError(i, err)
 	}
 	s.query = query
 	r := queries.Request{Project: s.project, Query: query, Mode: s.mode, Shared: s.shared}
-	if !s.until.IsZero() {
-		if r.Patience = time.Until(s.until); r.Patience <= 0 && s.mode == queries.Blocking {
+	if !s.deadline.IsZero() {
+		if r.MaxWait = time.Until(s.deadline); r.MaxWait <= 0 && s.mode == queries.Blocking {
 			r.Mode = queries.Async
 			if s.shared { // who nobody knows begins nothing behind the request
 				r.Mode = queries.CacheOnly
 			}
 		}
 	}
-	found, err := s.of.desk.Ask(ctx, r)
+	found, err := s.service.runner.Execute(ctx, r)
 	if err != nil {
-		return told(i, err)
+		return noteQueryError(i, err)
 	}
-	show(i, found)
+	showAnswer(i, found)
 	return nil
 }
 
-// told tells an error of the query in the insight; others stay errors.
-func told(i *dashboards.Insight, err error) error {
+// noteQueryError tells an error of the query in the insight; others stay errors.
+func noteQueryError(i *dashboards.Insight, err error) error {
 	var p *problem
 	if !errors.As(queryProblem(err), &p) {
 		return err
@@ -125,8 +125,8 @@ func told(i *dashboards.Insight, err error) error {
 	return nil
 }
 
-// show puts an answer into an insight.
-func show(i *dashboards.Insight, a *queries.Answer) {
+// showAnswer puts an answer into an insight.
+func showAnswer(i *dashboards.Insight, a *queries.Answer) {
 	if a.Status != nil {
 		i.QueryStatus = wire.MustEncode(a.Status)
 	}
@@ -153,8 +153,8 @@ func show(i *dashboards.Insight, a *queries.Answer) {
 	}
 }
 
-// board runs the insights of a dashboard's tiles, a few at a time, in their order.
-func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
+// runDashboard runs the insights of a dashboard's tiles, a few at a time, in their order.
+func (s *resultRun) runDashboard(ctx context.Context, d *dashboards.Dashboard) error {
 	if s == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 	if len(weak) == 0 {
 		weak = []json.RawMessage{d.Filters}
 	}
-	places := make(chan struct{}, tilesAtOnce)
+	slots := make(chan struct{}, tilesAtOnce)
 	failures := make([]error, len(d.Tiles))
 	s.queries = make([]json.RawMessage, len(d.Tiles))
 	var wg sync.WaitGroup
@@ -171,18 +171,18 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 		if tile.Insight == nil {
 			continue
 		}
-		places <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			own := *s
 			project := *s.project // its cohorts are filled in by who needs them
 			own.project = &project
-			failures[n] = s.of.alone(ctx, tile.Insight, own.run(ctx, tile.Insight, append([]json.RawMessage{tile.Laid()}, weak...)...))
+			failures[n] = s.service.keepError(ctx, tile.Insight, own.run(ctx, tile.Insight, append([]json.RawMessage{tile.StoredOverrides()}, weak...)...))
 			s.queries[n] = own.query
 			tile.Cached = tile.Insight.Cached
-			if at := tile.Insight.LastRefresh; at != nil {
-				if t, err := time.Parse(time.RFC3339Nano, *at); err == nil {
-					tile.LastRefresh = management.At(t)
+			if refreshed := tile.Insight.LastRefresh; refreshed != nil {
+				if t, err := time.Parse(time.RFC3339Nano, *refreshed); err == nil {
+					tile.LastRefresh = management.NewStamp(t)
 				}
 			}
 		})
@@ -191,30 +191,30 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 	return errors.Join(failures...)
 }
 
-// alone keeps a fault of ours in the tile where it is (§1.9). What ends the whole
+// keepError keeps a fault of ours in the tile where it is (§1.9). What ends the whole
 // request stays an error: the caller has gone, or the store has.
-func (of *asker) alone(ctx context.Context, i *dashboards.Insight, err error) error {
+func (svc *queryService) keepError(ctx context.Context, i *dashboards.Insight, err error) error {
 	if err == nil || ctx.Err() != nil || problemOf(err).Status != http.StatusInternalServerError {
 		return err
 	}
-	of.log.Error("an insight failed", "insight", i.ID, "error", err)
+	svc.log.Error("an insight failed", "insight", i.ID, "error", err)
 	i.Error = &dashboards.InsightError{Type: problemInternal.Type, Code: problemInternal.Code, Detail: problemInternal.Detail}
 	return nil
 }
 
 // getInsight answers with an insight and its result.
-func getInsight(of *asker, c *call) (*dashboards.Insight, error) {
-	found, err := of.dashboards.Insights.Get(c.ctx, c.standing, c.part("id"))
+func getInsight(svc *queryService, c *call) (*dashboards.Insight, error) {
+	found, err := svc.dashboards.Insights.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, err
 	}
-	s, err := of.showing(c, queries.Blocking)
+	s, err := svc.newResultRun(c, queries.Blocking)
 	if err != nil || s == nil {
 		return found, err
 	}
 	filters := s.filters
 	if named := c.query().Get("from_dashboard"); named != "" {
-		laid, err := of.laidBy(c, named, found.ID, len(filters) > 0)
+		laid, err := svc.dashboardFilters(c, named, found.ID, len(filters) > 0)
 		if err != nil {
 			return nil, err
 		}
@@ -223,19 +223,19 @@ func getInsight(of *asker, c *call) (*dashboards.Insight, error) {
 	return found, s.run(c.ctx, found, filters...)
 }
 
-// laidBy are the filters that a dashboard and its tile lay over an insight; those of
+// dashboardFilters are the filters that a dashboard and its tile lay over an insight; those of
 // the dashboard only unless they are replaced.
-func (of *asker) laidBy(c *call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
-	d, err := of.dashboards.Dashboards.Get(c.ctx, c.standing, dashboard)
+func (svc *queryService) dashboardFilters(c *call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
+	d, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, dashboard)
 	if err != nil {
 		return nil, err
 	}
 	for i := range d.Tiles {
 		if t := &d.Tiles[i]; t.Insight != nil && t.Insight.ID == insight {
 			if replaced {
-				return []json.RawMessage{t.Laid()}, nil
+				return []json.RawMessage{t.StoredOverrides()}, nil
 			}
-			return []json.RawMessage{t.Laid(), d.Filters}, nil
+			return []json.RawMessage{t.StoredOverrides(), d.Filters}, nil
 		}
 	}
 	return nil, management.ErrNotFound()
@@ -243,12 +243,12 @@ func (of *asker) laidBy(c *call, dashboard string, insight int64, replaced bool)
 
 // getInsights answers with a page of insights, and what is remembered of their
 // results; with refresh some are computed.
-func getInsights(of *asker, c *call) (management.List[dashboards.Insight], error) {
-	page, err := listInsights(of.dashboards.Insights, c)
-	if err != nil || c.listed.Bool("basic") {
+func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight], error) {
+	page, err := listInsights(svc.dashboards.Insights, c)
+	if err != nil || c.listValues.Bool("basic") {
 		return page, err
 	}
-	s, err := of.showing(c, queries.CacheOnly)
+	s, err := svc.newResultRun(c, queries.CacheOnly)
 	if err != nil || s == nil {
 		return page, err
 	}
@@ -264,16 +264,16 @@ func getInsights(of *asker, c *call) (management.List[dashboards.Insight], error
 }
 
 // getDashboard answers with a dashboard and the results of its tiles.
-func getDashboard(of *asker, c *call) (*dashboards.Dashboard, error) {
-	found, err := of.dashboards.Dashboards.Get(c.ctx, c.standing, c.part("id"))
+func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
+	found, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
 		return nil, err
 	}
-	s, err := of.showing(c, queries.Blocking)
+	s, err := svc.newResultRun(c, queries.Blocking)
 	if err != nil {
 		return nil, err
 	}
-	return found, s.board(c.ctx, found)
+	return found, s.runDashboard(c.ctx, found)
 }
 
 // ranInsight is an insight of a dashboard with its result.
@@ -288,11 +288,11 @@ type ranInsights struct {
 	Results []ranInsight `json:"results"`
 }
 
-func runInsights(of *asker, c *call) (*ranInsights, error) {
+func runInsights(svc *queryService, c *call) (*ranInsights, error) {
 	if format := c.query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
 		return nil, management.Fault("output_format", "There are json and optimized.")
 	}
-	found, err := getDashboard(of, c)
+	found, err := getDashboard(svc, c)
 	if err != nil {
 		return nil, err
 	}
@@ -307,15 +307,15 @@ func runInsights(of *asker, c *call) (*ranInsights, error) {
 
 // shared runs the insights of a shared dashboard, as it is set up: strangers say
 // nothing about it. nil: none are run here.
-func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *showing, err error) {
-	if of.desk == nil {
+func (svc *queryService) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *resultRun, err error) {
+	if svc.runner == nil {
 		return nil, nil
 	}
-	s = &showing{of: of, mode: queries.Blocking, until: time.Now().Add(patience), shared: true}
-	if s.project, err = of.project(ctx, d.Of()); err != nil {
+	s = &resultRun{service: svc, mode: queries.Blocking, deadline: time.Now().Add(resultsTimeout), shared: true}
+	if s.project, err = svc.project(ctx, d.Project()); err != nil {
 		return nil, err
 	}
-	if err = s.board(ctx, d.Dashboard); err == nil {
+	if err = s.runDashboard(ctx, d.Dashboard); err == nil {
 		boundResults(d.Dashboard, maxSharedResults)
 	}
 	return s, err
@@ -325,14 +325,14 @@ func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *
 const maxSharedResults = 32 << 20
 
 // boundResults leaves out the results of the tiles that are too much together.
-func boundResults(d *dashboards.Dashboard, most int) {
+func boundResults(d *dashboards.Dashboard, maxBytes int) {
 	size := 0
 	for n := range d.Tiles {
 		i := d.Tiles[n].Insight
 		if i == nil {
 			continue
 		}
-		if size += len(i.Result); size > most {
+		if size += len(i.Result); size > maxBytes {
 			size -= len(i.Result)
 			i.Result, i.Error = nil, &dashboards.InsightError{Type: "validation_error", Code: "query_too_large",
 				Detail: fmt.Sprintf("The results of a shared dashboard have more than %d MiB: this one is left out.", maxSharedResults>>20)}
@@ -342,15 +342,15 @@ func boundResults(d *dashboards.Dashboard, most int) {
 
 // resultEndpoints are those of what is shown with results (§1.8, §1.9).
 var resultEndpoints = func() []endpoint {
-	insight := resource(inProject, "insight", askerOf, lasting([]row[*asker]{
-		by(http.MethodGet, "/insights", "List insights, with the results that are at hand", getInsights).asking(refreshParameters...),
-		by(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).asking(append(refreshParameters,
+	insight := resource(inProject, "insight", queryServiceOf, withOwnTimeout([]row[*queryService]{
+		handle(http.MethodGet, "/insights", "List insights, with the results that are at hand", getInsights).withQuery(refreshParameters...),
+		handle(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).withQuery(append(refreshParameters,
 			parameterDoc{"from_dashboard", "integer", "with the filters of this dashboard, on which it stands"})...),
 	}))
-	return append(insight, resource(inProject, "dashboard", askerOf, lasting([]row[*asker]{
-		by(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).asking(refreshParameters...),
-		by(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its texts", runInsights).
-			asking(append(refreshParameters, parameterDoc{"output_format", "string", "json; optimized gives the same"})...),
+	return append(insight, resource(inProject, "dashboard", queryServiceOf, withOwnTimeout([]row[*queryService]{
+		handle(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).withQuery(refreshParameters...),
+		handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its texts", runInsights).
+			withQuery(append(refreshParameters, parameterDoc{"output_format", "string", "json; optimized gives the same"})...),
 	}))...)
 }()
 
@@ -360,10 +360,10 @@ var refreshParameters = []parameterDoc{
 	{"variables_override", "string", "JSON object: values of {variables.name} by id"},
 }
 
-// lasting are rows that bound their time themselves.
-func lasting[S any](rows []row[S]) []row[S] {
+// withOwnTimeout are rows that bound their time themselves.
+func withOwnTimeout[S any](rows []row[S]) []row[S] {
 	for i := range rows {
-		rows[i].long = true
+		rows[i].noTimeout = true
 	}
 	return rows
 }

@@ -12,7 +12,7 @@ var roleEndpoints = resource(inOrganization, "organization", func(s *server) org
 	update("/roles/{role}", "Change a role", "Replace a role", organizations.RoleFields, organizations.Service.UpdateRole),
 	remove("/roles/{role}", "Delete a role", organizations.Service.DeleteRole),
 	pagedOf("/roles/{role}/role_memberships", "List who has a role", organizations.Service.RoleMembers),
-	add("/roles/{role}/role_memberships", "Give a member a role", organizations.RoleMemberFields, organizations.Service.JoinRole),
+	add("/roles/{role}/role_memberships", "Give a member a role", organizations.RoleMemberFields, organizations.Service.AddRoleMember),
 	getOf("/roles/{role}/role_memberships/{id}", "Read a member's place in a role", organizations.Service.RoleMember),
-	removeOf("/roles/{role}/role_memberships/{id}", "Take a role from a member", organizations.Service.LeaveRole),
+	removeOf("/roles/{role}/role_memberships/{id}", "Take a role from a member", organizations.Service.RemoveRoleMember),
 })

@@ -20,57 +20,57 @@ import (
 var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
-		by(http.MethodGet, path, "List guarded rollouts", listRollouts),
+		handle(http.MethodGet, path, "List guarded rollouts", listRollouts),
 		create(path, "Make a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).asks(rolloutQuestions),
 		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
 		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).asks(rolloutQuestions),
 		remove(path+"/{id}", "Remove a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
-		by(http.MethodGet, path+"/{id}/evaluations", "List what was decided of a rollout, the newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
-			return of.Evaluations(c.ctx, c.standing, c.part("id"), c.page())
+		handle(http.MethodGet, path+"/{id}/evaluations", "List what was decided of a rollout, the newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
+			return of.Evaluations(c.ctx, c.scope, c.part("id"), c.page())
 		}),
-		row[featureflags.Rollouts]{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.standing, c.body) }, endpoint: endpoint{
-			method: http.MethodPost, path: path + "/dry_run", scope: "feature_flag:read", also: "query:read", long: true,
-			summary: "Judge a step over the events that are there, and write nothing", takes: featureflags.DryRunFields, gives: experiments.Evaluation{},
+		row[featureflags.Rollouts]{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.scope, c.body) }, endpoint: endpoint{
+			method: http.MethodPost, path: path + "/dry_run", keyScope: "feature_flag:read", secondScope: "query:read", noTimeout: true,
+			summary: "Judge a step over the events that are there, and write nothing", bodyFields: featureflags.DryRunFields, response: experiments.Evaluation{},
 		}}.asks(rolloutQuestions),
 		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.Simulate(c.ctx, c.body) }, endpoint: endpoint{
-			method: http.MethodPost, path: path + "/simulate", scope: "feature_flag:read", long: true,
-			summary: "Say what a rollout would do to harms of some sizes", takes: featureflags.SimulateFields, gives: experiments.Simulated{},
+			method: http.MethodPost, path: path + "/simulate", keyScope: "feature_flag:read", noTimeout: true,
+			summary: "Say what a rollout would do to harms of some sizes", bodyFields: featureflags.SimulateFields, response: experiments.SimulationResult{},
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(featureflags.RolloutCalls)) {
 		step := featureflags.RolloutCalls[name]
-		rows = append(rows, by(http.MethodPost, path+"/{id}/"+name, step.Title, func(of featureflags.Rollouts, c *call) (*featureflags.Rollout, error) {
-			return of.Call(c.ctx, c.standing, c.part("id"), name, c.body)
-		}).taking(featureflags.RolloutCallFields(name)))
+		rows = append(rows, handle(http.MethodPost, path+"/{id}/"+name, step.Title, func(of featureflags.Rollouts, c *call) (*featureflags.Rollout, error) {
+			return of.Call(c.ctx, c.scope, c.part("id"), name, c.body)
+		}).withBody(featureflags.RolloutCallFields(name)))
 	}
 	return resource(inProject, "feature_flag", func(s *server) featureflags.Rollouts { return s.Management.FeatureFlags.Rollouts }, rows)
 }()
 
-func listRollouts(of featureflags.Rollouts, c *call) (management.List[featureflags.Rollout], error) {
-	return of.List(c.ctx, c.standing, c.listed.Int("feature_flag"), c.listed.Text("status"), c.page())
+func listRollouts(svc featureflags.Rollouts, c *call) (management.List[featureflags.Rollout], error) {
+	return svc.List(c.ctx, c.scope, c.listValues.Int("feature_flag"), c.listValues.Text("status"), c.page())
 }
 
 // Measure asks the events about a step of a guarded rollout: see
 // featureflags.Config.Measure.
 func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := h.ask(ctx, p, query, queries.ForceBlocking, "rollout")
+	found, err := h.runAndWait(ctx, p, query, queries.ForceBlocking, "rollout")
 	raw, _ := found["evidence"].(json.RawMessage)
 	return raw, err
 }
 
-// ask runs a query as for somebody who waits for it.
-func (h *Handler) ask(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
+// runAndWait runs a query as for somebody who waits for it.
+func (h *Handler) runAndWait(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
 	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
-	if !h.made() || h.server.Queries == nil {
+	if !h.isReady() || h.server.Queries == nil {
 		return nil, unavailable
 	}
 	ctx = wire.Context(ctx)
-	of := askerOf(h.server)
+	of := queryServiceOf(h.server)
 	project, err := of.project(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	found, err := of.desk.Ask(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
+	found, err := of.runner.Execute(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
 	var ours *queries.Error
 	var wrong *insights.Error
 	switch {

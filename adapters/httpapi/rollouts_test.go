@@ -55,8 +55,8 @@ func runDryRuns(t *testing.T, database, only string) {
 		ran++
 		t.Run(c.ID, func(t *testing.T) {
 			var flag struct{ ID int64 }
-			made := o.do(t, "POST /api/projects/1/feature_flags/", string(wire.MustEncode(twoArms(c.Flag, 0))), 201)
-			if err := json.Unmarshal(made, &flag); err != nil {
+			created := o.do(t, "POST /api/projects/1/feature_flags/", string(wire.MustEncode(twoArms(c.Flag, 0))), 201)
+			if err := json.Unmarshal(created, &flag); err != nil {
 				t.Fatal(err)
 			}
 			o.sendPeople(t, c.Flag, c.Percent, begin, c.People)
@@ -66,7 +66,7 @@ func runDryRuns(t *testing.T, database, only string) {
 				"started_at": begin, "as_of": begin.Add(time.Duration(c.Hours * float64(time.Hour))),
 			})
 			got := o.do(t, "POST /api/projects/1/guarded_rollouts/dry_run/", string(wire.MustEncode(body)), 200)
-			if fault := unlike("", wire.Value(c.Expect), wire.Value(got)); fault != "" {
+			if fault := mismatch("", wire.Value(c.Expect), wire.Value(got)); fault != "" {
 				t.Error(fault)
 			}
 		})
@@ -245,19 +245,19 @@ func TestRollouts_TurnBack(t *testing.T) {
 func TestRollouts_Hold(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	r, flag := o.beginRollout(t, "held", "")
-	at := fmt.Sprintf("/api/projects/1/feature_flags/%d/", flag)
+	path := fmt.Sprintf("/api/projects/1/feature_flags/%d/", flag)
 	o.wait(61 * time.Minute)
 	if r = o.evaluate(t, r.ID); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
 		t.Error(r)
 	}
-	o.do(t, "PATCH "+at, `{"active": false}`, 200)
+	o.do(t, "PATCH "+path, `{"active": false}`, 200)
 	o.wait(2 * time.Minute)
 	if r = o.evaluate(t, r.ID); !slices.Equal(r.Reasons, []string{"flag_inactive", "too_few_exposures"}) {
 		t.Error(r)
 	}
 	changed := twoArms("held", 30)
 	changed["active"] = true
-	o.do(t, "PATCH "+at, string(wire.MustEncode(changed)), 200)
+	o.do(t, "PATCH "+path, string(wire.MustEncode(changed)), 200)
 	o.wait(2 * time.Minute)
 	if r = o.evaluate(t, r.ID); r.Status != "holding" || r.Reasons[0] != "flag_changed" || o.treatmentShare(t, flag) != 30 {
 		t.Error(r, o.treatmentShare(t, flag))
@@ -277,7 +277,7 @@ func TestRollouts_Hold(t *testing.T) {
 	if *r.Step != 1 || o.treatmentShare(t, flag) != 50 {
 		t.Error(r, o.treatmentShare(t, flag))
 	}
-	o.do(t, "PATCH "+at, `{"deleted": true}`, 200)
+	o.do(t, "PATCH "+path, `{"deleted": true}`, 200)
 	o.wait(2 * time.Minute)
 	if r = o.evaluate(t, r.ID); r.Status != "failed" || !slices.Equal(r.Reasons, []string{"flag_gone"}) {
 		t.Error(r)

@@ -13,7 +13,7 @@ import (
 
 // A room that is nil has no routes and no part in the description; what other rooms
 // serve goes on, and nothing falls over the room that is not there.
-func TestNew_ANilRoomHasNoRoutes(t *testing.T) {
+func TestNew_NilServiceHasNoRoutes(t *testing.T) {
 	tests := map[string]struct {
 		shut       func(*rooms.Rooms)
 		gone, left string
@@ -52,19 +52,19 @@ func TestNew_ANilRoomHasNoRoutes(t *testing.T) {
 			if _, text := get("/api/schema/"); json.Unmarshal([]byte(text), &described) != nil {
 				t.Fatal(text)
 			}
-			places := map[string]bool{} // whatever the parts are called
+			patterns := map[string]bool{} // whatever the parts are called
 			for path := range described.Paths {
-				places[part.ReplaceAllString(path, "{}")] = true
+				patterns[part.ReplaceAllString(path, "{}")] = true
 			}
 			for path := range httpapi.ManagementRoutesForTest() {
 				status, body := get(part.ReplaceAllString(path, "1") + "/?cohort=1")
 				if status >= http.StatusInternalServerError {
 					t.Error(path, status, body)
 				}
-				place := part.ReplaceAllString(path, "{}")
+				pattern := part.ReplaceAllString(path, "{}")
 				// persons/cohorts is flags' own; without them a person's id stands there
-				byID := place[:strings.LastIndexByte(place, '/')] + "/{}/"
-				if !places[place+"/"] && status != http.StatusNotFound && (!places[byID] || status != http.StatusBadRequest) {
+				byID := pattern[:strings.LastIndexByte(pattern, '/')] + "/{}/"
+				if !patterns[pattern+"/"] && status != http.StatusNotFound && (!patterns[byID] || status != http.StatusBadRequest) {
 					t.Error(path, "is not described and answers", status, body)
 				}
 			}

@@ -18,13 +18,13 @@ type rootAnswer struct {
 // rootLink is one of them.
 type rootLink struct {
 	name, path, about string
-	there             func(s *server) bool // nil: always
+	isServed          func(s *server) bool // nil: always
 }
 
 var rootLinks = []rootLink{
-	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", decides},
-	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", decides},
-	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", decides},
+	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", hasDecider},
+	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", hasDecider},
+	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", hasDecider},
 	{"capture", "/batch", "takes in events", func(s *server) bool { return s.Intake != nil }},
 	{"api", "/api/projects/", "what people manage; wants a personal key", func(s *server) bool { return s.Management != nil }},
 	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(s *server) bool { return s.Management != nil }},
@@ -32,7 +32,7 @@ var rootLinks = []rootLink{
 	{"readiness", "/_readiness", "says that requests may be sent here", nil},
 }
 
-func decides(s *server) bool { return s.Decider != nil }
+func hasDecider(s *server) bool { return s.Decider != nil }
 
 const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: give them this address as their host."
 
@@ -40,14 +40,14 @@ const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: 
 func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	var there []rootLink
 	for _, l := range rootLinks {
-		if l.there == nil || l.there(s) {
+		if l.isServed == nil || l.isServed(s) {
 			there = append(there, l)
 		}
 	}
 	w.Header().Add("Vary", "Accept")
 	if prefersPage(r) {
 		if s.Console != nil {
-			w.Header().Set("Location", hereOf(r)+"/console/")
+			w.Header().Set("Location", relativeRoot(r)+"/console/")
 			w.WriteHeader(http.StatusSeeOther)
 			return nil
 		}
@@ -60,10 +60,10 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.writeJSON(w, http.StatusOK, out)
 }
 
-// hereOf is the root, relative to the path of the request.
-func hereOf(r *http.Request) string {
-	asked, _, _ := strings.Cut(r.RequestURI, "?")
-	if prefix := prefixOf(r); strings.HasSuffix(asked, prefix) && prefix != "" { // without the slash at its end
+// relativeRoot is the root, relative to the path of the request.
+func relativeRoot(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if prefix := prefixOf(r); strings.HasSuffix(path, prefix) && prefix != "" { // without the slash at its end
 		return "." + prefix[strings.LastIndexByte(prefix, '/'):]
 	}
 	return "."
@@ -72,7 +72,7 @@ func hereOf(r *http.Request) string {
 // rootPage has links relative to it: a proxy may have cut a prefix off.
 func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 	type row struct{ Path, Link, About string }
-	rows, here := make([]row, len(links)), hereOf(r)
+	rows, here := make([]row, len(links)), relativeRoot(r)
 	for i, l := range links {
 		rows[i] = row{l.path, here + l.path, l.about}
 	}

@@ -12,8 +12,8 @@ import (
 // THE TABLE: what handlers answer by themselves where there is a Decider. A path serves
 // with and without a trailing slash.
 var flagEndpoints = slices.Concat(
-	serving(forSDKs, "/flags", methods{"POST": inFormat(flagsFormat, (*server).evaluate), "GET": inFormat(flagsFormat, (*server).minimal)}),
-	serving(forSDKs, "/decide", methods{"POST": inFormat(decideFormat, (*server).evaluate), "GET": inFormat(decideFormat, (*server).minimal)}),
+	serving(forSDKs, "/flags", methods{"POST": withFormat(flagsFormat, (*server).evaluate), "GET": withFormat(flagsFormat, (*server).minimal)}),
+	serving(forSDKs, "/decide", methods{"POST": withFormat(decideFormat, (*server).evaluate), "GET": withFormat(decideFormat, (*server).minimal)}),
 	serving(forSDKs, "/flags/definitions", methods{"GET": getDefinitions}),
 	uncompressed(serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream})),
 	serving(forSDKs, "/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation}),
@@ -49,7 +49,7 @@ func (s *server) tables() []endpoint {
 		out = append(out, pageEndpoints...)
 	}
 	if s.History != nil && s.Management != nil {
-		out = append(out, readBack(s.Management)...)
+		out = append(out, historyRows(s.Management)...)
 	}
 	if s.Queries != nil && s.Management != nil {
 		out = append(out, queryEndpoints...)
@@ -58,15 +58,15 @@ func (s *server) tables() []endpoint {
 		}
 	}
 	if s.Management != nil {
-		out = append(out, managed(s.Management)...)
+		out = append(out, managementRows(s.Management)...)
 	}
-	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == atSignIn && !s.servesSignIn(&e) })
+	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !s.servesSignIn(&e) })
 }
 
 // servesSignIn: where a service has a sign-in of its own, only what reads without
 // changing anything is ours.
 func (s *server) servesSignIn(e *endpoint) bool {
-	return s.sessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
+	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
 }
 
 func (s *server) router() http.Handler {
@@ -83,8 +83,8 @@ func (s *server) router() http.Handler {
 		case cors(w, r):
 		case s.Partial:
 			s.fail(w, r, &problemUnavailable)
-		case s.Management != nil && isNotPart(r.URL.Path):
-			s.fail(w, r, &problemNotPart)
+		case s.Management != nil && isUnsupportedPath(r.URL.Path):
+			s.fail(w, r, &problemUnsupportedProduct)
 		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
 			s.fail(w, r, &problemEndpoint)
 		default:

@@ -66,7 +66,7 @@ type Config struct {
 	Authenticate func(*http.Request) (*management.Caller, error)
 	// Queries answers questions about events, for callers whom Management knows. Nil
 	// leaves these routes out, and insights without results.
-	Queries *queries.Desk
+	Queries *queries.Service
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
 	// Health says how the server is. Nil: nobody watches it.
@@ -169,17 +169,17 @@ type server struct {
 	flagsBudget  *budget
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
-	spent        spending
-	evaluated    evaluating
-	measured     []*measured // by route; not changed once the routes stand
-	unrouted     *measured
+	usage        usageCounter
+	evaluations  evaluationCounter
+	latencies    []*routeLatency // by route; not changed once the routes stand
+	unrouted     *routeLatency
 	failureLines *rate.Limiter // bounds the lines of requests that fail
-	// failuresUnsaid are those that were left out since the last line.
-	failuresUnsaid atomic.Uint64
-	streams        *streams
-	shown          chan struct{} // holds one for each shared dashboard that is being shown
-	renewals       renewals
-	copying        atomic.Bool // a backup is being sent
+	// unloggedFailures are those that were left out since the last line.
+	unloggedFailures atomic.Uint64
+	streams          *streams
+	sharedSlots      chan struct{} // holds one for each shared dashboard that is being shown
+	renewals         renewals
+	copying          atomic.Bool // a backup is being sent
 
 	describeOnce   sync.Once
 	description    []byte // in OpenAPI 3.1
@@ -221,4 +221,4 @@ type Handler struct {
 	server *server
 }
 
-func (h *Handler) made() bool { return h != nil && h.server != nil }
+func (h *Handler) isReady() bool { return h != nil && h.server != nil }

@@ -28,7 +28,7 @@ func TestSession_CrossSite(t *testing.T) {
 		open := e.Scope == "public" && !strings.HasPrefix(e.Path, "/api/session/")
 		if e.Method == http.MethodGet {
 			if strings.HasSuffix(e.Scope, ":write") {
-				o.says(t, visit{request: request, cookie: cookie}, 403, `"key_required"`)
+				o.wantResponse(t, visit{request: request, cookie: cookie}, 403, `"key_required"`)
 			}
 			res, _ := o.visits(t, o.Server, visit{request: request, cookie: cookie, headers: []string{"Origin", "https://evil.example"}})
 			if !open && res.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -88,7 +88,7 @@ func TestSession_ForeignHost(t *testing.T) {
 	cookie := o.ownerSession(t)
 	port := cookie[:strings.IndexByte(cookie, '=')][len("bunting-"):]
 	for host, status := range map[string]int{"127.0.0.1:" + port: 200, "localhost:" + port: 200, "evil.example:" + port: 401, "localhost.evil.example:" + port: 401, "127.0.0.1.nip.io:" + port: 401} {
-		o.says(t, visit{request: "GET /api/users/@me/", cookie: cookie, host: host}, status, "")
+		o.wantResponse(t, visit{request: "GET /api/users/@me/", cookie: cookie, host: host}, status, "")
 	}
 }
 

@@ -36,14 +36,14 @@ var (
 	problemSessionBody     = problemMediaType.with("A session sends application/json or multipart/form-data.", "")
 )
 
-// sessions reports whether requests may come with a session: there is none where a
+// hasSessions reports whether requests may come with a session: there is none where a
 // service has a sign-in of its own.
-func (s *server) sessions() bool {
+func (s *server) hasSessions() bool {
 	return s.SignIn != nil && s.Authenticate == nil && s.Management != nil && s.Management.Organizations != nil
 }
 
-// secure reports whether the browser has sent a request over HTTPS.
-func (s *server) secure(r *http.Request) bool {
+// isSecure reports whether the browser has sent a request over HTTPS.
+func (s *server) isSecure(r *http.Request) bool {
 	if s.scheme(r) == "https" {
 		return true
 	}
@@ -51,9 +51,9 @@ func (s *server) secure(r *http.Request) bool {
 	return err == nil && site.Scheme == "https" && site.Host != "" && strings.EqualFold(site.Host, r.Host)
 }
 
-// loopback reports whether the address bar names this machine. A foreign name that
+// isLoopback reports whether the address bar names this machine. A foreign name that
 // resolves to it does not: so another page cannot have a session of ours.
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -67,21 +67,21 @@ func loopback(host string) bool {
 func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
 	c := &http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch {
-	case s.secure(r):
+	case s.isSecure(r):
 		c.Name, c.Secure = "__Host-bunting", true
-	case loopback(r.Host):
+	case isLoopback(r.Host):
 		_, port, _ := net.SplitHostPort(r.Host)
 		c.Name = "bunting-" + cmp.Or(port, "80")
 	default:
 		return nil, false
 	}
 	if prefix := strings.Trim(s.mountedAt(r), "/"); prefix != "" {
-		c.Name += "-" + strings.Map(letterOrDigit, prefix)
+		c.Name += "-" + strings.Map(foldLetterOrDigit, prefix)
 	}
 	return c, true
 }
 
-func letterOrDigit(r rune) rune {
+func foldLetterOrDigit(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 		return r
 	}
@@ -91,7 +91,7 @@ func letterOrDigit(r rune) rune {
 // mountedAt is what stands before our paths where the browser sees them: that of the
 // request line behind that which a trusted proxy has cut off, or that of the site.
 func (s *server) mountedAt(r *http.Request) string {
-	if cut := r.Header.Get("X-Forwarded-Prefix"); cut != "" && s.trusts(r) {
+	if cut := r.Header.Get("X-Forwarded-Prefix"); cut != "" && s.isTrusted(r) {
 		return strings.TrimSuffix(cut, "/") + prefixOf(r)
 	}
 	if here := prefixOf(r); here != "" {
@@ -103,8 +103,8 @@ func (s *server) mountedAt(r *http.Request) string {
 	return ""
 }
 
-// trusts reports whether a request comes from a trusted proxy.
-func (s *server) trusts(r *http.Request) bool {
+// isTrusted reports whether a request comes from a trusted proxy.
+func (s *server) isTrusted(r *http.Request) bool {
 	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
 	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
@@ -128,84 +128,84 @@ var siteName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 // Config.SignIn, where there is one, else that of the address bar. Empty: browsers make
 // none there, as over plain HTTP and for addresses of numbers (console.md §5.2).
 func (s *server) site(r *http.Request) organizations.Site {
-	if _, ok := s.cookieOf(r); !ok || !s.Management.Organizations.TakesPasskeys() {
+	if _, ok := s.cookieOf(r); !ok || !s.Management.Organizations.HasPasskeys() {
 		return organizations.Site{}
 	}
-	at := &url.URL{Scheme: "http", Host: r.Host}
-	if s.secure(r) {
-		at.Scheme = "https"
+	origin := &url.URL{Scheme: "http", Host: r.Host}
+	if s.isSecure(r) {
+		origin.Scheme = "https"
 	}
 	if named, err := url.Parse(s.SignIn.SiteURL); err == nil && named.Host != "" {
 		if !strings.EqualFold(named.Host, r.Host) {
 			return organizations.Site{}
 		}
-		at.Scheme = named.Scheme
+		origin.Scheme = named.Scheme
 	}
-	name := strings.ToLower(at.Hostname())
+	name := strings.ToLower(origin.Hostname())
 	if _, err := netip.ParseAddr(name); err == nil || !siteName.MatchString(name) {
 		return organizations.Site{}
 	}
-	return organizations.Site{Host: name, Origin: strings.ToLower(at.Scheme + "://" + at.Host)}
+	return organizations.Site{Host: name, Origin: strings.ToLower(origin.Scheme + "://" + origin.Host)}
 }
 
 // bySession finds whose session a request comes with: c.signed stays nil where it comes
 // with none, and where a key stands in its header or query.
 func (s *server) bySession(c *call) error {
-	if !s.sessions() {
+	if !s.hasSessions() {
 		return nil
 	}
-	if key, _ := outerKey(c.r); key != "" {
+	if key, _ := keyOutsideBody(c.r); key != "" {
 		return nil
 	}
 	token := s.tokenOf(c.r)
 	if token == "" {
 		return nil
 	}
-	if err := fromOwnPage(c.r); err != nil {
+	if err := checkOrigin(c.r); err != nil {
 		return err
 	}
 	find := s.Management.Organizations.Sessions.Caller
-	if c.going {
-		find = s.Management.Organizations.Sessions.Unused
+	if c.isAdmitted {
+		find = s.Management.Organizations.Sessions.PeekCaller
 	}
 	caller, err := find(c.ctx, token)
-	c.signed = caller
+	c.authenticated = caller
 	return managementProblem(err)
 }
 
-// fromOwnPage refuses what pages of other sites can make a browser send.
-func fromOwnPage(r *http.Request) error {
+// checkOrigin refuses what pages of other sites can make a browser send.
+func checkOrigin(r *http.Request) error {
 	if otherSites.Check(r) != nil {
 		return &problemCrossOrigin
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
 		return nil
 	}
-	sent := r.Header.Get("Content-Type")
-	if sent == "" && r.ContentLength == 0 {
+	site := r.Header.Get("Content-Type")
+	if site == "" && r.ContentLength == 0 {
 		return nil
 	}
-	switch kind, _, _ := mime.ParseMediaType(sent); kind {
+	switch kind, _, _ := mime.ParseMediaType(site); kind {
 	case "application/json", "multipart/form-data":
 		return nil
 	}
 	return problemSessionBody
 }
 
-// permitsSession looks at what sessions may not though a key of their scopes may.
-func (s *server) permitsSession(caller *management.Caller, e *endpoint, r *http.Request) error {
+// checkSession looks at what sessions may not though a key of their scopes may.
+func (s *server) checkSession(caller *management.Caller, e *endpoint, r *http.Request) error {
 	if caller.Session == nil {
 		return nil
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	writes := strings.HasSuffix(e.scope, ":write") || strings.HasSuffix(e.also, ":write") || e.scope == management.Internal && !reads
+	writes := strings.HasSuffix(e.keyScope, ":write") || strings.HasSuffix(e.secondScope, ":write") || e.keyScope == management.InternalScope && !reads
 	switch {
 	case writes && reads:
 		return &problemKeyRequired
 	case writes && s.SignIn.ReadOnly:
 		return &problemConsoleReadOnly
-	case e.proof:
-		return caller.Proven(s.Management.Desk.Now())
+	case e.needsProof:
+		return caller.RequireProof(s.Management.Env.Now())
 	}
 	return nil
 }

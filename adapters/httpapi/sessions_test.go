@@ -76,8 +76,8 @@ func (o *office) ownerSession(t *testing.T) string {
 
 func (o *office) wait(d time.Duration) { o.clock.Add(d.Microseconds()) }
 
-// says looks at a status and a part of the answer.
-func (o *office) says(t *testing.T, v visit, status int, part string) {
+// wantResponse looks at a status and a part of the answer.
+func (o *office) wantResponse(t *testing.T, v visit, status int, part string) {
 	t.Helper()
 	res, body := o.visits(t, o.Server, v)
 	if res.StatusCode != status || !strings.Contains(body, part) {
@@ -103,7 +103,7 @@ func TestSession_Cookie(t *testing.T) {
 	if strings.Contains(body, token) {
 		t.Error("the answer has the token in clear")
 	}
-	o.says(t, visit{request: "GET /api/session/", cookie: name + "=chosen-by-another"}, 401, "not_authenticated")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: name + "=chosen-by-another"}, 401, "not_authenticated")
 	for _, c := range []struct{ host, proto, prefix, want string }{
 		{"flags.example.com", "https", "", "__Host-bunting=; Path=/; HttpOnly; Secure; SameSite=Lax"},
 		{"flags.example.com", "https", "/ph", "__Host-bunting-ph=; Path=/; HttpOnly; Secure; SameSite=Lax"},
@@ -147,37 +147,37 @@ func TestSession_Ends(t *testing.T) {
 	if res.StatusCode != 204 || !strings.Contains(res.Header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("signing out: %d %s %s", res.StatusCode, body, res.Header.Get("Set-Cookie"))
 	}
-	o.says(t, whoami(stolen), 401, "not_authenticated")
+	o.wantResponse(t, whoami(stolen), 401, "not_authenticated")
 	if res, _ := o.visits(t, other, visit{request: "GET /api/session/", cookie: stolen, host: "127.0.0.1:" + port}); res.StatusCode != 401 {
 		t.Error("the other server takes a session that has ended:", res.StatusCode)
 	}
 
 	idle := o.ownerSession(t)
 	o.wait(12*time.Hour - time.Second)
-	o.says(t, whoami(idle), 200, "owner@example.com") // which is a use
+	o.wantResponse(t, whoami(idle), 200, "owner@example.com") // which is a use
 	o.wait(12*time.Hour - time.Second)
-	o.says(t, whoami(idle), 200, "owner@example.com")
+	o.wantResponse(t, whoami(idle), 200, "owner@example.com")
 	o.wait(12 * time.Hour)
-	o.says(t, whoami(idle), 401, "")
+	o.wantResponse(t, whoami(idle), 401, "")
 
 	old := o.ownerSession(t)
 	for range 30 * 3 {
 		o.wait(8*time.Hour - time.Second)
-		o.says(t, whoami(old), 200, "")
+		o.wantResponse(t, whoami(old), 200, "")
 	}
 	o.wait(30 * 3 * time.Second)
-	o.says(t, whoami(old), 401, "")
+	o.wantResponse(t, whoami(old), 401, "")
 
 	again := o.ownerSession(t)
-	o.says(t, visit{request: "POST /api/session/", body: `{"key": "` + o.key(t, "owner") + `"}`, cookie: again}, 201, `"method":"key"`)
-	o.says(t, whoami(again), 401, "") // the one that was sent along
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"key": "` + o.key(t, "owner") + `"}`, cookie: again}, 201, `"method":"key"`)
+	o.wantResponse(t, whoami(again), 401, "") // the one that was sent along
 
 	ofKey := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
-	o.says(t, whoami(ofKey), 200, "member@example.com")
+	o.wantResponse(t, whoami(ofKey), 200, "member@example.com")
 	if status, body := o.ask(t, manageStep{As: "member", Request: "POST /api/personal_api_keys/@current/roll/"}); status != 200 {
 		t.Fatal(status, string(body))
 	}
-	o.says(t, whoami(ofKey), 401, "")
+	o.wantResponse(t, whoami(ofKey), 401, "")
 }
 
 // console.md §5.1: a session made from a key has that key's scopes, one made by a link
@@ -187,18 +187,18 @@ func TestSession_Rights(t *testing.T) {
 	all := o.ownerSession(t)
 	reads := o.signedIn(t, `{"key": "`+o.key(t, "owner feature_flag:read projects=1")+`"}`)
 	const flag = `{"key": "one", "filters": {"groups": [{}]}}`
-	o.says(t, visit{request: "POST " + ownFlags, body: flag, cookie: reads}, 403, "feature_flag:write")
-	o.says(t, visit{request: "GET " + ownFlags, cookie: reads}, 200, "results")
-	o.says(t, visit{request: "GET /api/projects/2/feature_flags/", cookie: reads}, 403, "requested project: ID 2")
-	o.says(t, visit{request: "POST " + ownFlags, body: flag, cookie: all}, 201, `"key":"one"`)
-	o.says(t, visit{request: "GET /api/projects/3/feature_flags/", cookie: all}, 403, "permission_denied")
-	o.says(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15,"timezone":"UTC"}],"project":1`)
-	o.says(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
-	o.says(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
+	o.wantResponse(t, visit{request: "POST " + ownFlags, body: flag, cookie: reads}, 403, "feature_flag:write")
+	o.wantResponse(t, visit{request: "GET " + ownFlags, cookie: reads}, 200, "results")
+	o.wantResponse(t, visit{request: "GET /api/projects/2/feature_flags/", cookie: reads}, 403, "requested project: ID 2")
+	o.wantResponse(t, visit{request: "POST " + ownFlags, body: flag, cookie: all}, 201, `"key":"one"`)
+	o.wantResponse(t, visit{request: "GET /api/projects/3/feature_flags/", cookie: all}, 403, "permission_denied")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15,"timezone":"UTC"}],"project":1`)
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
+	o.wantResponse(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
 	// A key goes before a session, wherever it stands.
-	o.says(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")
-	o.says(t, visit{request: "GET /api/users/@me/?personal_api_key=" + o.key(t, "member"), cookie: all}, 200, "member@example.com")
-	o.says(t, visit{request: "PATCH /api/users/@me/", body: `{"personal_api_key": "` + o.key(t, "member") + `"}`, cookie: all}, 200, "member@example.com")
+	o.wantResponse(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")
+	o.wantResponse(t, visit{request: "GET /api/users/@me/?personal_api_key=" + o.key(t, "member"), cookie: all}, 200, "member@example.com")
+	o.wantResponse(t, visit{request: "PATCH /api/users/@me/", body: `{"personal_api_key": "` + o.key(t, "member") + `"}`, cookie: all}, 200, "member@example.com")
 
 	readOnly := o.serve(t, func(c *httpapi.Config) { c.SignIn = &httpapi.SignIn{ReadOnly: true} })
 	host := "127.0.0.1:" + all[len("bunting-"):strings.IndexByte(all, '=')]
@@ -232,9 +232,9 @@ func TestSession_Proof(t *testing.T) {
 		return visit{request: "POST /api/personal_api_keys/", body: key, cookie: cookie}
 	}
 	o.wait(management.ProofLife - time.Second)
-	o.says(t, making(cookie), 201, "phx_")
+	o.wantResponse(t, making(cookie), 201, "phx_")
 	o.wait(time.Second)
-	o.says(t, making(cookie), 403, `"proof_required"`)
+	o.wantResponse(t, making(cookie), 403, `"proof_required"`)
 	o.wait(time.Hour)
 	for _, v := range []visit{
 		making(""), {request: "PATCH /api/personal_api_keys/x/", body: `{"label": "y"}`}, {request: "POST /api/personal_api_keys/x/roll/"},
@@ -242,19 +242,19 @@ func TestSession_Proof(t *testing.T) {
 		{request: "DELETE /api/organizations/" + officeOrg + "/"}, {request: "PATCH /api/projects/1/rotate_secret_token/"},
 	} {
 		v.cookie = cookie
-		o.says(t, v, 403, `"proof_required"`)
+		o.wantResponse(t, v, 403, `"proof_required"`)
 	}
 	proof := func(body string) visit { return visit{request: "POST /api/session/proof/", body: body, cookie: cookie} }
-	o.says(t, proof(`{"key": "`+o.key(t, "member")+`"}`), 403, "somebody else")
-	o.says(t, proof(`{"key": "`+o.key(t, "owner feature_flag:read")+`"}`), 403, "opens less")
-	o.says(t, proof(`{"key": "phx_wrong"}`), 401, "authentication_failed")
+	o.wantResponse(t, proof(`{"key": "`+o.key(t, "member")+`"}`), 403, "somebody else")
+	o.wantResponse(t, proof(`{"key": "`+o.key(t, "owner feature_flag:read")+`"}`), 403, "opens less")
+	o.wantResponse(t, proof(`{"key": "phx_wrong"}`), 401, "authentication_failed")
 	res, body := o.visits(t, o.Server, proof(`{"key": "`+o.key(t, "owner")+`"}`))
 	if res.StatusCode != 201 || len(res.Cookies()) != 1 {
 		t.Fatal(res.StatusCode, body)
 	}
-	o.says(t, making(res.Cookies()[0].Name+"="+res.Cookies()[0].Value), 201, "phx_")
-	o.says(t, visit{request: "GET /api/session/", cookie: cookie}, 401, "")
-	o.says(t, visit{request: "POST /api/personal_api_keys/", body: key, headers: []string{"Authorization", "Bearer " + o.key(t, "owner")}}, 201, "phx_")
+	o.wantResponse(t, making(res.Cookies()[0].Name+"="+res.Cookies()[0].Value), 201, "phx_")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: cookie}, 401, "")
+	o.wantResponse(t, visit{request: "POST /api/personal_api_keys/", body: key, headers: []string{"Authorization", "Bearer " + o.key(t, "owner")}}, 201, "phx_")
 }
 
 // console.md §5.2: a link works once, within thirty minutes, and tells whose it is
@@ -273,22 +273,22 @@ func TestSession_Link(t *testing.T) {
 	look := func(token string) visit {
 		return visit{request: "POST /api/session/link/look/", body: `{"link": "` + token + `"}`}
 	}
-	o.says(t, look(first), 200, `{"email":"owner@example.com"}`)
-	o.says(t, look(first), 200, `{"email":"owner@example.com"}`)
+	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
+	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
 	o.signedIn(t, `{"link": "`+first+`"}`)
-	o.says(t, look(first), 401, "not valid")
-	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "not valid")
+	o.wantResponse(t, look(first), 401, "not valid")
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "not valid")
 	o.wait(30 * time.Minute)
-	o.says(t, look(late), 401, "not valid")
-	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + late + `"}`}, 401, "not valid")
+	o.wantResponse(t, look(late), 401, "not valid")
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + late + `"}`}, 401, "not valid")
 	if link(false) != "" || link(true) == "" {
 		t.Error("a link only while the owner has never signed in, and when asked for")
 	}
 	for body, status := range map[string]int{`{}`: 400, `{"link": "a", "key": "b"}`: 400, `{"key": "phc_1"}`: 401, `{"link": 7}`: 401, `[]`: 400} {
-		o.says(t, visit{request: "POST /api/session/", body: body}, status, "")
+		o.wantResponse(t, visit{request: "POST /api/session/", body: body}, status, "")
 	}
-	o.says(t, visit{request: "GET /api/session/methods/"}, 200, `{"link":true,"key":true,"mail":false,"passkey":false,"oidc":[],"secure":true}`)
-	o.says(t, visit{request: "GET /api/session/methods/", host: "flags.example.com"}, 200, `"secure":false`)
+	o.wantResponse(t, visit{request: "GET /api/session/methods/"}, 200, `{"link":true,"key":true,"mail":false,"passkey":false,"oidc":[],"secure":true}`)
+	o.wantResponse(t, visit{request: "GET /api/session/methods/", host: "flags.example.com"}, 200, `"secure":false`)
 	limited := o.serve(t, func(c *httpapi.Config) {
 		c.ManagementLimits = httpapi.ManagementLimits{SignIns: httpapi.DefaultManagementLimits().SignIns}
 	})
@@ -322,15 +322,15 @@ func TestSession_List(t *testing.T) {
 	}
 	for _, s := range mine {
 		if !s.Current {
-			o.says(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: foreign}, 404, "not_found")
-			o.says(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: second}, 204, "")
+			o.wantResponse(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: foreign}, 404, "not_found")
+			o.wantResponse(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: second}, 204, "")
 		}
 	}
-	o.says(t, visit{request: "GET /api/session/", cookie: first}, 401, "")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: first}, 401, "")
 	third := o.ownerSession(t)
-	o.says(t, visit{request: "DELETE /api/sessions/", cookie: third}, 400, "others=true")
-	o.says(t, visit{request: "DELETE /api/sessions/?others=true", cookie: third}, 204, "")
-	o.says(t, visit{request: "GET /api/session/", cookie: second}, 401, "")
-	o.says(t, visit{request: "GET /api/session/", cookie: third}, 200, "")
-	o.says(t, visit{request: "GET /api/session/", cookie: foreign}, 200, "")
+	o.wantResponse(t, visit{request: "DELETE /api/sessions/", cookie: third}, 400, "others=true")
+	o.wantResponse(t, visit{request: "DELETE /api/sessions/?others=true", cookie: third}, 204, "")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: second}, 401, "")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: third}, 200, "")
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: foreign}, 200, "")
 }

@@ -20,25 +20,25 @@ import (
 // that it stands in no log of addresses.
 var sharedEndpoints = func() (out []endpoint) {
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
-		out = append(out, resource(atTop, public, linkDeskOf, lasting([]row[linkDesk]{
-			by(http.MethodGet, path, "Read a shared dashboard", openShared).giving(dashboards.SharedDashboard{}),
-			by(http.MethodPost, path, "Read a shared dashboard with a password", openShared).taking(sharedFields).giving(dashboards.SharedDashboard{}),
+		out = append(out, resource(atTop, public, linkServiceOf, withOwnTimeout([]row[linkService]{
+			handle(http.MethodGet, path, "Read a shared dashboard", openShared).withResponse(dashboards.SharedDashboard{}),
+			handle(http.MethodPost, path, "Read a shared dashboard with a password", openShared).withBody(sharedFields).withResponse(dashboards.SharedDashboard{}),
 		}))...)
 	}
 	return out
 }()
 
-// linkDesk is what links to dashboards stand on. guess counts a password that has not
+// linkService is what links to dashboards stand on. guess counts a password that has not
 // been right before, and says when it must not be looked at.
-type linkDesk struct {
+type linkService struct {
 	dashboards.Dashboards
-	guess func(r *http.Request, token string) error
-	asker *asker
-	shown chan struct{}
+	guess        func(r *http.Request, token string) error
+	queryService *queryService
+	slots        chan struct{}
 }
 
-func linkDeskOf(s *server) linkDesk {
-	return linkDesk{s.Management.Dashboards.Dashboards, s.guess, askerOf(s), s.shown}
+func linkServiceOf(s *server) linkService {
+	return linkService{s.Management.Dashboards.Dashboards, s.countGuess, queryServiceOf(s), s.sharedSlots}
 }
 
 const (
@@ -49,13 +49,13 @@ const (
 	sharedWait = time.Second
 )
 
-// place waits for a place to show a dashboard in, and gives it back with leave.
-func (of linkDesk) place(ctx context.Context) (leave func(), err error) {
+// acquireSlot waits for a place to show a dashboard in, and gives it back with leave.
+func (svc linkService) acquireSlot(ctx context.Context) (release func(), err error) {
 	wait := time.NewTimer(sharedWait)
 	defer wait.Stop()
 	select {
-	case of.shown <- struct{}{}:
-		return func() { <-of.shown }, nil
+	case svc.slots <- struct{}{}:
+		return func() { <-svc.slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
@@ -63,7 +63,7 @@ func (of linkDesk) place(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
+var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, MaxLength: 128}}
 
 // sharedInsight is what a link to an insight answers.
 type sharedInsight struct {
@@ -72,25 +72,25 @@ type sharedInsight struct {
 }
 
 // openShared answers a link.
-func openShared(of linkDesk, c *call) (any, error) {
+func openShared(svc linkService, c *call) (any, error) {
 	h := c.w.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
 	h.Set("X-Robots-Tag", "noindex")
 	token, asJSON := strings.CutSuffix(c.part("token"), ".json") // §1.1 of insights.md: no token has a point
-	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
-	var ran *showing
+	shared, err := svc.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return svc.guess(c.r, token) })
+	var ran *resultRun
 	if err == nil {
-		var leave func()
-		if leave, err = of.place(c.ctx); err == nil {
-			defer leave()
-			ran, err = of.asker.shared(c.ctx, shared)
+		var release func()
+		if release, err = svc.acquireSlot(c.ctx); err == nil {
+			defer release()
+			ran, err = svc.queryService.shared(c.ctx, shared)
 		}
 	}
 	if asJSON || !prefersPage(c.r) {
 		if err == nil {
-			hideQuestions(shared, ran)
+			hideQueries(shared, ran)
 		}
 		if err == nil && shared.Insight() != nil {
 			return sharedInsight{shared.Insight(), shared.Settings}, nil
@@ -100,9 +100,9 @@ func openShared(of linkDesk, c *call) (any, error) {
 	return c.sharedPage(shared, ran, err)
 }
 
-// hideQuestions leaves away what quotes the questions of insights, which are shown with
+// hideQueries leaves away what quotes the questions of insights, which are shown with
 // showInspector alone: of errors only what their page would say is left.
-func hideQuestions(shared *dashboards.SharedDashboard, ran *showing) {
+func hideQueries(shared *dashboards.SharedDashboard, ran *resultRun) {
 	if shared.Settings["showInspector"] {
 		return
 	}
@@ -139,23 +139,23 @@ func prefersPage(r *http.Request) bool { return prefers(r, "text/html") }
 
 // prefers reports whether the caller wants a media type at least as much as JSON
 // and asks for it by name.
-func prefers(r *http.Request, wanted string) bool {
-	page, data, other := -1.0, -1.0, -1.0
+func prefers(r *http.Request, mediaType string) bool {
+	page, data, wildcard := -1.0, -1.0, -1.0
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {
-			kind, rest, _ := strings.Cut(part, ";")
-			switch weight := acceptWeight(rest); strings.ToLower(strings.TrimSpace(kind)) {
-			case wanted:
+			kind, parameters, _ := strings.Cut(part, ";")
+			switch weight := acceptWeight(parameters); strings.ToLower(strings.TrimSpace(kind)) {
+			case mediaType:
 				page = max(page, weight)
 			case "application/json":
 				data = max(data, weight)
 			case "*/*":
-				other = max(other, weight)
+				wildcard = max(wildcard, weight)
 			}
 		}
 	}
 	if data < 0 {
-		data = other
+		data = wildcard
 	}
 	return page > 0 && page >= data
 }
@@ -163,11 +163,11 @@ func prefers(r *http.Request, wanted string) bool {
 // acceptWeight is the q of an entry of Accept, 1 when it has none that can be read.
 func acceptWeight(parameters string) float64 {
 	list := strings.Split(parameters, ";")
-	at := slices.IndexFunc(list, func(p string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), "q=") })
-	if at < 0 {
+	index := slices.IndexFunc(list, func(p string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), "q=") })
+	if index < 0 {
 		return 1
 	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(list[at])[2:], 64)
+	q, err := strconv.ParseFloat(strings.TrimSpace(list[index])[2:], 64)
 	if err != nil {
 		return 1
 	}

@@ -122,7 +122,7 @@ func TestShared_TooManyAtOnce(t *testing.T) {
 		_ = res.Body.Close()
 		return res.StatusCode, string(body), res.Header
 	}
-	leave := httpapi.FillSharedForTest(o.handler)
+	release := httpapi.FillSharedForTest(o.handler)
 	var group sync.WaitGroup
 	for accept, want := range map[string]string{"application/json": "too_many", "text/html": "Too many look at dashboards just now."} {
 		for range 20 {
@@ -143,6 +143,6 @@ func TestShared_TooManyAtOnce(t *testing.T) {
 			t.Error("who waited:", status, body)
 		}
 	})
-	leave()
+	release()
 	group.Wait()
 }

@@ -20,15 +20,15 @@ const hostileText = `</title></svg><script>alert("1")</script><img src=x onerror
 
 // board makes a shared dashboard with insights that ask queries, in their order, and
 // returns the token of its link.
-func (v *insightPlace) board(t *testing.T, settings string, questions ...string) string {
+func (v *insightFixture) board(t *testing.T, settings string, questions ...string) string {
 	t.Helper()
 	project := fmt.Sprint(v.names["project"])
-	made := v.must(t, &insightStep{Method: "POST", Path: "/api/projects/" + project + "/dashboards/", Body: wire.MustEncode(map[string]any{"name": hostileText, "description": hostileText}), Status: 201})
-	path := fmt.Sprintf("/api/projects/%s/dashboards/%v/", project, made["id"])
+	created := v.must(t, &insightStep{Method: "POST", Path: "/api/projects/" + project + "/dashboards/", Body: wire.MustEncode(map[string]any{"name": hostileText, "description": hostileText}), Status: 201})
+	path := fmt.Sprintf("/api/projects/%s/dashboards/%v/", project, created["id"])
 	v.must(t, &insightStep{Method: "PATCH", Path: path, Body: wire.MustEncode(map[string]any{"tiles": []any{map[string]any{"text": map[string]any{"body": hostileText}}}}), Status: 200})
 	for _, query := range questions {
 		v.must(t, &insightStep{Method: "POST", Path: "/api/projects/" + project + "/insights/", Status: 201,
-			Body: wire.MustEncode(map[string]any{"name": hostileText, "description": hostileText, "query": json.RawMessage(query), "dashboards": []any{made["id"]}})})
+			Body: wire.MustEncode(map[string]any{"name": hostileText, "description": hostileText, "query": json.RawMessage(query), "dashboards": []any{created["id"]}})})
 	}
 	link := v.must(t, &insightStep{Method: "PATCH", Path: path + "sharing/", Body: json.RawMessage(`{"enabled":true,"settings":` + settings + `}`), Status: 200})
 	return fmt.Sprint(link["access_token"])
@@ -48,7 +48,7 @@ func TestShared_Charts(t *testing.T) {
 	}
 	node := func(event string) string { return `{"kind":"EventsNode","event":` + event + `}` }
 	dates := `,"dateRange":{"date_from":"2020-01-02","date_to":"2020-01-04"}}`
-	shows := []struct{ query, want string }{
+	tests := []struct{ query, want string }{
 		// 2, 0 and 1 events: steps of 1 up to 2, 100 high each.
 		{trend(``), `points="60,20 380,220 700,120"`},
 		{`{"kind":"InsightVizNode","source":` + trend(`,"trendsFilter":{"display":"ActionsLineGraphCumulative"}`) + `}`, `points="60,86.7 380,86.7 700,20"`},
@@ -71,16 +71,16 @@ func TestShared_Charts(t *testing.T) {
 		{`{"kind":"EventsQuery","select":["event"],"event":"never","after":"all"}`, `There is nothing here yet.`},
 	}
 	var questions []string
-	for _, s := range shows {
+	for _, s := range tests {
 		questions = append(questions, s.query)
 	}
 	token := v.board(t, `{}`, questions...)
 	page, h := o.page(t, "GET", "/shared/"+token, "", 200)
 	sections := strings.Split(page, "<section>")[1:]
-	if len(sections) != len(shows)+1 {
+	if len(sections) != len(tests)+1 {
 		t.Fatalf("%d sections:\n%s", len(sections), page)
 	}
-	for i, s := range shows {
+	for i, s := range tests {
 		if !strings.Contains(sections[i+1], s.want) {
 			t.Errorf("%s has no %s:\n%s", s.query, s.want, sections[i+1])
 		}
@@ -130,15 +130,15 @@ func TestShared_ResultsAreBounded(t *testing.T) {
 		d.Tiles[i+1].Insight = &dashboards.Insight{InsightResult: dashboards.InsightResult{Result: json.RawMessage(result)}}
 	}
 	httpapi.BoundResults(&d, 9)
-	var left []string
+	var withResults []string
 	for _, tile := range d.Tiles[1:] {
 		code := ""
 		if tile.Insight.Error != nil {
 			code = tile.Insight.Error.Code
 		}
-		left = append(left, string(tile.Insight.Result)+code)
+		withResults = append(withResults, string(tile.Insight.Result)+code)
 	}
-	if want := []string{"1234", "333", "query_too_large", ""}; !slices.Equal(left, want) {
-		t.Errorf("%q, want %q", left, want)
+	if want := []string{"1234", "333", "query_too_large", ""}; !slices.Equal(withResults, want) {
+		t.Errorf("%q, want %q", withResults, want)
 	}
 }

@@ -18,7 +18,7 @@ func TestShared_JSONHidesQuestions(t *testing.T) {
 		`{"kind":"HogQLQuery","query":"SELECT count() AS n FROM events WHERE event != 'secret_event'"}`,
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy","math":"hogql","math_hogql":"countIf(event != 'secret_event')"}],"dateRange":{"date_from":"2020-01-02","date_to":"2020-01-02"}}`,
 	}
-	hidden, shown := v.board(t, `{}`, questions...), v.board(t, `{"showInspector":true}`, questions...)
+	hidden, visible := v.board(t, `{}`, questions...), v.board(t, `{"showInspector":true}`, questions...)
 	for _, path := range []string{"/shared/" + hidden + ".json", "/shared/" + hidden, "/embedded/" + hidden} {
 		status, _, body := o.send(t, &manageStep{As: "none", Request: "GET " + path})
 		text := string(body)
@@ -29,7 +29,7 @@ func TestShared_JSONHidesQuestions(t *testing.T) {
 			t.Errorf("%s: not three faults and a result: %s", path, text)
 		}
 	}
-	if _, _, body := o.send(t, &manageStep{As: "none", Request: "GET /shared/" + shown + ".json"}); !strings.Contains(string(body), "secret_column") || !strings.Contains(string(body), `\"SecretQuery\" is not supported`) {
+	if _, _, body := o.send(t, &manageStep{As: "none", Request: "GET /shared/" + visible + ".json"}); !strings.Contains(string(body), "secret_column") || !strings.Contains(string(body), `\"SecretQuery\" is not supported`) {
 		t.Errorf("with its inspector: %s", body)
 	}
 }

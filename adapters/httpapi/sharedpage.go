@@ -38,7 +38,7 @@ type sharedTile struct {
 // sharedPage is the page of a link: texts as they were written, insights as pictures
 // with their numbers, and with showInspector their queries. Other faults than those of
 // the link stay JSON.
-func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *showing, err error) (any, error) {
+func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var target *management.Error
 	switch {
@@ -65,7 +65,7 @@ func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *showing, err 
 }
 
 // sharedTiles are the tiles of a dashboard that was run, with nil that was not.
-func sharedTiles(shared *dashboards.SharedDashboard, ran *showing) []sharedTile {
+func sharedTiles(shared *dashboards.SharedDashboard, ran *resultRun) []sharedTile {
 	d := shared.Dashboard
 	out, size := make([]sharedTile, len(d.Tiles)), 0
 	for i := range d.Tiles {
@@ -93,11 +93,11 @@ func sharedTiles(shared *dashboards.SharedDashboard, ran *showing) []sharedTile 
 
 // stateOf says what a reader should know of an insight that has no numbers, or old
 // ones; empty: it has those of now.
-func stateOf(i *dashboards.Insight, ran *showing) string {
-	none, at := noResult(i.Result), ""
+func stateOf(i *dashboards.Insight, ran *resultRun) string {
+	isEmpty, asOf := noResult(i.Result), ""
 	if i.LastRefresh != nil {
 		if t, err := time.Parse(time.RFC3339Nano, *i.LastRefresh); err == nil && ran != nil {
-			at = t.In(ran.project.Location).Format("2006-01-02 15:04 MST")
+			asOf = t.In(ran.project.Location).Format("2006-01-02 15:04 MST")
 		}
 	}
 	query, filters := i.Question()
@@ -116,13 +116,13 @@ func stateOf(i *dashboards.Insight, ran *showing) string {
 		return "This could not be computed: something went wrong on the server."
 	case i.Error != nil:
 		return "This question cannot be answered."
-	case len(i.QueryStatus) > 0 && none:
+	case len(i.QueryStatus) > 0 && isEmpty:
 		return "This is still being computed. Load the page again in a moment."
 	case len(i.QueryStatus) > 0:
-		return "These numbers are of " + at + "; newer ones are being computed."
+		return "These numbers are of " + asOf + "; newer ones are being computed."
 	case query == nil && filters == nil:
 		return "This insight asks nothing yet."
-	case none:
+	case isEmpty:
 		return "There was no time for this one. Load the page again in a moment."
 	}
 	return ""
@@ -131,7 +131,7 @@ func stateOf(i *dashboards.Insight, ran *showing) string {
 func noResult(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // question is what a picture is made of.
-func (s *showing) question(tile int, i *dashboards.Insight) charts.Question {
+func (s *resultRun) question(tile int, i *dashboards.Insight) charts.Question {
 	q := charts.Question{
 		ID: "t" + strconv.Itoa(tile), Query: s.queries[tile], Results: i.Result, Columns: i.Columns,
 		More: i.HasMore != nil && *i.HasMore, Now: time.Now().In(s.project.Location),

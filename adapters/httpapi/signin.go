@@ -23,13 +23,13 @@ func (s *server) signIn(c *call) error {
 	if s.Authenticate == nil {
 		return s.bySession(c)
 	}
-	said, err := s.Authenticate(c.r)
-	if said == nil && err == nil {
+	caller, err := s.Authenticate(c.r)
+	if caller == nil && err == nil {
 		return nil
 	}
 	if err == nil {
-		var refused *management.Error
-		if c.signed, err = s.Management.Admit(c.ctx, said); err != nil && !errors.As(err, &refused) {
+		var rejection *management.Error
+		if c.authenticated, err = s.Management.Admit(c.ctx, caller); err != nil && !errors.As(err, &rejection) {
 			return managementProblem(err)
 		}
 	}
@@ -42,5 +42,5 @@ func (s *server) signIn(c *call) error {
 	if s.failureLines.Allow() {
 		s.Logger.InfoContext(c.r.Context(), "a sign-in was not accepted", "error", err)
 	}
-	return s.failed(c.r, &problemSignIn)
+	return s.countFailure(c.r, &problemSignIn)
 }

@@ -18,7 +18,7 @@ func TestHTTP_Authenticate(t *testing.T) {
 	as := func(email string, key *management.KeyRecord) *management.Caller {
 		return &management.Caller{User: &management.User{Email: email}, Key: key}
 	}
-	says := map[string]func() (*management.Caller, error){
+	answers := map[string]func() (*management.Caller, error){
 		"nothing": func() (*management.Caller, error) { return nil, nil },
 		"owner":   func() (*management.Caller, error) { return as("OWNER@example.com", nil), nil },
 		"uuid": func() (*management.Caller, error) {
@@ -45,7 +45,7 @@ func TestHTTP_Authenticate(t *testing.T) {
 		"both":    func() (*management.Caller, error) { return as("owner@example.com", nil), errors.New("secret-reason") },
 	}
 	o.serve(t, func(c *httpapi.Config) {
-		c.Authenticate = func(r *http.Request) (*management.Caller, error) { return says[r.Header.Get("X-Who")]() }
+		c.Authenticate = func(r *http.Request) (*management.Caller, error) { return answers[r.Header.Get("X-Who")]() }
 	})
 	const flags, second, me = "/api/projects/1/feature_flags/", "/api/projects/2/feature_flags/", "/api/users/@me/"
 	const flag = `{"key": "one", "filters": {"groups": [{}]}}`

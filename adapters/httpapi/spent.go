@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Spent is what one SDK has spent of a resource with one key.
-type Spent struct {
+// Usage is what one SDK has spent of a resource with one key.
+type Usage struct {
 	// Token is the public or secret key of the project.
 	Token string
 	// Resource is events or feature_flags, in the units in which quotas count.
@@ -23,8 +23,8 @@ type Spent struct {
 
 // The resources of Spent.
 const (
-	spentEvents = "events"
-	spentFlags  = "feature_flags"
+	usageEvents = "events"
+	usageFlags  = "feature_flags"
 )
 
 // sdks are the names that are told apart. All others are other.
@@ -49,62 +49,62 @@ func sdkOf(r *http.Request) string {
 	return otherSDK
 }
 
-// maxSpent bounds what is gathered between two calls of TakeSpent; what comes
+// maxUsage bounds what is gathered between two calls of TakeUsage; what comes
 // beyond it is counted for the organization only.
-const maxSpent = 4096
+const maxUsage = 4096
 
-// spending gathers what is spent. Only requests that were answered count, so that
+// usageCounter gathers what is spent. Only requests that were answered count, so that
 // tokens are those of projects.
-type spending struct {
-	mu  sync.Mutex
-	now map[Spent]*int64 // N is 0 in the keys
+type usageCounter struct {
+	mu     sync.Mutex
+	counts map[Usage]*int64 // N is 0 in the keys
 }
 
-func (s *spending) add(token, resource, key, sdk string, n int) {
+func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	if n <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := Spent{Token: token, Resource: resource, Key: key, SDK: sdk}
-	sum := s.now[k]
+	k := Usage{Token: token, Resource: resource, Key: key, SDK: sdk}
+	sum := s.counts[k]
 	if sum == nil {
-		if len(s.now) >= maxSpent {
+		if len(s.counts) >= maxUsage {
 			return
 		}
 		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // parts of a request's memory
-		if s.now == nil {
-			s.now = map[Spent]*int64{}
+		if s.counts == nil {
+			s.counts = map[Usage]*int64{}
 		}
 		sum = new(int64)
-		s.now[k] = sum
+		s.counts[k] = sum
 	}
 	*sum += int64(n)
 }
 
-// TakeSpent returns what was spent since the last call, in no order. It is for a
+// TakeUsage returns what was spent since the last call, in no order. It is for a
 // report of who spends what, not for quotas, which are counted on their own.
-func (h *Handler) TakeSpent() []Spent {
-	if !h.made() {
+func (h *Handler) TakeUsage() []Usage {
+	if !h.isReady() {
 		return nil
 	}
-	s := &h.server.spent
+	s := &h.server.usage
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]Spent, 0, len(s.now))
-	for k, n := range s.now {
+	out := make([]Usage, 0, len(s.counts))
+	for k, n := range s.counts {
 		k.N = *n
 		out = append(out, k)
 	}
-	s.now = nil
+	s.counts = nil
 	return out
 }
 
 // publicKey is Spent.Key of public keys.
 const publicKey = "project"
 
-// spentKey is how a key is named in a report.
-func spentKey(token string) string {
+// usageKey is how a key is named in a report.
+func usageKey(token string) string {
 	if strings.HasPrefix(token, "phs_") || strings.HasPrefix(token, "phx_") {
 		return management.MaskKey(token)
 	}

@@ -43,10 +43,10 @@ const defaultMaxStreams = 20_000
 type streamTiming struct {
 	keepAlive time.Duration // between comments, and between looks at a key
 	write     time.Duration // a reader that takes longer for one write is dropped
-	look      time.Duration // between looks at the definitions; the Decider reads them once a second
+	poll      time.Duration // between looks at the definitions; the Decider reads them once a second
 }
 
-var defaultStreamTiming = streamTiming{keepAlive: 15 * time.Second, write: 5 * time.Second, look: 500 * time.Millisecond}
+var defaultStreamTiming = streamTiming{keepAlive: 15 * time.Second, write: 5 * time.Second, poll: 500 * time.Millisecond}
 
 // Codes of the event closing.
 const (
@@ -63,7 +63,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	}
 	text := bearer(r)
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
-		return s.refusedKey(r, err)
+		return s.countUnknownKey(r, err)
 	}
 	if !s.limits.definitions.allow(s, w, project.APIKey) {
 		return &problemRateLimited
@@ -85,7 +85,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	if err := st.arrive(version); err != nil {
 		return err
 	}
-	if st.state.version != st.sent && !st.pay(r.Context()) {
+	if st.state.version != st.sent && !st.chargeDownload(r.Context()) {
 		st.leave()
 		return &problemQuota
 	}
@@ -96,7 +96,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 // client does not get and pay two. An error gives the place back.
 func (st *stream) arrive(version string) error {
 	if st.hub.state.Load().version != version {
-		st.hub.look()
+		st.hub.poll()
 	}
 	if st.state = st.hub.state.Load(); st.state.end != "" {
 		st.leave()
@@ -107,17 +107,17 @@ func (st *stream) arrive(version string) error {
 
 // stream is one client.
 type stream struct {
-	streams *streams
-	hub     *hub
-	key     *streamKey      // nil where no secret is needed
-	ended   <-chan struct{} // when the key opens the project no more
-	address netip.Addr      // of who listens to changes only
-	sdk     string
-	out     streamWriter
-	state   *definitionsState // the one that is sent next or was sent last
-	sent    string            // its version, once it is sent
-	spread  int64             // over how many milliseconds retry was chosen last
-	gone    <-chan struct{}   // nil where only a write finds out
+	streams      *streams
+	hub          *hub
+	key          *streamKey      // nil where no secret is needed
+	ended        <-chan struct{} // when the key opens the project no more
+	address      netip.Addr      // of who listens to changes only
+	sdk          string
+	out          streamWriter
+	state        *definitionsState // the one that is sent next or was sent last
+	sent         string            // its version, once it is sent
+	spread       int64             // over how many milliseconds retry was chosen last
+	disconnected <-chan struct{}   // nil where only a write finds out
 }
 
 // streamWriter sends to a client: all of it in time, or an error.
@@ -154,7 +154,7 @@ func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 		head.WriteString("HTTP/1.1 200 OK\r\n")
 		_ = h.Write(&head) // a Buffer takes everything
 		head.WriteString("\r\n")
-		giveUpAfter(conn, st.streams.timing.keepAlive)
+		setWriteTimeout(conn, st.streams.timing.keepAlive)
 		st.out = connWriter{conn, timeout}
 		go st.run(head.Bytes())
 		return nil
@@ -164,7 +164,7 @@ func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 		st.leave()
 		return fmt.Errorf("streaming is not possible here: %w", err)
 	}
-	st.gone = r.Context().Done()
+	st.disconnected = r.Context().Done()
 	st.out = flushWriter{w, control, timeout}
 	st.run(nil)
 	return nil
@@ -199,7 +199,7 @@ func (st *stream) run(head []byte) {
 			st.closing(state.end)
 			return
 		case state.version != st.sent:
-			if st.state = state; !st.pay(st.streams.ctx) {
+			if st.state = state; !st.chargeDownload(st.streams.ctx) {
 				st.closing(closingQuota)
 				return
 			}
@@ -221,7 +221,7 @@ func (st *stream) run(head []byte) {
 		case <-st.streams.ctx.Done():
 			st.closing(closingShutdown)
 			return
-		case <-st.gone:
+		case <-st.disconnected:
 			return
 		}
 	}
@@ -236,14 +236,14 @@ func (st *stream) delay(spread time.Duration) bool {
 	case <-timer.C:
 		return true
 	case <-st.streams.ctx.Done():
-	case <-st.gone:
+	case <-st.disconnected:
 	}
 	return false
 }
 
-// pay counts the payload of st.state as a download; false when the quota does not
+// chargeDownload counts the payload of st.state as a download; false when the quota does not
 // allow it.
-func (st *stream) pay(ctx context.Context) bool {
+func (st *stream) chargeDownload(ctx context.Context) bool {
 	if st.hub.id.kind == changesStream {
 		return true
 	}
@@ -251,7 +251,7 @@ func (st *stream) pay(ctx context.Context) bool {
 	if !s.Decider.CountPayload(ctx, st.hub.project.Load()) {
 		return false
 	}
-	s.spent.add(st.hub.id.apiKey, spentFlags, st.key.shown, st.sdk, flags.DefinitionsCost)
+	s.usage.add(st.hub.id.apiKey, usageFlags, st.key.masked, st.sdk, flags.DefinitionsCost)
 	return true
 }
 
@@ -261,7 +261,7 @@ func (st *stream) send(event []byte) bool {
 		return false
 	}
 	if st.state.version != st.sent {
-		st.streams.placesOf(st.hub.id.kind).events.Add(1)
+		st.streams.slotsOf(st.hub.id.kind).events.Add(1)
 		st.sent = st.state.version
 	}
 	return true
@@ -299,11 +299,11 @@ func (st *stream) closing(code string) {
 // lose their server together come back at no more than about 2,000 a second.
 func (st *stream) retry() []byte {
 	st.spread = st.streams.spread()
-	return fmt.Appendf(nil, "retry: %d\n", comeBack(st.spread).Milliseconds())
+	return fmt.Appendf(nil, "retry: %d\n", retryDelay(st.spread).Milliseconds())
 }
 
-// comeBack chooses a time between one second and spread milliseconds.
-func comeBack(spread int64) time.Duration {
+// retryDelay chooses a time between one second and spread milliseconds.
+func retryDelay(spread int64) time.Duration {
 	return time.Duration(1000+rand.Int64N(spread-1000+1)) * time.Millisecond
 }
 

@@ -20,9 +20,9 @@ func bearerOf(key string) []string { return []string{"Authorization", "Bearer " 
 // makeFlag makes a flag and returns its path.
 func (o *office) makeFlag(t testing.TB, text string) string {
 	t.Helper()
-	var made struct{ ID int }
-	decodeJSON(t, o.api(t, "POST", "/api/projects/1/feature_flags/", text, 201), &made)
-	return fmt.Sprintf("/api/projects/1/feature_flags/%d/", made.ID)
+	var created struct{ ID int }
+	decodeJSON(t, o.api(t, "POST", "/api/projects/1/feature_flags/", text, 201), &created)
+	return fmt.Sprintf("/api/projects/1/feature_flags/%d/", created.ID)
 }
 
 // Decision 5: what comes first, what a client gets who comes back, and what is
@@ -33,8 +33,8 @@ func TestStream_ConnectAndResume(t *testing.T) {
 	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
 	key := bearerOf(o.key(t, "owner"))
 	headers := append(slices.Clone(key), "Origin", "https://app.example", "User-Agent", "posthog-node/5.0")
-	want := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", key...).Response)
-	h.TakeSpent()
+	want := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", key...).Response)
+	h.TakeUsage()
 
 	l := listen(t, s.Client(), s.URL+streamPath, headers...)
 	for name, v := range map[string]string{
@@ -55,8 +55,8 @@ func TestStream_ConnectAndResume(t *testing.T) {
 	if tag := want.Header().Get("ETag"); `W/"`+got.id+`"` != tag || got.data != want.Body.String() {
 		t.Errorf("id %s, data %s; want %s, %s", got.id, got.data, tag, want.Body)
 	}
-	if spent := h.TakeSpent(); len(spent) != 1 || spent[0].N != 10 || spent[0].Token != "phc_1" || spent[0].Resource != "feature_flags" || spent[0].SDK != "posthog-node" || spent[0].Key == "project" {
-		t.Errorf("spent %+v", spent)
+	if usage := h.TakeUsage(); len(usage) != 1 || usage[0].N != 10 || usage[0].Token != "phc_1" || usage[0].Resource != "feature_flags" || usage[0].SDK != "posthog-node" || usage[0].Key == "project" {
+		t.Errorf("spent %+v", usage)
 	}
 
 	again := listen(t, s.Client(), s.URL+streamPath, append(slices.Clone(key), "Last-Event-ID", got.id)...)
@@ -65,8 +65,8 @@ func TestStream_ConnectAndResume(t *testing.T) {
 			t.Errorf("block %d after coming back: %+v", i, b)
 		}
 	}
-	if spent := h.TakeSpent(); len(spent) > 0 {
-		t.Errorf("spent by coming back: %+v", spent)
+	if usage := h.TakeUsage(); len(usage) > 0 {
+		t.Errorf("spent by coming back: %+v", usage)
 	}
 	other := listen(t, s.Client(), s.URL+streamPath, append(slices.Clone(key), "Last-Event-ID", "0123456789abcdef")...)
 	if got := other.event(t, "definitions"); got.data != want.Body.String() {
@@ -99,7 +99,7 @@ func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 	if !active(after) || after.id == before.id {
 		t.Errorf("%s then %s: %s", before.id, after.id, after.data)
 	}
-	got := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", "Authorization", "Bearer "+o.key(t, "owner"), "If-None-Match", after.id).Response)
+	got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", "Authorization", "Bearer "+o.key(t, "owner"), "If-None-Match", after.id).Response)
 	if got.Code != 304 {
 		t.Errorf("the id as an ETag: %d", got.Code)
 	}
@@ -139,7 +139,7 @@ func TestStream_KeepAlive(t *testing.T) {
 			break
 		}
 	}
-	l.leave()
+	l.disconnect()
 	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 9_999 })
 }
 
@@ -234,6 +234,6 @@ func TestStream_OnlyTheNewest(t *testing.T) {
 	if first, second := slow.event(t, "definitions").id, slow.event(t, "definitions").id; first != ids[0] || second != ids[2] {
 		t.Errorf("%s, %s of %v", first, second, ids)
 	}
-	slow.leave()
-	fast.leave()
+	slow.disconnect()
+	fast.disconnect()
 }

@@ -52,8 +52,8 @@ func TestStream_RevokedKey(t *testing.T) {
 	}
 	o.api(t, "DELETE", "/api/organizations/"+officeOrg+"/members/"+o.vars["member"]+"/", "", 204)
 	removed.closes(t, "unauthorized")
-	checkError(t, whole(t, open(t, s.Client(), s.URL+streamPath, bearerOf(secret)...).Response), 401)
-	checkError(t, whole(t, open(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "member"))...).Response), 403)
+	checkError(t, readAll(t, open(t, s.Client(), s.URL+streamPath, bearerOf(secret)...).Response), 401)
+	checkError(t, readAll(t, open(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "member"))...).Response), 403)
 	o.makeFlag(t, `{"key": "a"}`)
 	staying.event(t, "definitions")
 	if n := h.Stats().Streams; n != 1 {
@@ -78,7 +78,7 @@ func TestStream_Quota(t *testing.T) {
 	second := l.event(t, "definitions")
 	w.change("phc_a", func(p *flags.FileProject) { p.Definitions.MinimalFlagCalledEvents = false })
 	l.closes(t, "quota_limited")
-	got := checkError(t, whole(t, open(t, s.Client(), url, append(slices.Clone(key), "Last-Event-ID", second.id)...).Response), 402)
+	got := checkError(t, readAll(t, open(t, s.Client(), url, append(slices.Clone(key), "Last-Event-ID", second.id)...).Response), 402)
 	if got["type"] != "quota_limited" {
 		t.Errorf("%v", got)
 	}
@@ -113,8 +113,8 @@ func TestStream_StoreFails(t *testing.T) {
 	w.failure = flags.ErrUnavailable
 	w.now = w.now.Add(time.Second)
 	w.mu.Unlock()
-	asked := keys.asked.Load()
-	eventually(t, "the key is looked at while that fails", func() bool { return keys.asked.Load() > asked+2 })
+	lookups := keys.lookups.Load()
+	eventually(t, "the key is looked at while that fails", func() bool { return keys.lookups.Load() > lookups+2 })
 	w.mu.Lock()
 	w.failure = nil
 	w.mu.Unlock()
@@ -130,18 +130,18 @@ func TestStream_TooMany(t *testing.T) {
 	first := listen(t, s.Client(), s.URL+streamPath, key...)
 	listen(t, s.Client(), s.URL+streamPath, key...).event(t, "definitions")
 	first.event(t, "definitions")
-	h.TakeSpent()
-	refused := whole(t, open(t, s.Client(), s.URL+streamPath, key...).Response)
-	if problem := checkError(t, refused, 503); problem["code"] != "too_many" {
+	h.TakeUsage()
+	rejection := readAll(t, open(t, s.Client(), s.URL+streamPath, key...).Response)
+	if problem := checkError(t, rejection, 503); problem["code"] != "too_many" {
 		t.Errorf("%v", problem)
 	}
-	if after, err := strconv.Atoi(refused.Header().Get("Retry-After")); err != nil || after < 1 || after > 2 {
-		t.Errorf("Retry-After %q", refused.Header().Get("Retry-After"))
+	if after, err := strconv.Atoi(rejection.Header().Get("Retry-After")); err != nil || after < 1 || after > 2 {
+		t.Errorf("Retry-After %q", rejection.Header().Get("Retry-After"))
 	}
-	if spent := h.TakeSpent(); len(spent) > 0 {
-		t.Errorf("a refusal is billed: %+v", spent)
+	if usage := h.TakeUsage(); len(usage) > 0 {
+		t.Errorf("a refusal is billed: %+v", usage)
 	}
-	first.leave()
+	first.disconnect()
 	eventually(t, "a place is free", func() bool { return h.Stats().Streams == 1 })
 	listen(t, s.Client(), s.URL+streamPath, key...).event(t, "definitions")
 }
@@ -233,11 +233,11 @@ func TestStream_Decision5_StaticMembers(t *testing.T) {
 	if got := members(merged.data); got != `{"n":["ann","anon <1>","zoe"]}` {
 		t.Error(got)
 	}
-	got := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1&static_cohorts=members", key...).Response)
+	got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1&static_cohorts=members", key...).Response)
 	if got.Body.String() != merged.data || got.Header().Get("ETag") != `W/"`+merged.id+`"` {
 		t.Errorf("the download is another: %s %s", got.Header().Get("ETag"), got.Body)
 	}
-	plain := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1&static_cohorts=1", key...).Response)
+	plain := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1&static_cohorts=1", key...).Response)
 	if plain.Header().Get("ETag") == got.Header().Get("ETag") || members(plain.Body.String()) != "" {
 		t.Errorf("without members: %s %s", plain.Header().Get("ETag"), plain.Body)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = time.Minute
+// resultsTimeout is how long a test waits for what has to come.
+const resultsTimeout = time.Minute
 
 // longTime is one that no test waits for.
 const longTime = time.Hour
@@ -32,8 +32,8 @@ type block struct {
 // listener is a client of a stream.
 type listener struct {
 	*http.Response
-	blocks chan block // closed at the end of the stream
-	leave  context.CancelFunc
+	blocks     chan block // closed at the end of the stream
+	disconnect context.CancelFunc
 }
 
 // listen opens a stream and reads it. headers are names and values in turn.
@@ -47,8 +47,8 @@ func listen(t testing.TB, c *http.Client, url string, headers ...string) *listen
 // open opens a stream that nobody reads yet.
 func open(t testing.TB, c *http.Client, url string, headers ...string) *listener {
 	t.Helper()
-	ctx, leave := context.WithCancel(context.Background())
-	t.Cleanup(leave)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func open(t testing.TB, c *http.Client, url string, headers ...string) *listener
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
-	return &listener{res, make(chan block, 1000), leave}
+	return &listener{res, make(chan block, 1000), cancel}
 }
 
 func (l *listener) read() {
@@ -96,10 +96,10 @@ func (l *listener) read() {
 // next is the next block; ok is false at the end of the stream.
 func (l *listener) next(t testing.TB) (b block, ok bool) {
 	t.Helper()
-	return l.within(t, time.After(patience))
+	return l.nextWithin(t, time.After(resultsTimeout))
 }
 
-func (l *listener) within(t testing.TB, late <-chan time.Time) (b block, ok bool) {
+func (l *listener) nextWithin(t testing.TB, late <-chan time.Time) (b block, ok bool) {
 	t.Helper()
 	select {
 	case b, ok = <-l.blocks:
@@ -113,8 +113,8 @@ func (l *listener) within(t testing.TB, late <-chan time.Time) (b block, ok bool
 // event is the next event; comments and waits in between are passed over.
 func (l *listener) event(t testing.TB, name string) block {
 	t.Helper()
-	for late := time.After(patience); ; {
-		b, ok := l.within(t, late)
+	for late := time.After(resultsTimeout); ; {
+		b, ok := l.nextWithin(t, late)
 		if !ok {
 			t.Fatalf("the stream ends before an event %s", name)
 		}
@@ -122,7 +122,7 @@ func (l *listener) event(t testing.TB, name string) block {
 			continue
 		}
 		if b.event != name {
-			t.Fatalf("event %s %s, want %s", b.event, shortened([]byte(b.data)), name)
+			t.Fatalf("event %s %s, want %s", b.event, truncate([]byte(b.data)), name)
 		}
 		return b
 	}
@@ -143,7 +143,7 @@ func (l *listener) closes(t testing.TB, code string) {
 // eventually waits until something holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(resultsTimeout); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it never happens: " + what)
 		}
@@ -200,7 +200,7 @@ func (o *office) request(t testing.TB, method, path, text string, status int, he
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != status {
-		t.Fatalf("%s %s: %d %s %v, want %d", method, path, res.StatusCode, shortened(answer), err, status)
+		t.Fatalf("%s %s: %d %s %v, want %d", method, path, res.StatusCode, truncate(answer), err, status)
 	}
 	return answer
 }
@@ -209,11 +209,11 @@ func (o *office) request(t testing.TB, method, path, text string, status int, he
 type failingKeys struct {
 	httpapi.Keys
 	failing atomic.Bool
-	asked   atomic.Int64
+	lookups atomic.Int64
 }
 
 func (k *failingKeys) Key(ctx context.Context, key string) (httpapi.Key, error) {
-	k.asked.Add(1)
+	k.lookups.Add(1)
 	if k.failing.Load() {
 		return httpapi.Key{}, errors.New("the store of keys is down")
 	}

@@ -28,7 +28,7 @@ type hub struct {
 	id      hubID
 	project atomic.Pointer[flags.Project] // as it was read last: its quota changes without its definitions
 	state   atomic.Pointer[definitionsState]
-	looking sync.Mutex    // held while state is renewed
+	polling sync.Mutex    // held while state is renewed
 	clients int           // under streams.mu
 	idle    chan struct{} // closed when the last client has left
 	nudged  chan struct{}
@@ -59,7 +59,7 @@ func (h *hub) nudge() {
 
 // run looks at the definitions until the last client has left.
 func (h *hub) run() {
-	ticker := time.NewTicker(h.streams.timing.look)
+	ticker := time.NewTicker(h.streams.timing.poll)
 	defer ticker.Stop()
 	for {
 		select {
@@ -70,17 +70,17 @@ func (h *hub) run() {
 		case <-ticker.C:
 		case <-h.nudged:
 		}
-		if !h.look() {
+		if !h.poll() {
 			return
 		}
 	}
 }
 
-// look publishes the definitions if they have changed. While they cannot be read
+// poll publishes the definitions if they have changed. While they cannot be read
 // the last good ones stay. False when the project has gone.
-func (h *hub) look() bool {
-	h.looking.Lock()
-	defer h.looking.Unlock()
+func (h *hub) poll() bool {
+	h.polling.Lock()
+	defer h.polling.Unlock()
 	t := h.streams
 	old := h.state.Load()
 	if old.end != "" {

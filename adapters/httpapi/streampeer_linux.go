@@ -9,9 +9,9 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT of linux/tcp.h, which package syscall lacks.
 const tcpUserTimeout = 0x12
 
-// giveUpAfter makes writes fail when what was written is not acknowledged for so
+// setWriteTimeout makes writes fail when what was written is not acknowledged for so
 // long: a peer that has vanished takes a quarter of an hour otherwise.
-func giveUpAfter(c net.Conn, wait time.Duration) {
+func setWriteTimeout(c net.Conn, wait time.Duration) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = t.NetConn()
 	}

@@ -27,23 +27,23 @@ type streams struct {
 	checking bool // check runs
 	hubs     map[hubID]*hub
 	keys     map[keyID]*streamKey
-	looking  map[keyID]*keyLookup
+	lookups  map[keyID]*keyLookup
 
 	running              sync.WaitGroup
-	definitions, changes places
-	crowd                crowd // under mu, as far as it says
+	definitions, changes streamSlots
+	addressSlots         addressSlots // under mu, as far as it says
 	dropped              atomic.Uint64
 	feeds                feeds
 }
 
-// places are those of the streams of definitions or of changes.
-type places struct {
+// streamSlots are those of the streams of definitions or of changes.
+type streamSlots struct {
 	max    int
 	open   atomic.Int64
 	events atomic.Uint64
 }
 
-func (t *streams) placesOf(kind streamKind) *places {
+func (t *streams) slotsOf(kind streamKind) *streamSlots {
 	if kind == changesStream {
 		return &t.changes
 	}
@@ -77,7 +77,7 @@ type keyID struct{ apiKey, text string }
 type streamKey struct {
 	id      keyID
 	project *flags.Project
-	shown   string        // what may be shown of it
+	masked  string        // what may be shown of it
 	refs    int           // streams
 	checked time.Time     // when it opened the project last
 	ended   chan struct{} // closed when it does so no more
@@ -90,33 +90,33 @@ type keyLookup struct {
 }
 
 func newStreams(s *server) *streams {
-	t := &streams{server: s, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, looking: map[keyID]*keyLookup{}}
+	t := &streams{server: s, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, lookups: map[keyID]*keyLookup{}}
 	t.definitions.max, t.changes.max = s.MaxStreams, s.MaxPublicStreams
-	t.crowd.addresses = map[netip.Addr]*streamAddress{}
+	t.addressSlots.addresses = map[netip.Addr]*streamAddress{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t
 }
 
-// knownFor is how long a key with which a stream is open does not have to be looked
+// keyCheckInterval is how long a key with which a stream is open does not have to be looked
 // up again for others who come with it.
-const knownFor = time.Second
+const keyCheckInterval = time.Second
 
 // authorize checks that a key opens a project. Of a herd that comes with one key
 // only the first looks it up.
 func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) error {
 	id := keyID{p.APIKey, text}
 	t.mu.Lock()
-	if k := t.keys[id]; k != nil && time.Since(k.checked) < knownFor {
+	if k := t.keys[id]; k != nil && time.Since(k.checked) < keyCheckInterval {
 		t.mu.Unlock()
 		return nil
 	}
-	l, others := t.looking[id]
-	if !others {
+	l, isPending := t.lookups[id]
+	if !isPending {
 		l = &keyLookup{done: make(chan struct{}), err: flags.ErrUnavailable}
-		t.looking[id] = l
+		t.lookups[id] = l
 	}
 	t.mu.Unlock()
-	if others {
+	if isPending {
 		select {
 		case <-l.done:
 			return l.err
@@ -127,7 +127,7 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 	began := time.Now()
 	defer func() {
 		t.mu.Lock()
-		delete(t.looking, id)
+		delete(t.lookups, id)
 		if k := t.keys[id]; k != nil && l.err == nil {
 			k.checked = began
 		}
@@ -146,19 +146,19 @@ type admission struct {
 }
 
 // join takes a place for one more stream. The payload is what a hub begins with.
-func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, by admission) (*stream, error) {
-	places := t.placesOf(kind)
+func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, client admission) (*stream, error) {
+	slots := t.slotsOf(kind)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, t.comeLater(&problemUnavailable)
+		return nil, t.withRetryAfter(&problemUnavailable)
 	}
-	full := places.open.Load() >= int64(places.max)
+	full := slots.open.Load() >= int64(slots.max)
 	switch {
-	case kind == changesStream && !t.crowd.enter(by.address, full):
-		return nil, t.comeLater(&problemOFREPTooMany)
+	case kind == changesStream && !t.addressSlots.enter(client.address, full):
+		return nil, t.withRetryAfter(&problemOFREPTooMany)
 	case full:
-		return nil, t.comeLater(&problemTooManyStreams)
+		return nil, t.withRetryAfter(&problemTooManyStreams)
 	}
 	hid := hubID{strings.Clone(p.APIKey), kind}
 	h := t.hubs[hid]
@@ -169,23 +169,23 @@ func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, versio
 	}
 	h.project.Store(p)
 	h.clients++
-	places.open.Add(1)
+	slots.open.Add(1)
 	t.running.Add(1)
-	st := &stream{streams: t, hub: h, address: by.address}
+	st := &stream{streams: t, hub: h, address: client.address}
 	if kind != changesStream {
-		st.key = t.hold(hid.apiKey, by.key, p)
+		st.key = t.retainKey(hid.apiKey, client.key, p)
 		st.ended = st.key.ended
 	}
 	return st, nil
 }
 
-// hold counts one more stream of a key. t.mu is held.
-func (t *streams) hold(apiKey, text string, p *flags.Project) *streamKey {
+// retainKey counts one more stream of a key. t.mu is held.
+func (t *streams) retainKey(apiKey, text string, p *flags.Project) *streamKey {
 	kid := keyID{apiKey, text}
 	k := t.keys[kid]
 	if k == nil {
 		kid.text = strings.Clone(text)
-		k = &streamKey{id: kid, project: p, shown: spentKey(kid.text), checked: time.Now(), ended: make(chan struct{})}
+		k = &streamKey{id: kid, project: p, masked: usageKey(kid.text), checked: time.Now(), ended: make(chan struct{})}
 		t.keys[kid] = k
 	}
 	k.refs++
@@ -196,10 +196,10 @@ func (t *streams) hold(apiKey, text string, p *flags.Project) *streamKey {
 	return k
 }
 
-// comeLater is a refusal with a Retry-After of its own.
-func (t *streams) comeLater(p *problem) error {
+// withRetryAfter is a refusal with a Retry-After of its own.
+func (t *streams) withRetryAfter(p *problem) error {
 	late := *p
-	late.RetryAfter = int((comeBack(t.spread()) + time.Second - 1) / time.Second)
+	late.RetryAfter = int((retryDelay(t.spread()) + time.Second - 1) / time.Second)
 	return &late
 }
 
@@ -214,13 +214,13 @@ func (st *stream) leave() {
 	t := st.streams
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.placesOf(st.hub.id.kind).open.Add(-1)
+	t.slotsOf(st.hub.id.kind).open.Add(-1)
 	if st.hub.clients--; st.hub.clients == 0 {
 		t.forget(st.hub)
 		close(st.hub.idle)
 	}
 	if st.key == nil {
-		t.crowd.leave(st.address)
+		t.addressSlots.leave(st.address)
 	} else if st.key.refs--; st.key.refs == 0 && t.keys[st.key.id] == st.key {
 		delete(t.keys, st.key.id)
 	}
@@ -268,26 +268,26 @@ func (t *streams) check() {
 func (t *streams) recheck(k *streamKey) bool {
 	err := t.server.authorize(t.ctx, k.id.text, k.project)
 	var p *problem
-	refused := errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden)
+	isRejected := errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case err == nil:
 		k.checked = time.Now()
-	case refused:
+	case isRejected:
 		close(k.ended)
 		if t.keys[k.id] == k {
 			delete(t.keys, k.id)
 		}
 	}
-	return err == nil || refused
+	return err == nil || isRejected
 }
 
 // DefinitionsChanged makes a change of a project's definitions go out to its
 // streams at once instead of within two seconds, after the Decider was told with
 // Renew. 0 is all projects.
 func (h *Handler) DefinitionsChanged(projectID int64) {
-	if !h.made() {
+	if !h.isReady() {
 		return
 	}
 	t := h.server.streams
@@ -304,7 +304,7 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 // seconds where clients are slow. From then on streams are refused.
 // http.Server.Shutdown does not do so: register CloseStreams with it.
 func (h *Handler) CloseStreams() {
-	if !h.made() {
+	if !h.isReady() {
 		return
 	}
 	t := h.server.streams

@@ -93,7 +93,7 @@ func TestStream_WithoutHijack(t *testing.T) {
 				if after := l.event(t, "definitions"); after.id == before.id {
 					t.Error("the same version twice")
 				}
-				l.leave()
+				l.disconnect()
 				eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 0 })
 			})
 		})
@@ -146,15 +146,15 @@ func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
 		}
 		connect(1) // a stream with the key is open
 		connect(50)
-		if open, asked := h.Stats().Streams, keys.asked.Load(); open != 51 || asked != 1 {
-			t.Fatalf("%d streams with %d look-ups, want 51 with 1", open, asked)
+		if open, lookups := h.Stats().Streams, keys.lookups.Load(); open != 51 || lookups != 1 {
+			t.Fatalf("%d streams with %d look-ups, want 51 with 1", open, lookups)
 		}
 		time.Sleep(time.Second)
 		for range 10 { // one after the other
 			connect(1)
 		}
-		if open, asked := h.Stats().Streams, keys.asked.Load(); open != 61 || asked != 2 {
-			t.Errorf("%d streams with %d look-ups, want 61 with 2", open, asked)
+		if open, lookups := h.Stats().Streams, keys.lookups.Load(); open != 61 || lookups != 2 {
+			t.Errorf("%d streams with %d look-ups, want 61 with 2", open, lookups)
 		}
 	})
 }
@@ -162,10 +162,10 @@ func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
 // countedKeys count look-ups.
 type countedKeys struct {
 	httpapi.Keys
-	asked atomic.Int64
+	lookups atomic.Int64
 }
 
 func (k *countedKeys) Key(ctx context.Context, key string) (httpapi.Key, error) {
-	k.asked.Add(1)
+	k.lookups.Add(1)
 	return k.Keys.Key(ctx, key)
 }

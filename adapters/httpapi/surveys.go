@@ -43,18 +43,20 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	case !isConfigToken(token):
 		return problemKeyForm.with("", "token")
 	}
-	if !s.hasFlagsRoom() {
+	if !s.hasFeatureFlags() {
 		s.write(w, http.StatusOK, noSurveys)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
 	return s.writePublic(w, list, err)
 }
 
-// hasFlagsRoom reports whether surveys and early access features are managed here.
-func (s *server) hasFlagsRoom() bool { return s.Management != nil && s.Management.FeatureFlags != nil }
+// hasFeatureFlags reports whether surveys and early access features are managed here.
+func (s *server) hasFeatureFlags() bool {
+	return s.Management != nil && s.Management.FeatureFlags != nil
+}
 
 // writePublic answers with a list that management has read.
 func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
@@ -65,7 +67,9 @@ func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 }
 
 // isConfigToken reports whether a token is of letters, digits, - and _ (§16.1).
-func isConfigToken(token string) bool { return len(token) <= maxConfigToken && ofLetters(token, "-_") }
+func isConfigToken(token string) bool {
+	return len(token) <= maxConfigToken && isOnlyLetters(token, "-_")
+}
 
 // getEarlyAccess lists the early access features of a project (§16.3).
 func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
@@ -79,11 +83,11 @@ func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
 		return problemBadKey.with("", "token")
 	case err != nil:
 		return err
-	case !s.hasFlagsRoom():
+	case !s.hasFeatureFlags():
 		s.write(w, http.StatusOK, noEarlyAccess)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
 	return s.writePublic(w, struct {

@@ -15,9 +15,9 @@ var surveyStatEndpoints = func() []endpoint {
 		{"date_from", "string", "ISO 8601 with a zone; absent: since the survey began"},
 		{"date_to", "string", "ISO 8601 with a zone; absent: until the survey ended"},
 	}
-	return resource(inProject, "survey", askerOf, []row[*asker]{
-		by(http.MethodGet, "/surveys/stats", "Count what became of all surveys that are not archived", surveyStats).asking(asks...).giving(surveyStatistics{}).unbounded(),
-		by(http.MethodGet, "/surveys/{id}/stats", "Count what became of a survey", surveyStats).asking(asks...).giving(surveyStatistics{}).unbounded(),
+	return resource(inProject, "survey", queryServiceOf, []row[*queryService]{
+		handle(http.MethodGet, "/surveys/stats", "Count what became of all surveys that are not archived", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
+		handle(http.MethodGet, "/surveys/{id}/stats", "Count what became of a survey", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
 	})
 }()
 
@@ -30,23 +30,23 @@ type surveyStatistics struct {
 	Rates map[string]any    `json:"rates"`
 }
 
-func surveyStats(of *asker, c *call) (any, error) {
+func surveyStats(svc *queryService, c *call) (any, error) {
 	params := c.query()
-	asked, err := of.surveys.Statistics(c.ctx, c.standing, c.part("id"), params.Get("date_from"), params.Get("date_to"))
+	stats, err := svc.surveys.Statistics(c.ctx, c.scope, c.part("id"), params.Get("date_from"), params.Get("date_to"))
 	if err != nil {
 		return nil, err
 	}
-	request, err := of.request(c, asked.Query, queries.Overrides{})
+	request, err := svc.request(c, stats.Query, queries.Overrides{})
 	if err != nil {
 		return nil, err
 	}
 	request.Mode, request.Name = queries.Blocking, "surveys"
-	found, err := of.desk.Ask(c.ctx, request)
+	found, err := svc.runner.Execute(c.ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
 	out := maps.Clone(found.Result)
-	if s := asked.Survey; s != nil {
+	if s := stats.Survey; s != nil {
 		out["survey_id"], out["start_date"], out["end_date"] = s.ID, s.Start, s.End
 	}
 	return out, nil

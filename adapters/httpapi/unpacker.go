@@ -39,7 +39,7 @@ func bodyTooLarge(limit, got int64) *bodyError {
 type unpacker struct {
 	limit int64
 	buf   []byte
-	lease *lease
+	lease *memoryLease
 }
 
 // free hands out buf once.
@@ -53,11 +53,11 @@ func (u *unpacker) free() []byte {
 // fails its checksum is an error.
 func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
 	out := u.free()
-	at, err := eachMember(raw, func(src io.Reader) (err error) {
+	offset, err := eachMember(raw, func(src io.Reader) (err error) {
 		out, err = readUpTo(out, src, u.limit, u.lease)
 		return err
 	})
-	return out, failedInflating("gzip", err, raw, at)
+	return out, inflateError("gzip", err, raw, offset)
 }
 
 // inflate undoes Content-Encoding: deflate, which is the zlib format.
@@ -67,30 +67,30 @@ func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
 	if err == nil {
 		out, err = readUpTo(u.free(), z, u.limit, u.lease)
 	}
-	return out, failedInflating("deflate", err, raw, len(raw)-src.Len())
+	return out, inflateError("deflate", err, raw, len(raw)-src.Len())
 }
 
-// failedInflating is what is wrong with a packed body, of which at bytes were read.
-func failedInflating(format string, err error, raw []byte, at int) *bodyError {
-	var refused *bodyError
+// inflateError is what is wrong with a packed body, of which at bytes were read.
+func inflateError(format string, err error, raw []byte, offset int) *bodyError {
+	var rejection *bodyError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refused):
-		return refused
+	case errors.As(err, &rejection):
+		return rejection
 	case errors.Is(err, io.EOF): // an empty body, or one that ends in a header
 		err = io.ErrUnexpectedEOF
 	}
-	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, at, len(raw)))
+	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, offset, len(raw)))
 }
 
 // readUpTo appends all of src to out, at most limit bytes in all, whose memory is
 // reserved with l. Once there is a first chunk of a text, l looks at it. The error is
 // that of src, or a *bodyError.
-func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, error) {
+func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, error) {
 	for {
-		if l != nil && l.key != nil && !l.looked && len(out) >= firstChunk {
-			if err := l.lookForKey(out); err != nil {
+		if l != nil && l.key != nil && !l.isKeyChecked && len(out) >= firstChunk {
+			if err := l.inspectKey(out); err != nil {
 				return nil, &bodyError{cause: err}
 			}
 		}

@@ -7,15 +7,15 @@ import (
 
 // Questions, saved or not, and what holds them: a misspelt member is 400 with its place and
 // a suggestion (decision 30); one that has no effect is named in a header.
-func TestQuestions_MisspeltAndUnread(t *testing.T) {
+func TestQueries_MisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
 	const series = `"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "a"}]`
-	misspelt := func(attr, name, meant string) []any {
-		return []any{"validation_error", "unknown_key", name + " is not a member of a query's object, \"" + meant + "\" is most likely meant.", attr}
+	misspelt := func(attr, name, suggestion string) []any {
+		return []any{"validation_error", "unknown_key", name + " is not a member of a query's object, \"" + suggestion + "\" is most likely meant.", attr}
 	}
-	unknown := func(name, what, meant string) []any {
-		return []any{"validation_error", "unknown_key", name + " is not a member of " + what + ", \"" + meant + "\" is most likely meant", name}
+	unknown := func(name, what, suggestion string) []any {
+		return []any{"validation_error", "unknown_key", name + " is not a member of " + what + ", \"" + suggestion + "\" is most likely meant", name}
 	}
 	const unread = "query.samplingFactor is not supported and has no effect"
 	o.walk(t, []manageStep{

@@ -11,9 +11,9 @@ import (
 // confirmFields are what confirms an address. secret is the word of the page, token
 // that of the API (§1.9).
 var confirmFields = management.Fields{
-	{Name: "uuid", Type: management.Text, Max: 64, Help: "the user"},
-	{Name: "token", Type: management.Text, Max: 200, Help: "the secret of the mailed link"},
-	{Name: "secret", Type: management.Text, Max: 200, Help: "the same"},
+	{Name: "uuid", Type: management.Text, MaxLength: 64, Help: "the user"},
+	{Name: "token", Type: management.Text, MaxLength: 200, Help: "the secret of the mailed link"},
+	{Name: "secret", Type: management.Text, MaxLength: 200, Help: "the same"},
 }
 
 func accountOf(s *server) organizations.Account { return s.Management.Organizations.Account }
@@ -21,17 +21,17 @@ func accountOf(s *server) organizations.Account { return s.Management.Organizati
 // confirmEndpoints confirm the pending address of a user.
 var confirmEndpoints = slices.Concat(
 	resource(atRoot, public, accountOf, []row[organizations.Account]{
-		by(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).taking(confirmFields),
+		handle(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).withBody(confirmFields),
 	}),
 	resource(atTop, public, accountOf, []row[organizations.Account]{
-		by(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).asking(secretParameter).ofKind(html),
-		by(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).taking(confirmFields).asking(secretParameter).ofKind(html),
+		handle(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).withQuery(secretParameter).withMediaType(html),
+		handle(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).withBody(confirmFields).withQuery(secretParameter).withMediaType(html),
 	}),
 )
 
-func confirmEmail(of organizations.Account, c *call) (*management.UserView, error) {
-	c.once()
-	return of.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
+func confirmEmail(svc organizations.Account, c *call) (*management.UserView, error) {
+	c.forbidCaching()
+	return svc.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
 }
 
 func getConfirmPage(_ organizations.Account, c *call) (any, error) {
@@ -46,12 +46,12 @@ type confirmView struct {
 // confirmPage is the page. Reading it confirms nothing, so that programs that follow
 // the links of mails do no harm.
 func (c *call) confirmPage(status int, view confirmView) (any, error) {
-	c.once()
+	c.forbidCaching()
 	return c.html(status, "confirm.html", false, view)
 }
 
-func postConfirmPage(of organizations.Account, c *call) (any, error) {
-	u, err := of.Confirm(c.ctx, c.part("user"), c.secret())
+func postConfirmPage(svc organizations.Account, c *call) (any, error) {
+	u, err := svc.Confirm(c.ctx, c.part("user"), c.secret())
 	if err == nil {
 		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})
 	}

@@ -39,7 +39,7 @@ type want struct {
 func (w *want) check(t *testing.T, got *httptest.ResponseRecorder, etag string) {
 	t.Helper()
 	if got.Code != w.Status {
-		t.Errorf("status %d, want %d: %s", got.Code, w.Status, shortened(got.Body.Bytes()))
+		t.Errorf("status %d, want %d: %s", got.Code, w.Status, truncate(got.Body.Bytes()))
 	}
 	checkHeaders(t, got.Header(), w.Headers)
 	switch tag := got.Header().Get("ETag"); {
@@ -48,13 +48,13 @@ func (w *want) check(t *testing.T, got *httptest.ResponseRecorder, etag string) 
 		t.Errorf("ETag %s, want %s (%s before)", tag, w.ETag, etag)
 	}
 	if w.Empty && got.Body.Len() > 0 {
-		t.Errorf("a body: %s", shortened(got.Body.Bytes()))
+		t.Errorf("a body: %s", truncate(got.Body.Bytes()))
 	}
 	if w.Exact != nil {
 		var text string
 		if json.Unmarshal(w.Exact, &text) == nil && !strings.HasPrefix(got.Header().Get("Content-Type"), "application/json") {
 			if got.Body.String() != text {
-				t.Errorf("body %q, want %q", shortened(got.Body.Bytes()), text)
+				t.Errorf("body %q, want %q", truncate(got.Body.Bytes()), text)
 			}
 		} else if diff := cmp.Diff(value(t, w.Exact), value(t, got.Body.Bytes())); diff != "" {
 			t.Errorf("body (-want +got)\n%s", diff)
@@ -69,18 +69,18 @@ func (w *want) check(t *testing.T, got *httptest.ResponseRecorder, etag string) 
 func (w *want) checkMembers(t *testing.T, body any) {
 	t.Helper()
 	if w.Body != nil {
-		if place := notWithin(value(t, w.Body), body, ""); place != "" {
-			t.Errorf("%s\nin %s", place, textOf(body))
+		if missing := missingFrom(value(t, w.Body), body, ""); missing != "" {
+			t.Errorf("%s\nin %s", missing, textOf(body))
 		}
 	}
-	for at, v := range w.Equal {
-		got, _ := member(body, at)
+	for pointer, v := range w.Equal {
+		got, _ := member(body, pointer)
 		if diff := cmp.Diff(value(t, v), got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", at, diff)
+			t.Errorf("%s (-want +got)\n%s", pointer, diff)
 		}
 	}
-	for at, names := range w.SetEqual {
-		got, _ := member(body, at)
+	for pointer, names := range w.SetEqual {
+		got, _ := member(body, pointer)
 		var texts []string
 		list, _ := got.([]any)
 		for _, v := range list {
@@ -89,29 +89,29 @@ func (w *want) checkMembers(t *testing.T, body any) {
 		slices.Sort(texts)
 		slices.Sort(names)
 		if !slices.Equal(texts, names) {
-			t.Errorf("%s is %v, want %v in any order", at, got, names)
+			t.Errorf("%s is %v, want %v in any order", pointer, got, names)
 		}
 	}
-	for at, prefix := range w.Prefix {
-		if got, _ := member(body, at); !strings.HasPrefix(fmt.Sprint(got), prefix) {
-			t.Errorf("%s is %q, want it to begin with %q", at, got, prefix)
+	for pointer, prefix := range w.Prefix {
+		if got, _ := member(body, pointer); !strings.HasPrefix(fmt.Sprint(got), prefix) {
+			t.Errorf("%s is %q, want it to begin with %q", pointer, got, prefix)
 		}
 	}
-	for _, at := range w.Present {
-		if _, ok := member(body, at); !ok {
-			t.Errorf("no %s in %s", at, textOf(body))
+	for _, pointer := range w.Present {
+		if _, ok := member(body, pointer); !ok {
+			t.Errorf("no %s in %s", pointer, textOf(body))
 		}
 	}
-	for _, at := range w.Absent {
-		if got, ok := member(body, at); ok {
-			t.Errorf("%s is there: %s", at, textOf(got))
+	for _, pointer := range w.Absent {
+		if got, ok := member(body, pointer); ok {
+			t.Errorf("%s is there: %s", pointer, textOf(got))
 		}
 	}
 }
 
-func checkHeaders(t *testing.T, got http.Header, wanted map[string]*string) {
+func checkHeaders(t *testing.T, got http.Header, want map[string]*string) {
 	t.Helper()
-	for name, v := range wanted {
+	for name, v := range want {
 		values := got.Values(name)
 		switch {
 		case v == nil && len(values) > 0:
@@ -122,25 +122,25 @@ func checkHeaders(t *testing.T, got http.Header, wanted map[string]*string) {
 	}
 }
 
-// notWithin names the first place where part is not within whole: members of
+// missingFrom names the first place where part is not within whole: members of
 // objects may be missing from part, everything else is equal.
-func notWithin(part, whole any, at string) string {
+func missingFrom(part, all any, path string) string {
 	object, isObject := part.(map[string]any)
-	inner, innerIsObject := whole.(map[string]any)
+	inner, innerIsObject := all.(map[string]any)
 	if isObject && innerIsObject {
 		for name, v := range object {
 			got, ok := inner[name]
 			if !ok {
-				return at + "/" + name + " is missing"
+				return path + "/" + name + " is missing"
 			}
-			if place := notWithin(v, got, at+"/"+name); place != "" {
-				return place
+			if missing := missingFrom(v, got, path+"/"+name); missing != "" {
+				return missing
 			}
 		}
 		return ""
 	}
-	if !reflect.DeepEqual(part, whole) {
-		return fmt.Sprintf("%s is %s, want %s", at, textOf(whole), textOf(part))
+	if !reflect.DeepEqual(part, all) {
+		return fmt.Sprintf("%s is %s, want %s", path, textOf(all), textOf(part))
 	}
 	return ""
 }
@@ -175,11 +175,11 @@ func value(t testing.TB, data []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		t.Errorf("no JSON: %v: %s", err, shortened(data))
+		t.Errorf("no JSON: %v: %s", err, truncate(data))
 		return nil
 	}
 	if d.More() {
-		t.Errorf("more than one JSON value: %s", shortened(data))
+		t.Errorf("more than one JSON value: %s", truncate(data))
 	}
 	return v
 }
@@ -187,11 +187,11 @@ func value(t testing.TB, data []byte) (v any) {
 func decodeJSON(t testing.TB, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
-		t.Errorf("no JSON: %v: %s", err, shortened(data))
+		t.Errorf("no JSON: %v: %s", err, truncate(data))
 	}
 }
 
 func textOf(v any) string {
 	text, _ := json.Marshal(v)
-	return shortened(text)
+	return truncate(text)
 }

@@ -34,13 +34,13 @@ func (rd *reader) listWarnings(c *call) (any, error) {
 		out.Next = c.link(map[string]string{"limit": strconv.Itoa(p.limit), "offset": strconv.Itoa(p.offset + p.limit)})
 	}
 	for _, f := range found {
-		shown := warning{
+		view := warning{
 			Type: f.Type, DistinctID: f.DistinctID, Detail: f.Detail, Count: f.Count, FirstSeen: management.Stamp{Time: f.First}, LastSeen: management.Stamp{Time: f.At},
 		}
 		if !f.EventUUID.IsZero() {
-			shown.EventUUID = &f.EventUUID
+			view.EventUUID = &f.EventUUID
 		}
-		out.Results = append(out.Results, shown)
+		out.Results = append(out.Results, view)
 	}
 	return out, nil
 }

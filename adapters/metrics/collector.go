@@ -166,15 +166,15 @@ var (
 		row(counter, "capture_duplicates_total", "Events that were stored before and came again.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),
 		row(counter, "capture_persons_total", "Persons that were made.", func(s *capture.RecorderStats) float64 { return float64(s.Persons) }),
 		row(counter, "capture_merges_total", "Pairs of persons that were joined.", func(s *capture.RecorderStats) float64 { return float64(s.Merges) }),
-		row(counter, "capture_merges_refused_total", "Merges of persons that were asked for and not done; ingestion warnings name them.", func(s *capture.RecorderStats) float64 { return float64(s.MergesRefused) }),
-		row(counter, "capture_refused_total", "Requests that found too many others waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Refused) }),
-		row(counter, "capture_late_total", "Requests whose events took too long to store.", func(s *capture.RecorderStats) float64 { return float64(s.Late) }),
+		row(counter, "capture_merges_refused_total", "Merges of persons that were asked for and not done; ingestion warnings name them.", func(s *capture.RecorderStats) float64 { return float64(s.MergesRejected) }),
+		row(counter, "capture_refused_total", "Requests that found too many others waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Rejected) }),
+		row(counter, "capture_late_total", "Requests whose events took too long to store.", func(s *capture.RecorderStats) float64 { return float64(s.TimedOut) }),
 		row(gauge, "capture_waiting", "Requests that wait for a transaction.", func(s *capture.RecorderStats) float64 { return float64(s.Waiting) }),
-		row(gauge, "capture_remembered_bytes", "What is remembered of people.", func(s *capture.RecorderStats) float64 { return float64(s.Remembered) }),
+		row(gauge, "capture_remembered_bytes", "What is remembered of people.", func(s *capture.RecorderStats) float64 { return float64(s.CacheBytes) }),
 	}
 	streamMetrics = []metric[capture.StreamStats]{
 		row(counter, "capture_stream_appended_total", "Messages that the stream has acknowledged; each holds the events of one or more requests.", func(s *capture.StreamStats) float64 { return float64(s.Appended) }),
-		row(counter, "capture_stream_refused_total", "Requests whose events the stream did not take.", func(s *capture.StreamStats) float64 { return float64(s.Refused) }),
+		row(counter, "capture_stream_refused_total", "Requests whose events the stream did not take.", func(s *capture.StreamStats) float64 { return float64(s.Rejected) }),
 		row(gauge, "capture_stream_partitions", "Partitions of the stream that this server reads.", func(s *capture.StreamStats) float64 { return float64(s.Partitions) }),
 		row(gauge, "capture_stream_waiting", "Messages in these partitions that are not yet recorded.", func(s *capture.StreamStats) float64 { return float64(s.Waiting) }),
 		row(gauge, "capture_stream_oldest_seconds", "Age of the first message that is read and not yet recorded; 0 for none.", func(s *capture.StreamStats) float64 { return s.Oldest.Seconds() }),
@@ -183,7 +183,7 @@ var (
 	}
 	processorMetrics = []metric[capture.ProcessorStats]{
 		row(counter, "capture_stream_recorded_total", "Messages of the stream that were recorded.", func(s *capture.ProcessorStats) float64 { return float64(s.Messages) }),
-		row(counter, "capture_stream_buried_total", "Messages of the stream that became dead letters.", func(s *capture.ProcessorStats) float64 { return float64(s.Buried) }),
+		row(counter, "capture_stream_buried_total", "Messages of the stream that became dead letters.", func(s *capture.ProcessorStats) float64 { return float64(s.DeadLetters) }),
 		row(counter, "capture_stream_failures_total", "Attempts to read or record messages of the stream that failed.", func(s *capture.ProcessorStats) float64 { return float64(s.Failures) }),
 	}
 	captureHTTPMetrics = []metric[HTTP]{
@@ -297,9 +297,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], wanted bool) {
+func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], enabled bool) {
 	for i := range rows {
-		if wanted {
+		if enabled {
 			out <- rows[i].desc
 		}
 	}

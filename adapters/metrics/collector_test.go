@@ -32,13 +32,13 @@ var config = Config{
 		return capture.IntakeStats{Accepted: 51, Dropped: map[capture.DropReason]uint64{capture.MissingEventName: 52, capture.EventsOverQuota: 53}}
 	},
 	Recorder: func() capture.RecorderStats {
-		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70, MergesRefused: 94, CommitTime: 161 * time.Second}
+		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Rejected: 67, TimedOut: 68, Waiting: 69, CacheBytes: 70, MergesRejected: 94, CommitTime: 161 * time.Second}
 	},
 	Stream: func() capture.StreamStats {
-		return capture.StreamStats{Appended: 81, Refused: 82, Partitions: 83, Waiting: 84, Oldest: 85500 * time.Millisecond, Redelivered: 86, DeadLetters: 87}
+		return capture.StreamStats{Appended: 81, Rejected: 82, Partitions: 83, Waiting: 84, Oldest: 85500 * time.Millisecond, Redelivered: 86, DeadLetters: 87}
 	},
 	Processor: func() capture.ProcessorStats {
-		return capture.ProcessorStats{Messages: 88, Buried: 89, Failures: 90}
+		return capture.ProcessorStats{Messages: 88, DeadLetters: 89, Failures: 90}
 	},
 	Flags: func() flags.Stats {
 		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7, Confirmed: time.UnixMilli(1767225603250)}

@@ -28,7 +28,7 @@ func names() map[string]bool {
 
 // Alert rules and the dashboard ask for metrics that there are, and for nothing else.
 func TestOps_MetricsExist(t *testing.T) {
-	known, used := names(), regexp.MustCompile(`\bbunting_[a-z0-9_]+`)
+	metricNames, used := names(), regexp.MustCompile(`\bbunting_[a-z0-9_]+`)
 	for _, name := range []string{"alerts.yml", "alerts_test.yml", "grafana.json"} {
 		data, err := os.ReadFile(filepath.Join("../../testdata/ops", name))
 		if err != nil {
@@ -39,7 +39,7 @@ func TestOps_MetricsExist(t *testing.T) {
 			t.Errorf("%s asks for %d metrics only", name, len(found))
 		}
 		for _, metric := range found {
-			if !known[metric] {
+			if !metricNames[metric] {
 				t.Errorf("%s asks for %s, which is none of ours", name, metric)
 			}
 		}
@@ -81,11 +81,11 @@ func TestOps_Dashboard(t *testing.T) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int]bool{}
+	ids := map[int]bool{}
 	for _, p := range d.Panels {
-		if seen[p.ID] || p.Title == "" || p.GridPos["w"] == 0 || len(p.Targets) == 0 {
+		if ids[p.ID] || p.Title == "" || p.GridPos["w"] == 0 || len(p.Targets) == 0 {
 			t.Errorf("panel %d %q: %v, %d queries", p.ID, p.Title, p.GridPos, len(p.Targets))
 		}
-		seen[p.ID] = true
+		ids[p.ID] = true
 	}
 }

@@ -34,8 +34,8 @@ func (c *Config) collectQueries(out chan<- prometheus.Metric) {
 	}
 	s := c.Queries()
 	collect(out, queryMetrics, &s)
-	for of, n := range s.Outcomes {
-		out <- number(queryOutcomes, counter, float64(n), of.Kind, of.Outcome)
+	for outcome, n := range s.Outcomes {
+		out <- number(queryOutcomes, counter, float64(n), outcome.Kind, outcome.Outcome)
 	}
 	for result, n := range s.Cache {
 		out <- number(queryCache, counter, float64(n), result)

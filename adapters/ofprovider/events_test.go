@@ -34,18 +34,18 @@ func listen(t *testing.T) *listener {
 // its own.
 func (l *listener) wants(t *testing.T, kinds ...openfeature.EventType) {
 	t.Helper()
-	left := map[openfeature.EventType]int{}
+	missing := map[openfeature.EventType]int{}
 	for _, kind := range kinds {
-		left[kind]++
+		missing[kind]++
 	}
 	for range kinds {
 		select {
 		case got := <-l.heard:
-			if left[got]--; left[got] < 0 {
+			if missing[got]--; missing[got] < 0 {
 				t.Fatalf("%s, want one of %v", got, kinds)
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("waited in vain for %v", left)
+			t.Fatalf("waited in vain for %v", missing)
 		}
 	}
 }
@@ -55,24 +55,24 @@ func (l *listener) wants(t *testing.T, kinds ...openfeature.EventType) {
 // what the provider began.
 func TestProvider_5_1_1_Watch(t *testing.T) {
 	s := partial(t)
-	told := make(chan func(bool, string), 1)
+	notified := make(chan func(bool, string), 1)
 	stopped := 0
-	p := ofprovider.NewRemote(ofprovider.Config{Client: s, Watch: func(tell func(bool, string)) func() {
-		told <- tell
+	p := ofprovider.NewRemote(ofprovider.Config{Client: s, Watch: func(notify func(bool, string)) func() {
+		notified <- notify
 		return func() { stopped++ }
 	}})
 	l := listen(t)
 	if err := l.api.SetProviderAndWait(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	tell := <-told
+	notify := <-notified
 	l.wants(t, openfeature.ProviderReady)
-	tell(false, "new flags")
+	notify(false, "new flags")
 	l.wants(t, openfeature.ProviderConfigChange)
-	tell(true, "no connection")
-	tell(true, "no connection")
+	notify(true, "no connection")
+	notify(true, "no connection")
 	l.wants(t, openfeature.ProviderStale)
-	tell(false, "")
+	notify(false, "")
 	l.wants(t, openfeature.ProviderReady, openfeature.ProviderConfigChange)
 	p.Shutdown()
 	if stopped != 1 || s.flush != 1 {
@@ -82,15 +82,15 @@ func TestProvider_5_1_1_Watch(t *testing.T) {
 
 // Events that nobody reads do not hold anybody up.
 func TestProvider_5_1_1_Bounded(t *testing.T) {
-	var tell func(bool, string)
-	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { tell = f; return nil }})
+	var notify func(bool, string)
+	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { notify = f; return nil }})
 	if err := p.Init(openfeature.EvaluationContext{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
-		tell(false, "old")
+		notify(false, "old")
 	}
-	tell(true, "last")
+	notify(true, "last")
 	var last openfeature.Event
 	n := 0
 	for ; len(p.EventChannel()) > 0; n++ {
@@ -188,12 +188,12 @@ func eventually(t *testing.T, done func() bool) {
 
 // An answer from stale definitions does not make them current.
 func TestProvider_5_1_1_StaleAnswers(t *testing.T) {
-	var tell func(bool, string)
-	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { tell = f; return nil }})
+	var notify func(bool, string)
+	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { notify = f; return nil }})
 	if err := p.Init(openfeature.EvaluationContext{}); err != nil {
 		t.Fatal(err)
 	}
-	tell(true, "no connection")
+	notify(true, "no connection")
 	if d := p.BooleanEvaluation(t.Context(), "pro", false, openfeature.FlattenedContext{openfeature.TargetingKey: "u", "plan": "pro"}); !d.Value {
 		t.Errorf("%+v", d)
 	}

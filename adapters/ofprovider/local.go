@@ -51,20 +51,20 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 	if d := m.answer.Decisions.Find(key); d != nil {
 		return *d, true, nil
 	}
-	d, found = unanswered(set, key, &m.request.Selection)
+	d, found = absentDecision(set, key, &m.request.Selection)
 	return d, found, nil
 }
 
-// unanswered is the decision of a flag that has no answer though it exists: it is
+// absentDecision is the decision of a flag that has no answer though it exists: it is
 // disabled, or on a cycle. False where there is no such flag.
-func unanswered(set *flags.Set, key string, sel *flags.Selection) (d flags.Decision, found bool) {
+func absentDecision(set *flags.Set, key string, sel *flags.Selection) (d flags.Decision, found bool) {
 	d = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
 	switch {
 	case set == nil:
 		return d, false
-	case set.Disabled(key, sel):
+	case set.IsDisabled(key, sel):
 		d.Reason.Code = flags.FlagDisabled
-	case set.Unanswered(key, sel):
+	case set.IsUnanswered(key, sel):
 		d.Reason.Code = flags.FlagCycle
 	default:
 		return d, false

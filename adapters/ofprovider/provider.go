@@ -40,7 +40,7 @@ type (
 		Flush(ctx context.Context) error
 	}
 	watcher interface {
-		Watch(tell func(stale bool, message string)) (stop func())
+		Watch(notify func(stale bool, message string)) (stop func())
 	}
 	exposer interface {
 		DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
@@ -60,7 +60,7 @@ type Config struct {
 	// Watch calls tell after each change of the flags, or of whether they are current,
 	// until stop is called. message may be empty. Nil: the Client's Watch, if it has
 	// one; else nobody is told.
-	Watch func(tell func(stale bool, message string)) (stop func())
+	Watch func(notify func(stale bool, message string)) (stop func())
 	// NoExposures sends no exposures. False: each evaluation of a Client that has
 	// DecideAndExpose sends $feature_flag_called, once for each distinct id, flag, value
 	// and groups.
@@ -127,8 +127,8 @@ func NewRemote(c Config) *Provider {
 	return p
 }
 
-// given is the Provider, or one without a Client for one that nobody has made.
-func (p *Provider) given() *Provider {
+// orEmpty is the Provider, or one without a Client for one that nobody has made.
+func (p *Provider) orEmpty() *Provider {
 	if p == nil || p.decide == nil {
 		return NewRemote(Config{})
 	}
@@ -143,7 +143,7 @@ func (p *Provider) Hooks() []openfeature.Hook { return nil }
 
 // EventChannel implements openfeature.EventHandler. Of more than 16 events that
 // nobody reads the oldest are dropped.
-func (p *Provider) EventChannel() <-chan openfeature.Event { return p.given().events.out }
+func (p *Provider) EventChannel() <-chan openfeature.Event { return p.orEmpty().events.out }
 
 // Init implements openfeature.StateHandler.
 func (p *Provider) Init(ec openfeature.EvaluationContext) error {
@@ -153,7 +153,7 @@ func (p *Provider) Init(ec openfeature.EvaluationContext) error {
 // InitWithContext waits until there are definitions. A key that no project has is
 // fatal.
 func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.EvaluationContext) error {
-	p, ctx = p.given(), wire.Context(ctx)
+	p, ctx = p.orEmpty(), wire.Context(ctx)
 	if p.c.Client == nil {
 		return &openfeature.ProviderInitError{ErrorCode: openfeature.ProviderFatalCode, Message: "ofprovider: Config.Client is required"}
 	}
@@ -190,7 +190,7 @@ func (p *Provider) watch() {
 
 // Shutdown implements openfeature.StateHandler.
 func (p *Provider) Shutdown() {
-	p = p.given()
+	p = p.orEmpty()
 	ctx, cancel := context.WithTimeout(context.Background(), p.c.InitTimeout)
 	defer cancel()
 	_ = p.ShutdownWithContext(ctx) // there is nobody to tell
@@ -199,7 +199,7 @@ func (p *Provider) Shutdown() {
 // ShutdownWithContext ends what Watch began and flushes the Client. The Provider may
 // be initialized again.
 func (p *Provider) ShutdownWithContext(ctx context.Context) error {
-	p = p.given()
+	p = p.orEmpty()
 	if stop := p.events.stop.Swap(nil); stop != nil {
 		(*stop)()
 	}
@@ -214,7 +214,7 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 // as properties, and the value as the property value. Details without a value (0 and
 // no attributes) have none. Other members of the context are not sent.
 func (p *Provider) Track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
-	if p = p.given(); p.c.Track == nil {
+	if p = p.orEmpty(); p.c.Track == nil {
 		return
 	}
 	err := p.track(wire.Context(ctx), event, ec, details)
@@ -249,7 +249,7 @@ func (p *Provider) track(ctx context.Context, event string, ec openfeature.Evalu
 		return errors.Join(*wrong, missing(members))
 	}
 	properties := details.Attributes()
-	if _, taken := properties["value"]; !taken && (details.Value() != 0 || len(properties) > 0) {
+	if _, exists := properties["value"]; !exists && (details.Value() != 0 || len(properties) > 0) {
 		properties["value"] = details.Value()
 	}
 	return p.c.Track(ctx, sub.DistinctID, event, properties, sub.Groups)

@@ -116,7 +116,7 @@ func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.E
 // code with the default where there is an error, and only there.
 func TestProvider_2_2_Values(t *testing.T) {
 	c := static(t)
-	none := members{"default": true}
+	noValues := members{"default": true}
 	for _, r := range []struct {
 		flag     string
 		fallback any
@@ -148,11 +148,11 @@ func TestProvider_2_2_Values(t *testing.T) {
 		{"price", 1.0, someone, outcome{2.5, "", "STATIC", ""}},
 		{"pro", 1.0, pro, outcome{5.0, "", "TARGETING_MATCH", ""}},
 		{"switch", 1.0, someone, outcome{1.0, "", "ERROR", "TYPE_MISMATCH"}},
-		{"on", none, someone, outcome{members{"max": 5.0}, "", "STATIC", ""}},
-		{"layout", none, pro, outcome{[]any{1.0, 2.0}, "two", "TARGETING_MATCH", ""}},
-		{"layout", none, someone, outcome{none, "", "DEFAULT", ""}},
-		{"price", none, someone, outcome{none, "", "ERROR", "TYPE_MISMATCH"}},
-		{"large", none, openfeature.NewEvaluationContext("u", members{"groups": members{"company": "a"}, "group_properties": members{"company": members{"size": "large"}}}), outcome{none, "", "ERROR", "TYPE_MISMATCH"}},
+		{"on", noValues, someone, outcome{members{"max": 5.0}, "", "STATIC", ""}},
+		{"layout", noValues, pro, outcome{[]any{1.0, 2.0}, "two", "TARGETING_MATCH", ""}},
+		{"layout", noValues, someone, outcome{noValues, "", "DEFAULT", ""}},
+		{"price", noValues, someone, outcome{noValues, "", "ERROR", "TYPE_MISMATCH"}},
+		{"large", noValues, openfeature.NewEvaluationContext("u", members{"groups": members{"company": "a"}, "group_properties": members{"company": members{"size": "large"}}}), outcome{noValues, "", "ERROR", "TYPE_MISMATCH"}},
 
 		{"nowhere", true, someone, outcome{true, "", "ERROR", "FLAG_NOT_FOUND"}},
 		{"clients", true, someone, outcome{true, "", "ERROR", "FLAG_NOT_FOUND"}},
@@ -216,8 +216,8 @@ func TestProvider_3_1_NoTargetingKey(t *testing.T) {
 		t.Error("the client is asked")
 		return flags.Decision{}, false, nil
 	}}
-	var told error
-	p := ofprovider.NewRemote(ofprovider.Config{Client: c, OnTrackError: func(err error) { told = err }})
+	var notified error
+	p := ofprovider.NewRemote(ofprovider.Config{Client: c, OnTrackError: func(err error) { notified = err }})
 	for _, flat := range []openfeature.FlattenedContext{nil, {"plan": "pro"}, {"targetingKey": ""}, {"targetingKey": nil}} {
 		if d := p.BooleanEvaluation(context.Background(), "f", true, flat); !d.Value || d.ResolutionDetail().ErrorCode != openfeature.TargetingKeyMissingCode ||
 			!strings.Contains(d.Error().Error(), flags.ErrNoDistinctID.Error()) {
@@ -225,8 +225,8 @@ func TestProvider_3_1_NoTargetingKey(t *testing.T) {
 		}
 	}
 	p.Track(context.Background(), "e", openfeature.NewTargetlessEvaluationContext(nil), openfeature.TrackingEventDetails{})
-	if !errors.Is(told, flags.ErrNoDistinctID) || len(c.sent) > 0 {
-		t.Errorf("tracking: %v", told)
+	if !errors.Is(notified, flags.ErrNoDistinctID) || len(c.sent) > 0 {
+		t.Errorf("tracking: %v", notified)
 	}
 }
 

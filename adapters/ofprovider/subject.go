@@ -56,7 +56,7 @@ func text(v any) (string, error) {
 	case string:
 		return v, nil
 	}
-	tree, err := decoded(v)
+	tree, err := decode(v)
 	if err != nil || tree == nil {
 		return "", err
 	}
@@ -66,8 +66,8 @@ func text(v any) (string, error) {
 	return "", fmt.Errorf("want a string, not %T", v)
 }
 
-// decoded is a value of any Go type as encoding/json has it.
-func decoded(v any) (any, error) {
+// decode is a value of any Go type as encoding/json has it.
+func decode(v any) (any, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func groups(v any) (map[string]string, error) {
 	case map[string]string:
 		return v, nil
 	}
-	tree, err := decoded(v)
+	tree, err := decode(v)
 	keys, ok := tree.(map[string]any)
 	if err != nil || !ok && tree != nil {
 		return nil, cmp.Or(err, fmt.Errorf("want group keys by group type (map[string]any), not %T", v))
@@ -117,7 +117,7 @@ func groupProperties(v any) (map[string]flags.Properties, error) {
 		}
 		return out, nil
 	}
-	tree, err := decoded(v)
+	tree, err := decode(v)
 	if all, ok := tree.(map[string]any); err == nil && (ok || tree == nil) {
 		return groupProperties(all)
 	}
@@ -128,7 +128,7 @@ func propertiesOf(v any) (flags.Properties, error) {
 	if m, ok := v.(map[string]any); ok || v == nil {
 		return m, nil
 	}
-	tree, err := decoded(v)
+	tree, err := decode(v)
 	m, ok := tree.(map[string]any)
 	if err != nil || !ok && tree != nil {
 		return nil, cmp.Or(err, fmt.Errorf("want properties (map[string]any), not %T", v))

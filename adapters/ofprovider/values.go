@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// errNone: the flag has no value to give, and the default holds.
-var errNone = errors.New("no value")
+// errNoValue: the flag has no value to give, and the default holds.
+var errNoValue = errors.New("no value")
 
 // BooleanEvaluation implements openfeature.FeatureProvider.
 func (p *Provider) BooleanEvaluation(ctx context.Context, flag string, defaultValue bool, flat openfeature.FlattenedContext) openfeature.BoolResolutionDetail {
@@ -43,9 +43,9 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, defaultVal
 }
 
 // resolve decides a flag and reads its value with a function that may answer
-// errNone, or with another error for a value of another type.
+// errNoValue, or with another error for a value of another type.
 func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue T, flat openfeature.FlattenedContext, read func(*flags.Decision) (T, error)) (out openfeature.GenericResolutionDetail[T]) {
-	p, ctx = p.given(), wire.Context(ctx)
+	p, ctx = p.orEmpty(), wire.Context(ctx)
 	fail := func(e openfeature.ResolutionError, m openfeature.FlagMetadata) openfeature.GenericResolutionDetail[T] {
 		return openfeature.GenericResolutionDetail[T]{Value: defaultValue, ProviderResolutionDetail: openfeature.ProviderResolutionDetail{
 			ResolutionError: e, Reason: openfeature.ErrorReason, FlagMetadata: m,
@@ -62,7 +62,7 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	}
 	d, found, err := p.decide(ctx, flag, &sub)
 	if s, ok := p.c.Client.(setter); ok && !found && err == nil {
-		d, found = unanswered(s.Set(), flag, &flags.Selection{Runtime: "all"})
+		d, found = absentDecision(s.Set(), flag, &flags.Selection{Runtime: "all"})
 	}
 	switch {
 	case err != nil:
@@ -88,7 +88,7 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	}
 	value, err := read(&d)
 	switch {
-	case errors.Is(err, errNone):
+	case errors.Is(err, errNoValue):
 	case err != nil:
 		return fail(openfeature.NewTypeMismatchResolutionError("the flag "+strconv.Quote(flag)+" "+err.Error()), metadata)
 	default:
@@ -165,7 +165,7 @@ func variant(d *flags.Decision) (string, error) {
 	switch d.Kind {
 	case flags.VariantKind:
 		if d.Variant == "" {
-			return "", errNone
+			return "", errNoValue
 		}
 		return d.Variant, nil
 	case flags.ConfigKind:
@@ -180,7 +180,7 @@ func variant(d *flags.Decision) (string, error) {
 		return s, nil
 	}
 	if !d.Enabled {
-		return "", errNone
+		return "", errNoValue
 	}
 	return "", errors.New("is on and has no variants: its value is a boolean")
 }
@@ -227,15 +227,15 @@ func object(d *flags.Decision) (any, error) {
 	return nil, errors.New("has a payload that is not an object or a list")
 }
 
-// payload is the payload of a flag that is on, errNone for one that is off.
+// payload is the payload of a flag that is on, errNoValue for one that is off.
 func payload(d *flags.Decision) (json.RawMessage, error) {
 	if !d.Enabled {
-		return nil, errNone
+		return nil, errNoValue
 	}
 	raw := d.PayloadJSON()
 	if len(raw) == 0 || string(raw) == "null" {
 		if d.Kind == flags.ConfigKind {
-			return nil, errNone
+			return nil, errNoValue
 		}
 		return nil, errors.New("has no payload")
 	}

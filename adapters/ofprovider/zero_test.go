@@ -31,18 +31,18 @@ func TestZero(t *testing.T) {
 
 // Without a context a Provider waits, decides, tracks and shuts down as with one that never ends.
 func TestProvider_NoContext(t *testing.T) {
-	var none context.Context
+	var noContext context.Context
 	d := decider(t, contextSource{flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
 	over := &contextClient{}
 	for name, p := range map[string]*ofprovider.Provider{"over a Decider": ofprovider.New(d, apiKey), "over a client": ofprovider.NewRemote(ofprovider.Config{Client: over})} {
-		if err := p.InitWithContext(none, openfeature.EvaluationContext{}); err != nil {
+		if err := p.InitWithContext(noContext, openfeature.EvaluationContext{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := p.BooleanEvaluation(none, "on", false, openfeature.FlattenedContext{openfeature.TargetingKey: "u"}); !got.Value {
+		if got := p.BooleanEvaluation(noContext, "on", false, openfeature.FlattenedContext{openfeature.TargetingKey: "u"}); !got.Value {
 			t.Errorf("%s: %+v", name, got)
 		}
-		p.Track(none, "e", openfeature.NewEvaluationContext("u", nil), openfeature.NewTrackingEventDetails(1))
-		if err := p.ShutdownWithContext(none); err != nil {
+		p.Track(noContext, "e", openfeature.NewEvaluationContext("u", nil), openfeature.NewTrackingEventDetails(1))
+		if err := p.ShutdownWithContext(noContext); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// patience is how long a provider has for one answer.
-	patience = 10 * time.Second
+	// answerTimeout is how long a provider has for one answer.
+	answerTimeout = 10 * time.Second
 	// maxAnswer is how long an answer of it may be, in bytes.
 	maxAnswer = 1 << 20
-	// rest is how long a provider that did not answer is left alone.
-	rest = 5 * time.Second
+	// retryPause is how long a provider that did not answer is left alone.
+	retryPause = 5 * time.Second
 )
 
 // Config says which provider it is. Issuer, ClientID and ClientSecret are required.
@@ -44,28 +44,28 @@ type Provider struct {
 	config Config
 	client *http.Client
 
-	mu     sync.Mutex
-	found  *oidc.Provider
-	failed time.Time
+	mu         sync.Mutex
+	discovered *oidc.Provider
+	failedAt   time.Time
 }
 
 // New looks at a Config, and asks nobody.
 func New(c Config) (*Provider, error) {
-	at, err := url.Parse(c.Issuer)
-	if err != nil || at.Host == "" || at.Scheme != "https" && (at.Scheme != "http" || !here(at.Hostname())) {
+	issuer, err := url.Parse(c.Issuer)
+	if err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !isLoopback(issuer.Hostname())) {
 		return nil, fmt.Errorf("oidc: the issuer %q is no https address", c.Issuer)
 	}
 	if c.ClientID == "" || c.ClientSecret == "" {
 		return nil, errors.New("oidc: a client id and a client secret are required: the provider gives them to who registers an application")
 	}
 	if c.Name == "" {
-		c.Name = at.Host
+		c.Name = issuer.Host
 	}
-	return &Provider{config: c, client: &http.Client{Timeout: patience, Transport: bounded{http.DefaultTransport}}}, nil
+	return &Provider{config: c, client: &http.Client{Timeout: answerTimeout, Transport: bounded{http.DefaultTransport}}}, nil
 }
 
-// here reports whether a host is this machine.
-func here(host string) bool {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
@@ -94,40 +94,40 @@ func (p *Provider) Name() string { return p.config.Name }
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != nil {
-		return p.found, nil
+	if p.discovered != nil {
+		return p.discovered, nil
 	}
-	if time.Since(p.failed) < rest {
+	if time.Since(p.failedAt) < retryPause {
 		return nil, fmt.Errorf("%w: it did not answer just now", organizations.ErrProvider)
 	}
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
 	if err != nil {
-		p.failed = time.Now()
+		p.failedAt = time.Now()
 		return nil, fmt.Errorf("%w: %w", organizations.ErrProvider, err)
 	}
-	p.found = found
+	p.discovered = found
 	return found, nil
 }
 
-func (p *Provider) flow(at *oidc.Provider, redirect string) *oauth2.Config {
+func (p *Provider) flow(provider *oidc.Provider, redirect string) *oauth2.Config {
 	return &oauth2.Config{
-		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: at.Endpoint(), RedirectURL: redirect,
+		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: redirect,
 		Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
 	}
 }
 
 // Begin implements organizations.Provider: the code flow with PKCE.
 func (p *Provider) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
-	at, err := p.discover(ctx)
+	provider, err := p.discover(ctx)
 	if err != nil {
 		return "", err
 	}
-	return p.flow(at, redirect).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
+	return p.flow(provider, redirect).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
 }
 
 // Finish implements organizations.Provider.
 func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier string) (*organizations.Identity, error) {
-	at, err := p.discover(ctx)
+	provider, err := p.discover(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	wrong := func(err error) (*organizations.Identity, error) {
 		return nil, fmt.Errorf("%w: %w", organizations.ErrProvider, err)
 	}
-	token, err := p.flow(at, redirect).Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	token, err := p.flow(provider, redirect).Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return wrong(err)
 	}
@@ -143,7 +143,7 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	if raw == "" {
 		return wrong(errors.New("it gave no id_token"))
 	}
-	id, err := at.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
+	id, err := provider.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
 	if err != nil {
 		return wrong(err)
 	}

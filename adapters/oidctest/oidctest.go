@@ -70,13 +70,13 @@ func (p *Provider) SignsIn(claims map[string]any) {
 // Forge signs with a key from now on that is not the provider's.
 func (p *Provider) Forge(t *testing.T) {
 	t.Helper()
-	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	otherKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.signs = other
+	p.signs = otherKey
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
@@ -126,14 +126,14 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g, known := p.codes[r.FormValue("code")]
+	g, exists := p.codes[r.FormValue("code")]
 	delete(p.codes, r.FormValue("code"))
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
 	switch {
 	case id != ClientID || secret != ClientSecret:
 		answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
 		return
-	case !known || g.redirect != r.FormValue("redirect_uri") || base64.RawURLEncoding.EncodeToString(sum[:]) != g.challenge:
+	case !exists || g.redirect != r.FormValue("redirect_uri") || base64.RawURLEncoding.EncodeToString(sum[:]) != g.challenge:
 		answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
 		return
 	}

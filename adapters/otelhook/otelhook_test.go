@@ -143,7 +143,7 @@ func TestHook_Config(t *testing.T) {
 		got[string(kv.Key)] = kv.Value.AsInterface()
 		return true
 	})
-	if _, told := got["feature_flag.context.id"]; told || got["feature_flag.provider.name"] != "flags of the shop" {
+	if _, exists := got["feature_flag.context.id"]; exists || got["feature_flag.provider.name"] != "flags of the shop" {
 		t.Error(got)
 	}
 	if !static(t, otelhook.New(otelhook.Config{})).Bool(context.Background(), "on", &flags.Subject{DistinctID: "u"}, false) {

@@ -19,9 +19,9 @@ type Authenticators struct{}
 
 var _ organizations.Authenticators = Authenticators{}
 
-// at is the relying party at a site. A person has to be verified by the authenticator, and
+// newWebAuthn is the relying party at a site. A person has to be verified by the authenticator, and
 // the passkey has to be found without a name.
-func at(site organizations.Site) (*webauthn.WebAuthn, error) {
+func newWebAuthn(site organizations.Site) (*webauthn.WebAuthn, error) {
 	w, err := webauthn.New(&webauthn.Config{
 		RPID: site.Host, RPDisplayName: "Bunting", RPOrigins: []string{site.Origin},
 		AttestationPreference: protocol.PreferNoAttestation,
@@ -46,18 +46,18 @@ func (o *owner) WebAuthnName() string                       { return o.Email }
 func (o *owner) WebAuthnDisplayName() string                { return o.Email }
 func (o *owner) WebAuthnCredentials() []webauthn.Credential { return o.credentials }
 
-func newOwner(of organizations.PasskeyOwner) (*owner, error) {
-	o := &owner{PasskeyOwner: of, credentials: make([]webauthn.Credential, len(of.Credentials))}
-	for i, raw := range of.Credentials {
+func newOwner(passkeyOwner organizations.PasskeyOwner) (*owner, error) {
+	o := &owner{PasskeyOwner: passkeyOwner, credentials: make([]webauthn.Credential, len(passkeyOwner.Credentials))}
+	for i, raw := range passkeyOwner.Credentials {
 		if err := json.Unmarshal(raw, &o.credentials[i]); err != nil {
-			return nil, fmt.Errorf("passkeys: a credential of %s is not stored as it should be: %w", of.Email, err)
+			return nil, fmt.Errorf("passkeys: a credential of %s is not stored as it should be: %w", passkeyOwner.Email, err)
 		}
 	}
 	return o, nil
 }
 
-// begun is what a browser is asked, and what is kept of it.
-func begun(options any, session *webauthn.SessionData) (*organizations.Challenge, error) {
+// newChallenge is what a browser is asked, and what is kept of it.
+func newChallenge(options any, session *webauthn.SessionData) (*organizations.Challenge, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func begun(options any, session *webauthn.SessionData) (*organizations.Challenge
 	return &organizations.Challenge{Text: session.Challenge, Options: text, State: state}, err
 }
 
-// Register implements organizations.Authenticators.
-func (Authenticators) Register(site organizations.Site, of organizations.PasskeyOwner) (*organizations.Challenge, error) {
-	w, err := at(site)
+// BeginRegistration implements organizations.Authenticators.
+func (Authenticators) BeginRegistration(site organizations.Site, passkeyOwner organizations.PasskeyOwner) (*organizations.Challenge, error) {
+	w, err := newWebAuthn(site)
 	if err != nil {
 		return nil, err
 	}
-	o, err := newOwner(of)
+	o, err := newOwner(passkeyOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -80,34 +80,34 @@ func (Authenticators) Register(site organizations.Site, of organizations.Passkey
 	if err != nil {
 		return nil, err
 	}
-	return begun(options.Response, session)
+	return newChallenge(options.Response, session)
 }
 
-// Registered implements organizations.Authenticators.
-func (Authenticators) Registered(site organizations.Site, of organizations.PasskeyOwner, state, answer json.RawMessage) (id string, credential json.RawMessage, err error) {
-	w, session, err := resumed(site, state)
+// FinishRegistration implements organizations.Authenticators.
+func (Authenticators) FinishRegistration(site organizations.Site, passkeyOwner organizations.PasskeyOwner, state, answer json.RawMessage) (id string, credential json.RawMessage, err error) {
+	w, session, err := resumeSession(site, state)
 	if err != nil {
 		return "", nil, err
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return "", nil, refused(err)
+		return "", nil, wrapRejection(err)
 	}
-	o, err := newOwner(of)
+	o, err := newOwner(passkeyOwner)
 	if err != nil {
 		return "", nil, err
 	}
-	made, err := w.CreateCredential(o, *session, parsed)
+	created, err := w.CreateCredential(o, *session, parsed)
 	if err != nil {
-		return "", nil, refused(err)
+		return "", nil, wrapRejection(err)
 	}
-	credential, err = json.Marshal(made)
-	return string(made.ID), credential, err
+	credential, err = json.Marshal(created)
+	return string(created.ID), credential, err
 }
 
-// Ask implements organizations.Authenticators.
-func (Authenticators) Ask(site organizations.Site) (*organizations.Challenge, error) {
-	w, err := at(site)
+// BeginLogin implements organizations.Authenticators.
+func (Authenticators) BeginLogin(site organizations.Site) (*organizations.Challenge, error) {
+	w, err := newWebAuthn(site)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +115,11 @@ func (Authenticators) Ask(site organizations.Site) (*organizations.Challenge, er
 	if err != nil {
 		return nil, err
 	}
-	return begun(options.Response, session)
+	return newChallenge(options.Response, session)
 }
 
-// Answered implements organizations.Authenticators.
-func (Authenticators) Answered(answer json.RawMessage) (challenge, id string, err error) {
+// ReadAnswer implements organizations.Authenticators.
+func (Authenticators) ReadAnswer(answer json.RawMessage) (challenge, id string, err error) {
 	var members struct {
 		RawID    protocol.URLEncodedBase64 `json:"rawId"`
 		Response struct {
@@ -127,28 +127,28 @@ func (Authenticators) Answered(answer json.RawMessage) (challenge, id string, er
 		} `json:"response"`
 	}
 	if err := json.Unmarshal(answer, &members); err != nil {
-		return "", "", refused(err)
+		return "", "", wrapRejection(err)
 	}
 	var client struct {
 		Challenge string `json:"challenge"`
 	}
 	if err := json.Unmarshal(members.Response.ClientData, &client); err != nil {
-		return "", "", refused(err)
+		return "", "", wrapRejection(err)
 	}
 	return client.Challenge, string(members.RawID), nil
 }
 
-// Asserted implements organizations.Authenticators.
-func (Authenticators) Asserted(site organizations.Site, of organizations.PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error) {
-	w, session, err := resumed(site, state)
+// FinishLogin implements organizations.Authenticators.
+func (Authenticators) FinishLogin(site organizations.Site, passkeyOwner organizations.PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error) {
+	w, session, err := resumeSession(site, state)
 	if err != nil {
 		return nil, err
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return nil, refused(err)
+		return nil, wrapRejection(err)
 	}
-	o, err := newOwner(of)
+	o, err := newOwner(passkeyOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +160,16 @@ func (Authenticators) Asserted(site organizations.Site, of organizations.Passkey
 	}
 	used, err := w.ValidateDiscoverableLogin(found, *session, parsed)
 	if err != nil {
-		return nil, refused(err)
+		return nil, wrapRejection(err)
 	}
 	if used.Authenticator.CloneWarning {
-		return nil, refused(errors.New("its counter went back: there may be a copy of it"))
+		return nil, wrapRejection(errors.New("its counter went back: there may be a copy of it"))
 	}
 	return json.Marshal(used)
 }
 
-func resumed(site organizations.Site, state json.RawMessage) (*webauthn.WebAuthn, *webauthn.SessionData, error) {
-	w, err := at(site)
+func resumeSession(site organizations.Site, state json.RawMessage) (*webauthn.WebAuthn, *webauthn.SessionData, error) {
+	w, err := newWebAuthn(site)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,5 +180,5 @@ func resumed(site organizations.Site, state json.RawMessage) (*webauthn.WebAuthn
 	return w, session, nil
 }
 
-// refused is an answer of a browser that does not hold.
-func refused(err error) error { return fmt.Errorf("%w: %w", organizations.ErrPasskey, err) }
+// wrapRejection is an answer of a browser that does not hold.
+func wrapRejection(err error) error { return fmt.Errorf("%w: %w", organizations.ErrPasskey, err) }

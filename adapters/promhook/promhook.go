@@ -49,10 +49,10 @@ type series struct{ flag, variant, reason string }
 type counts struct {
 	total    *prometheus.CounterVec
 	duration prometheus.Histogram
-	most     int
+	limit    int
 
-	mu    sync.RWMutex
-	known map[series]prometheus.Counter
+	mu     sync.RWMutex
+	series map[series]prometheus.Counter
 }
 
 // New registers the metrics and makes the hook. It fails where they are registered
@@ -70,7 +70,7 @@ func New(c Config) (flags.Hook, error) {
 			Name: "bunting_flag_read_duration_seconds", Help: "How long reads of feature flags took.",
 			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some ask a server
 		}),
-		most: c.MaxSeries, known: map[series]prometheus.Counter{},
+		limit: c.MaxSeries, series: map[series]prometheus.Counter{},
 	}
 	if err := c.Registerer.Register(m.total); err != nil {
 		return flags.Hook{}, err
@@ -118,21 +118,21 @@ func (m *counts) counter(s series) prometheus.Counter {
 		s = series{flag: other, reason: s.reason}
 	}
 	m.mu.RLock()
-	c := m.known[s]
+	c := m.series[s]
 	m.mu.RUnlock()
 	if c != nil {
 		return c
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c = m.known[s]; c != nil {
+	if c = m.series[s]; c != nil {
 		return c
 	}
-	if len(m.known) >= m.most { // the few reasons bound these
+	if len(m.series) >= m.limit { // the few reasons bound these
 		return m.total.WithLabelValues(other, "", s.reason)
 	}
 	c = m.total.WithLabelValues(text(s.flag), text(s.variant), s.reason)
-	m.known[s] = c
+	m.series[s] = c
 	return c
 }
 

@@ -25,7 +25,7 @@ const definitions = `{"flags": [
 
 var ctx = context.Background()
 
-func hooked(t *testing.T, c promhook.Config) flags.Reader {
+func hookedReader(t *testing.T, c promhook.Config) flags.Reader {
 	t.Helper()
 	hook, err := promhook.New(c)
 	if err != nil {
@@ -42,7 +42,7 @@ func hooked(t *testing.T, c promhook.Config) flags.Reader {
 // Reason" and "Error Code"), and once in the histogram.
 func TestHook(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	r, sub := hooked(t, promhook.Config{Registerer: registry}), &flags.Subject{DistinctID: "u"}
+	r, sub := hookedReader(t, promhook.Config{Registerer: registry}), &flags.Subject{DistinctID: "u"}
 	for range 2 {
 		r.Bool(ctx, "on", sub, false)
 	}
@@ -93,7 +93,7 @@ bunting_flag_reads_total{flag="on",reason="type_mismatch",variant=""} 1
 // of all is right all the same.
 func TestHook_Bounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	r, sub := hooked(t, promhook.Config{Registerer: registry, MaxSeries: 10}), &flags.Subject{DistinctID: "u"}
+	r, sub := hookedReader(t, promhook.Config{Registerer: registry, MaxSeries: 10}), &flags.Subject{DistinctID: "u"}
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -126,7 +126,7 @@ func TestHook_Bounded(t *testing.T) {
 // Metrics are registered once; nothing is left of a hook that cannot be had.
 func TestNew_Twice(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	hooked(t, promhook.Config{Registerer: registry})
+	hookedReader(t, promhook.Config{Registerer: registry})
 	if _, err := promhook.New(promhook.Config{Registerer: registry}); err == nil {
 		t.Error("no error")
 	}

@@ -29,11 +29,11 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	said := fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
+	message := fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
 	if text := strings.TrimSpace(e.Text); text != "" {
-		said += ": " + text
+		message += ": " + text
 	}
-	return said
+	return message
 }
 
 // Answer is the server's.
@@ -53,7 +53,7 @@ type Answer struct {
 // AskAll asks the server for all flags of a subject, whether AskServer is set or not.
 // Stored facts of the subject are not sent: the server has its own.
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
-	if err := c.unfit(sub); err != nil {
+	if err := c.checkSubject(sub); err != nil {
 		return nil, err
 	}
 	if c.config.Offline {
@@ -62,8 +62,8 @@ func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error
 	return c.ask(ctx, sub, nil)
 }
 
-// question is the body of POST /flags (§9.4).
-type question struct {
+// flagsRequest is the body of POST /flags (§9.4).
+type flagsRequest struct {
 	APIKey           string                      `json:"api_key"`
 	DistinctID       string                      `json:"distinct_id"`
 	AnonymousID      string                      `json:"$anon_distinct_id,omitempty"`
@@ -79,7 +79,7 @@ type question struct {
 
 // ask asks for the flags of some keys, nil for all.
 func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*Answer, error) {
-	q := question{
+	q := flagsRequest{
 		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
 		Groups: sub.Groups, PersonProperties: sub.Person, GroupProperties: maps.Clone(sub.GroupProperties), Keys: keys,
 		GeoIPDisable: !c.config.GeoIP, Runtime: "all",
@@ -101,11 +101,11 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
-		return nil, without(sub, err)
+		return nil, encodingError(sub, err)
 	}
 	ctx, cancel := context.WithTimeout(wire.Context(ctx), c.config.AskTimeout)
 	defer cancel()
-	raw, err := c.put(ctx, body)
+	raw, err := c.postRetrying(ctx, body)
 	if err != nil {
 		return nil, fmt.Errorf("remote: asking for flags: %w", err)
 	}
@@ -115,12 +115,12 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 // askWait is the most that the first repetition of a question waits.
 const askWait = 100 * time.Millisecond
 
-// put puts a question to the server, again where that may help (see Config.AskRetries).
-func (c *Client) put(ctx context.Context, body []byte) ([]byte, error) {
+// postRetrying puts a question to the server, again where that may help (see Config.AskRetries).
+func (c *Client) postRetrying(ctx context.Context, body []byte) ([]byte, error) {
 	for again := 0; ; again++ {
-		raw, err := c.putOnce(ctx, body)
+		raw, err := c.postOnce(ctx, body)
 		var lost *lostError
-		if !errors.As(err, &lost) || again >= c.config.AskRetries || !pause(ctx, max(lost.after, jittered(askWait<<min(again, 8)))) {
+		if !errors.As(err, &lost) || again >= c.config.AskRetries || !pause(ctx, max(lost.after, jitter(askWait<<min(again, 8)))) {
 			return raw, err
 		}
 	}
@@ -141,9 +141,9 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// jittered is a wait whose last quarter is left to chance, so that many clients do not come
+// jitter is a wait whose last quarter is left to chance, so that many clients do not come
 // back at once.
-func jittered(wait time.Duration) time.Duration { return wait - rand.N(wait/4+1) }
+func jitter(wait time.Duration) time.Duration { return wait - rand.N(wait/4+1) }
 
 // lostError is a failure that may be over when the question is repeated.
 type lostError struct {
@@ -156,8 +156,8 @@ func (e *lostError) Unwrap() error { return e.error }
 // gatewayStatus are the answers of those between here and a server that is there again soon.
 var gatewayStatus = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true}
 
-// putOnce puts a question once. The error is a lostError where a repetition may help.
-func (c *Client) putOnce(ctx context.Context, body []byte) ([]byte, error) {
+// postOnce puts a question once. The error is a lostError where a repetition may help.
+func (c *Client) postOnce(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := newRequest(ctx, c.config.URL+"/flags/?v=2", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -188,8 +188,8 @@ func (c *Client) putOnce(ctx context.Context, body []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// without names a property whose value has no form in JSON, for an err of writing.
-func without(sub *flags.Subject, err error) error {
+// encodingError names a property whose value has no form in JSON, for an err of writing.
+func encodingError(sub *flags.Subject, err error) error {
 	find := func(fact string, properties flags.Properties) *flags.Undecided {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			if _, err := json.Marshal(properties[name]); err != nil {

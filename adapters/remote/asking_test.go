@@ -17,14 +17,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// questioned answers questions, POST /flags, in the process.
-type questioned struct {
+// fakeServer answers questions, POST /flags, in the process.
+type fakeServer struct {
 	answer func(n int) (status int, header http.Header, body string, err error)
-	at     []time.Time
+	times  []time.Time
 	bodies []map[string]any
 }
 
-func (a *questioned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *fakeServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body map[string]any
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -35,16 +35,16 @@ func (a *questioned) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return nil, err
 	}
-	a.at, a.bodies = append(a.at, time.Now()), append(a.bodies, body)
-	status, header, text, err := a.answer(len(a.at))
+	a.times, a.bodies = append(a.times, time.Now()), append(a.bodies, body)
+	status, header, text, err := a.answer(len(a.times))
 	if err != nil {
 		return nil, err
 	}
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-// asking runs a test with a Client that asks, in a bubble whose clock stands still until all wait.
-func asking(t *testing.T, a *questioned, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
+// runAsking runs a test with a Client that asks, in a bubble whose clock stands still until all wait.
+func runAsking(t *testing.T, a *fakeServer, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config := remote.Config{
@@ -80,13 +80,13 @@ func TestRemote_AsksAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, helps := range []bool{false, true} {
-				a := &questioned{answer: func(n int) (int, http.Header, string, error) {
+				a := &fakeServer{answer: func(n int) (int, http.Header, string, error) {
 					if helps && n == tt.want && n > 1 {
 						return 200, nil, newFlagIsOn, nil
 					}
 					return tt.status, nil, "x", tt.err
 				}}
-				asking(t, a, func(c *remote.Config) { c.AskRetries, c.AskTimeout = tt.retries, time.Minute }, func(t *testing.T, c *remote.Client) {
+				runAsking(t, a, func(c *remote.Config) { c.AskRetries, c.AskTimeout = tt.retries, time.Minute }, func(t *testing.T, c *remote.Client) {
 					d, found, err := c.Decide(ctx, "new", &flags.Subject{DistinctID: "u"})
 					if want := helps && tt.want > 1; found != want || (err == nil) != want || d.Enabled != want {
 						t.Errorf("%+v, %v, %v", d, found, err)
@@ -96,8 +96,8 @@ func TestRemote_AsksAgain(t *testing.T) {
 						t.Errorf("%v is no StatusError with %d", err, tt.status)
 					}
 				})
-				if len(a.at) != tt.want {
-					t.Errorf("%d requests, want %d", len(a.at), tt.want)
+				if len(a.times) != tt.want {
+					t.Errorf("%d requests, want %d", len(a.times), tt.want)
 				}
 				for i := 1; i < len(a.bodies); i++ {
 					if diff := cmp.Diff(a.bodies[0], a.bodies[i]); diff != "" {
@@ -123,30 +123,30 @@ func TestRemote_AsksAgainInTime(t *testing.T) {
 		"a Retry-After of a century": {time.Minute, "3153600000", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &questioned{answer: func(int) (int, http.Header, string, error) {
+			a := &fakeServer{answer: func(int) (int, http.Header, string, error) {
 				return 503, http.Header{"Retry-After": {tt.after}}, "", nil
 			}}
-			asking(t, a, func(c *remote.Config) { c.AskRetries, c.AskTimeout = 3, tt.timeout }, func(t *testing.T, c *remote.Client) {
+			runAsking(t, a, func(c *remote.Config) { c.AskRetries, c.AskTimeout = 3, tt.timeout }, func(t *testing.T, c *remote.Client) {
 				if _, err := c.AskAll(ctx, &flags.Subject{DistinctID: "u"}); err == nil {
 					t.Error("there is an answer")
 				}
 			})
-			if len(a.at) != len(tt.least)+1 {
-				t.Fatalf("%d requests, want %d", len(a.at), len(tt.least)+1)
+			if len(a.times) != len(tt.least)+1 {
+				t.Fatalf("%d requests, want %d", len(a.times), len(tt.least)+1)
 			}
 			for i, least := range tt.least {
-				if wait := a.at[i+1].Sub(a.at[i]); wait < least || wait > least*4/3 {
+				if wait := a.times[i+1].Sub(a.times[i]); wait < least || wait > least*4/3 {
 					t.Errorf("wait %d: %v, want %v to %v", i, wait, least, least*4/3)
 				}
 			}
 		})
 	}
-	a := &questioned{answer: func(int) (int, http.Header, string, error) { return 503, nil, "", nil }}
-	asking(t, a, nil, func(t *testing.T, c *remote.Client) {
+	a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 503, nil, "", nil }}
+	runAsking(t, a, nil, func(t *testing.T, c *remote.Client) {
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := c.AskAll(gone, &flags.Subject{DistinctID: "u"}); !errors.Is(err, context.Canceled) || len(a.at) > 1 {
-			t.Errorf("with a context that has ended: %v, %d requests", err, len(a.at))
+		if _, err := c.AskAll(gone, &flags.Subject{DistinctID: "u"}); !errors.Is(err, context.Canceled) || len(a.times) > 1 {
+			t.Errorf("with a context that has ended: %v, %d requests", err, len(a.times))
 		}
 	})
 }
@@ -164,8 +164,8 @@ func TestRemote_Question(t *testing.T) {
 		"groups": {false, flags.Subject{DistinctID: "u", Groups: map[string]string{"company": "acme"}, GroupProperties: map[string]flags.Properties{"company": {"plan": "enterprise"}, "team": nil}},
 			map[string]any{"groups": map[string]any{"company": "acme"}, "group_properties": map[string]any{"company": map[string]any{"plan": "enterprise"}}, "geoip_disable": true}},
 	} {
-		a := &questioned{answer: func(int) (int, http.Header, string, error) { return 200, nil, newFlagIsOn, nil }}
-		asking(t, a, func(c *remote.Config) { c.GeoIP = tt.geoIP }, func(t *testing.T, c *remote.Client) {
+		a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 200, nil, newFlagIsOn, nil }}
+		runAsking(t, a, func(c *remote.Config) { c.GeoIP = tt.geoIP }, func(t *testing.T, c *remote.Client) {
 			if d, found, err := c.Decide(ctx, "new", &tt.sub); err != nil || !found || !d.Enabled {
 				t.Errorf("%s: %+v, %v, %v", name, d, found, err)
 			}
@@ -191,8 +191,8 @@ func TestRemote_9_6_OlderShape(t *testing.T) {
 		"the newer one goes before":     {`{"featureFlags": {"a": false}, "flags": {"b": {"enabled": true}}}`, map[string]string{"b": "true"}},
 		"a newer one that is not there": {`{"flags": null, "featureFlags": {"a": true}}`, map[string]string{"a": "true"}},
 	} {
-		a := &questioned{answer: func(int) (int, http.Header, string, error) { return 200, nil, tt.body, nil }}
-		asking(t, a, nil, func(t *testing.T, c *remote.Client) {
+		a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 200, nil, tt.body, nil }}
+		runAsking(t, a, nil, func(t *testing.T, c *remote.Client) {
 			answer, err := c.AskAll(ctx, &flags.Subject{DistinctID: "u"})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -208,8 +208,8 @@ func TestRemote_9_6_OlderShape(t *testing.T) {
 		})
 	}
 	for _, body := range []string{`{}`, `{"featureFlags": null}`, `{"featureFlags": 5}`, `{"featureFlags": [5]}`, `{"featureFlags": "a"}`} {
-		a := &questioned{answer: func(int) (int, http.Header, string, error) { return 200, nil, body, nil }}
-		asking(t, a, nil, func(t *testing.T, c *remote.Client) {
+		a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 200, nil, body, nil }}
+		runAsking(t, a, nil, func(t *testing.T, c *remote.Client) {
 			if _, err := c.AskAll(ctx, &flags.Subject{DistinctID: "u"}); err == nil {
 				t.Errorf("%s is an answer", body)
 			}
@@ -220,10 +220,10 @@ func TestRemote_9_6_OlderShape(t *testing.T) {
 // An event keeps the time and the uuid that it is given, the time in UTC (the same suite,
 // non_utc_event_timestamp_is_converted_to_utc).
 func TestRemote_TrackEvent(t *testing.T) {
-	w := &wire{answer: always(200)}
+	w := &wire{answer: answerAlways(200)}
 	at := time.Date(2025, 1, 2, 8, 34, 5, 678_900_000, time.FixedZone("", 5*3600+1800))
 	const uuid = "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f"
-	wired(t, w, func(c *remote.Config) { c.GeoIP = true }, func(t *testing.T, c *remote.Client) {
+	runTracking(t, w, func(c *remote.Config) { c.GeoIP = true }, func(t *testing.T, c *remote.Client) {
 		properties := map[string]any{"n": 1}
 		if err := c.TrackEvent(ctx, remote.Event{DistinctID: "u", Name: "e", Properties: properties, Groups: map[string]string{"company": "acme"}, Timestamp: at, UUID: uuid}); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ const (
 
 // schedule says when one kind of attempt is due.
 type schedule struct {
-	at    time.Duration // since the start
+	due   time.Duration // since the start
 	fails int           // in a row
 	// silent counts those in a row without an answer from a server that was there.
 	silent int
@@ -23,12 +23,12 @@ type schedule struct {
 
 // backoff is the time to wait after one more failure: full jitter, and no less
 // than the server asked for.
-func (s *source) backoff(next *schedule, least time.Duration) time.Duration {
-	most := min(firstRetry<<min(next.fails, 5), longestRetry)
+func (s *source) backoff(next *schedule, minWait time.Duration) time.Duration {
+	limit := min(firstRetry<<min(next.fails, 5), longestRetry)
 	next.fails++
-	share := time.Duration(s.c.knobs.random() * float64(most))
-	if least > 0 { // those who were told the same do not all come at once
-		return least + min(share, firstRetry)
+	share := time.Duration(s.c.knobs.random() * float64(limit))
+	if minWait > 0 { // those who were told the same do not all come at once
+		return minWait + min(share, firstRetry)
 	}
 	return share
 }
@@ -39,19 +39,19 @@ func (s *source) backoff(next *schedule, least time.Duration) time.Duration {
 func (s *source) run(ctx context.Context) {
 	defer close(s.copies)
 	var poll schedule
-	stream := schedule{at: 1}
+	stream := schedule{due: 1}
 	for ctx.Err() == nil {
 		now := s.c.knobs.elapsed()
-		streamNext := !s.c.NoStream && stream.at <= poll.at
+		streamNext := !s.c.NoStream && stream.due <= poll.due
 		switch {
-		case streamNext && now >= stream.at:
+		case streamNext && now >= stream.due:
 			s.streamOnce(ctx, &stream, &poll)
-		case !streamNext && now >= poll.at:
+		case !streamNext && now >= poll.due:
 			s.pollOnce(ctx, &poll)
 		case streamNext:
-			s.c.knobs.wait(ctx, stream.at-now)
+			s.c.knobs.wait(ctx, stream.due-now)
 		default:
-			s.c.knobs.wait(ctx, poll.at-now)
+			s.c.knobs.wait(ctx, poll.due-now)
 		}
 	}
 }
@@ -62,14 +62,14 @@ func (s *source) pollOnce(ctx context.Context, next *schedule) {
 	switch {
 	case failed == nil:
 		s.confirm(false)
-		*next = schedule{at: k.elapsed() + time.Duration((0.9+0.2*k.random())*float64(s.c.Poll))}
+		*next = schedule{due: k.elapsed() + time.Duration((0.9+0.2*k.random())*float64(s.c.Poll))}
 	case ctx.Err() != nil: // cut off by Close
 	case failed.answered:
-		s.failed(failed.err)
-		next.at = k.elapsed() + s.backoff(next, failed.after)
+		s.recordFailure(failed.err)
+		next.due = k.elapsed() + s.backoff(next, failed.after)
 	default:
-		s.failed(failed.err)
-		s.unanswered(ctx, next)
+		s.recordFailure(failed.err)
+		s.waitForAnswer(ctx, next)
 	}
 }
 
@@ -83,11 +83,11 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 	}
 	now := k.elapsed()
 	if end.failed != nil {
-		s.failed(end.failed.err)
+		s.recordFailure(end.failed.err)
 	}
 	switch {
 	case end.notOffered:
-		*next = schedule{at: now + k.streamAgain}
+		*next = schedule{due: now + k.streamAgain}
 	case end.opened:
 		if now-begun > longestRetry {
 			next.fails = 0
@@ -99,48 +99,48 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 			wait = end.retry
 		}
 		// The next stream tells what is new; where it fails, a poll is due.
-		*next = schedule{at: now + wait, fails: next.fails}
-		poll.at, poll.fails = min(next.at, now+s.c.Poll), 0
+		*next = schedule{due: now + wait, fails: next.fails}
+		poll.due, poll.fails = min(next.due, now+s.c.Poll), 0
 		if end.failed != nil && end.failed.answered { // what it sent was bad
-			poll.at = now
+			poll.due = now
 		}
 	case end.failed.answered:
 		next.silent = 0
-		next.at = now + s.backoff(next, end.failed.after)
+		next.due = now + s.backoff(next, end.failed.after)
 	default:
-		s.unanswered(ctx, next)
+		s.waitForAnswer(ctx, next)
 		now = k.elapsed()
 		if next.silent == buffered {
-			*next = schedule{at: now + k.streamAgain}
+			*next = schedule{due: now + k.streamAgain}
 		}
-		next.at = max(next.at, now+1)
+		next.due = max(next.due, now+1)
 		if poll.fails == 0 {
-			poll.at = min(poll.at, now)
+			poll.due = min(poll.due, now)
 		}
 	}
 }
 
-// unanswered waits until a server that gave no answer gives one again, or it is
+// waitForAnswer waits until a server that gave no answer gives one again, or it is
 // time for a whole attempt in any case. One that was there all the time is not
 // hurried.
-func (s *source) unanswered(ctx context.Context, next *schedule) {
-	there, tries := s.look(ctx)
-	next.at = s.c.knobs.elapsed()
-	if there && tries == 1 {
+func (s *source) waitForAnswer(ctx context.Context, next *schedule) {
+	up, tries := s.probe(ctx)
+	next.due = s.c.knobs.elapsed()
+	if up && tries == 1 {
 		next.silent++
-		next.at += s.backoff(next, 0)
+		next.due += s.backoff(next, 0)
 	} else {
 		next.silent, next.fails = 0, 0
 	}
 }
 
-// look asks once a second whether the server answers.
-func (s *source) look(ctx context.Context) (there bool, tries int) {
+// probe asks once a second whether the server answers.
+func (s *source) probe(ctx context.Context) (up bool, tries int) {
 	k := s.c.knobs
 	k.wait(ctx, time.Duration(k.random()*float64(k.probe)))
 	for tries = 1; tries <= k.probes && ctx.Err() == nil; tries++ {
 		begun := k.elapsed()
-		if s.answers(ctx) {
+		if s.isAnswering(ctx) {
 			return true, tries
 		}
 		k.wait(ctx, max(0, k.probe-(k.elapsed()-begun)))

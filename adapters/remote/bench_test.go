@@ -127,9 +127,9 @@ func BenchmarkRemote_DecideAllNoAlloc(b *testing.B) {
 // A value whose exposure has been told.
 func BenchmarkRemote_BoolNoAlloc(b *testing.B) {
 	ctx := context.Background()
-	for _, none := range []bool{false, true} {
-		b.Run(fmt.Sprintf("NoExposures=%v", none), func(b *testing.B) {
-			c, sub := benchClient(b, func(c *Config) { c.NoExposures = none }), benchSubject()
+	for _, exposed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("NoExposures=%v", exposed), func(b *testing.B) {
+			c, sub := benchClient(b, func(c *Config) { c.NoExposures = exposed }), benchSubject()
 			c.Bool(ctx, "flag-50", sub, false)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -34,7 +34,7 @@ func New(c Config) (*Client, error) {
 // newClient makes a Client on the flags that set gives, and starts its sender.
 func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
 	c := &Client{set: set, config: config, http: requests, log: config.Logger}
-	c.reader = flags.WithHooks(flags.NewReader(c.read, c.snapshot), c.guarded(config.Hooks)...)
+	c.reader = flags.WithHooks(flags.NewReader(c.read, c.snapshot), c.guardHooks(config.Hooks)...)
 	c.scratches.New = func() any { return new(scratch) }
 	var err error
 	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {
@@ -49,7 +49,7 @@ func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*C
 // or dropped. The error is ErrDropped with how many were, or the context's with how many
 // still wait; they stay in the queue.
 func (c *Client) Flush(ctx context.Context) error {
-	if !c.made() {
+	if !c.isInitialized() {
 		return nil
 	}
 	return c.sender.flush(wire.Context(ctx))
@@ -61,7 +61,7 @@ func (c *Client) Flush(ctx context.Context) error {
 // whether it arrived. Flags are read no more (flags.ErrClosed). It may be called again,
 // and not from a function of OnChange or Watch.
 func (c *Client) Close(ctx context.Context) error {
-	if !c.made() {
+	if !c.isInitialized() {
 		return nil
 	}
 	c.closing.Do(func() {
@@ -79,7 +79,7 @@ func (c *Client) Close(ctx context.Context) error {
 		}
 		err := c.sender.flush(ctx)
 		c.sender.end()
-		if n := c.sender.left; n > 0 {
+		if n := c.sender.unsent; n > 0 {
 			err = fmt.Errorf("%w by Close: %d: %w", ErrDropped, n, context.Cause(ctx))
 		}
 		if c.source != nil {
@@ -92,7 +92,7 @@ func (c *Client) Close(ctx context.Context) error {
 
 // Stats are counts since New.
 func (c *Client) Stats() Stats {
-	if !c.made() {
+	if !c.isInitialized() {
 		return Stats{}
 	}
 	s := c.queue.stats()
@@ -102,7 +102,7 @@ func (c *Client) Stats() Stats {
 
 // Set is the project's flags as they are known now, nil while nothing is.
 func (c *Client) Set() *flags.Set {
-	if !c.made() {
+	if !c.isInitialized() {
 		return nil
 	}
 	return c.set()
@@ -113,7 +113,7 @@ func (c *Client) Set() *flags.Set {
 // 403) ends it at once, with a *[StatusError] and what to look at; it is asked again
 // all the same. So does Config.Offline, with flags.ErrNotReady.
 func (c *Client) WaitForReady(ctx context.Context) error {
-	if !c.made() || c.source == nil {
+	if !c.isInitialized() || c.source == nil {
 		return errNotReady
 	}
 	return c.source.WaitForReady(wire.Context(ctx))
@@ -121,7 +121,7 @@ func (c *Client) WaitForReady(ctx context.Context) error {
 
 // Status says what is known and how the last attempt ended.
 func (c *Client) Status() Status {
-	if !c.made() || c.source == nil {
+	if !c.isInitialized() || c.source == nil {
 		return Status{}
 	}
 	return c.source.Status()
@@ -130,7 +130,7 @@ func (c *Client) Status() Status {
 // ProjectByKey implements flags.Source. The Revision counts the changes that this
 // process has seen. While nothing is known it fails with flags.ErrUnavailable.
 func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
-	k, err := c.known(apiKey)
+	k, err := c.currentFor(apiKey)
 	if err != nil {
 		return flags.Project{}, err
 	}
@@ -140,15 +140,15 @@ func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 // Definitions implements flags.Source: those that are known now. They are shared
 // and must not be changed.
 func (c *Client) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
-	k, err := c.known(p.APIKey)
+	k, err := c.currentFor(p.APIKey)
 	if err != nil {
 		return flags.Definitions{}, err
 	}
 	return k.defs, nil
 }
 
-func (c *Client) known(apiKey string) (*known, error) {
-	if !c.made() || c.source == nil {
+func (c *Client) currentFor(apiKey string) (*loadedDefinitions, error) {
+	if !c.isInitialized() || c.source == nil {
 		return nil, errors.Join(flags.ErrUnavailable, errNotReady)
 	}
 	return c.source.project(apiKey)

@@ -17,7 +17,7 @@ func TestSource_CompressedDefinitions(t *testing.T) {
 	handler := p.handler(t)
 	var sent, known atomic.Int64
 	net := &network{}
-	net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		plain := httptest.NewRecorder()
 		handler.ServeHTTP(plain, r)
 		if plain.Code == http.StatusNotModified {
@@ -41,7 +41,7 @@ func TestSource_CompressedDefinitions(t *testing.T) {
 	if err := s.WaitForReady(t.Context()); err != nil || keys(s) != "one" || sent.Load() != 1 {
 		t.Fatalf("flags %q, %d compressed answers, %v", keys(s), sent.Load(), err)
 	}
-	until(t, "polls with the ETag", func() bool { return known.Load() > 2 })
+	waitUntil(t, "polls with the ETag", func() bool { return known.Load() > 2 })
 	if sent.Load() != 1 {
 		t.Errorf("%d answers with definitions", sent.Load())
 	}

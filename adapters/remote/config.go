@@ -164,7 +164,7 @@ func (c *Config) checkServer() error {
 		}
 		return fmt.Errorf("remote: Config.URL cannot be read: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", shownURL(c.URL))
+		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", redactURL(c.URL))
 	case strings.ContainsAny(c.URL, "?#") || u.User != nil:
 		return errors.New("remote: Config.URL has a query, a fragment or a user: leave them out")
 	case c.ProjectKey == "":
@@ -217,13 +217,13 @@ func (c *Config) fill() error {
 	return nil
 }
 
-// shown is a Config as it is printed.
-type shown Config
+// printableConfig is a Config as it is printed.
+type printableConfig Config
 
-func (c Config) masked() shown {
-	out := shown(c)
+func (c Config) mask() printableConfig {
+	out := printableConfig(c)
 	out.Bundle = nil
-	out.URL = shownURL(c.URL)
+	out.URL = redactURL(c.URL)
 	if c.Key != "" {
 		kind := ""
 		if strings.HasPrefix(c.Key, "phs_") || strings.HasPrefix(c.Key, "phx_") {
@@ -234,8 +234,8 @@ func (c Config) masked() shown {
 	return out
 }
 
-// shownURL is an address without the password that may stand in it.
-func shownURL(text string) string {
+// redactURL is an address without the password that may stand in it.
+func redactURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" && strings.Contains(text, "@") {
 		return "…"
@@ -245,14 +245,14 @@ func shownURL(text string) string {
 
 // Format implements fmt.Formatter.
 func (c Config) Format(f fmt.State, verb rune) {
-	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), c.masked())
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), c.mask())
 }
 
 // Format implements fmt.Formatter: a Client is its Config.
 func (c *Client) Format(f fmt.State, verb rune) {
 	switch {
 	case f == nil:
-	case !c.made():
+	case !c.isInitialized():
 		_, _ = fmt.Fprint(f, "remote.Client that is not ready")
 	default:
 		_, _ = fmt.Fprint(f, "remote.Client of ")
@@ -261,7 +261,7 @@ func (c *Client) Format(f fmt.State, verb rune) {
 }
 
 // MarshalJSON implements json.Marshaler. Hooks, HTTPClient, Logger and Now are left out.
-func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.masked()) }
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.mask()) }
 
 // LogValue implements slog.LogValuer.
-func (c Config) LogValue() slog.Value { return slog.AnyValue(c.masked()) }
+func (c Config) LogValue() slog.Value { return slog.AnyValue(c.mask()) }

@@ -24,7 +24,7 @@ import (
 func TestConfig_Offline(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	net := &network{}
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	c, err := remote.New(remote.Config{
 		Offline: true, NoCopy: true, Bundle: []byte(definitions("one")), AskServer: true, FlushInterval: 1, HTTPClient: net.client(),
 	})
@@ -67,13 +67,13 @@ func TestConfig_OfflineWithACopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	config := config(t, net)
 	s := open(t, config)
 	if err := s.WaitForReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stopped(t, s)
+	checkStopped(t, s)
 	config.Offline, config.Key = true, ""
 	if s := open(t, config); keys(s) != "one" || s.Status().From != remote.FromCopy {
 		t.Errorf("%q, %+v", keys(s), s.Status())
@@ -90,7 +90,7 @@ func TestConfig_BrokenBundle(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	config := config(t, net)
 	for _, copied := range []bool{false, true} {
 		for text, want := range map[string]string{
@@ -116,31 +116,31 @@ func TestConfig_BrokenBundle(t *testing.T) {
 		if err := s.WaitForReady(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		stopped(t, s) // leaves a copy
+		checkStopped(t, s) // leaves a copy
 	}
 }
 
 // A server that refuses the key ends WaitForReady with what to look at, also one that
 // waits already; it is asked again all the same.
-func TestConfig_KeyIsRefused(t *testing.T) {
+func TestConfig_RejectedKey(t *testing.T) {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		var p project
 		p.set(t, definitions("one"))
 		net := &network{}
-		net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(code)
 			_, _ = fmt.Fprint(w, `{"detail": "Not a key of this project."}`)
 		})))
 		s := open(t, config(t, net))
 		for range 2 {
 			err := s.WaitForReady(t.Context())
-			var refused *remote.StatusError
-			if !errors.As(err, &refused) || refused.Status != code || !strings.Contains(err.Error(), "Not a key of this project. (check Config.ProjectKey, and that Config.Key") {
+			var status *remote.StatusError
+			if !errors.As(err, &status) || status.Status != code || !strings.Contains(err.Error(), "Not a key of this project. (check Config.ProjectKey, and that Config.Key") {
 				t.Errorf("%d: %v", code, err)
 			}
 		}
-		net.lead(serve(t, p.handler(t)))
-		until(t, "the definitions", func() bool { return s.WaitForReady(t.Context()) == nil })
+		net.redirect(serve(t, p.handler(t)))
+		waitUntil(t, "the definitions", func() bool { return s.WaitForReady(t.Context()) == nil })
 	}
 }
 

@@ -30,12 +30,12 @@ func (s *source) loadCopy() {
 	}
 	sum := sha256.Sum256([]byte(s.c.URL + "\n" + s.c.ProjectKey))
 	s.copyPath = filepath.Join(dir, hex.EncodeToString(sum[:16])+".flags")
-	if err := s.takeCopy(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.failed(fmt.Errorf("remote: the copy of the definitions: %w", err))
+	if err := s.applyCopy(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.recordFailure(fmt.Errorf("remote: the copy of the definitions: %w", err))
 	}
 }
 
-func (s *source) takeCopy() error {
+func (s *source) applyCopy() error {
 	all, err := lastgood.Load(s.copyPath)
 	if err != nil {
 		return err
@@ -45,11 +45,11 @@ func (s *source) takeCopy() error {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return fmt.Errorf("%s: %w", s.copyPath, err)
 	}
-	return s.take(text, cleanVersion(head.Version), FromCopy, head.FetchedAt)
+	return s.apply(text, cleanVersion(head.Version), FromCopy, head.FetchedAt)
 }
 
 // save hands a copy over to be written, in place of one that still waits.
-func (s *source) save(c saved) {
+func (s *source) save(c savedCopy) {
 	if s.copyPath == "" {
 		return
 	}
@@ -62,15 +62,15 @@ func (s *source) save(c saved) {
 
 // saveCopies writes copies until there will be no more.
 func (s *source) saveCopies() {
-	told := false
+	logged := false
 	for c := range s.copies {
 		line, err := json.Marshal(c.head)
 		if err == nil {
 			err = lastgood.Save(s.copyPath, bytes.Join([][]byte{line, c.text}, []byte{'\n'}))
 		}
-		if err != nil && !told {
+		if err != nil && !logged {
 			s.c.Logger.Warn("no copy of the flag definitions can be written, a start without the server will not have these", "error", err)
 		}
-		told = err != nil
+		logged = err != nil
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// everywhere selects flags of any runtime.
-var everywhere = flags.Selection{Runtime: "all"}
+// allRuntimes selects flags of any runtime.
+var allRuntimes = flags.Selection{Runtime: "all"}
 
 // Decide decides one flag for a subject, whatever runtime and contexts it is for.
 // found is false where the project has no such flag or it is not active. An answer
@@ -19,7 +19,7 @@ var everywhere = flags.Selection{Runtime: "all"}
 // too; without, the only errors are flags.ErrNotReady, flags.ErrClosed and
 // flags.ErrNoDistinctID, also for no subject.
 func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
-	if !c.made() {
+	if !c.isInitialized() {
 		return d, false, errNotReady
 	}
 	var r result
@@ -27,26 +27,26 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	return r.d, r.found, r.err
 }
 
-// askable: the server may know what is not known here. It cannot be told of a value
+// isAskable: the server may know what is not known here. It cannot be told of a value
 // that has no form in JSON.
-func askable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
+func isAskable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
 
 // resolve decides one flag into r, and asks the server where that is wanted and
 // needed; with a view by what that has.
 func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v *view, r *result) {
-	if r.err = c.unfit(sub); r.err != nil {
+	if r.err = c.checkSubject(sub); r.err != nil {
 		return
 	}
-	set, at := c.viewed(v)
+	set, at := c.setAndTime(v)
 	if set != nil {
 		sc := c.scratches.Get().(*scratch)
 		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), at, &sc.decisions)
 		c.scratches.Put(sc)
 		if !r.found {
-			r.d.Reason = whyNot(set, key)
+			r.d.Reason = absenceReason(set, key)
 		}
 		// The server would not answer the inactive and the cyclic either.
-		if r.found && !askable(&r.d) || !c.config.AskServer || r.d.Reason.Code != flags.NoReason {
+		if r.found && !isAskable(&r.d) || !c.config.AskServer || r.d.Reason.Code != flags.NoReason {
 			return
 		}
 	} else if !c.config.AskServer {
@@ -78,22 +78,22 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v 
 	}
 }
 
-// viewed are the flags and the instant to decide by.
-func (c *Client) viewed(v *view) (*flags.Set, time.Time) {
+// setAndTime are the flags and the instant to decide by.
+func (c *Client) setAndTime(v *view) (*flags.Set, time.Time) {
 	if v != nil {
 		return v.set, v.at
 	}
 	set := c.set()
-	return set, c.at(set)
+	return set, c.decisionTime(set)
 }
 
-// whyNot says why a flag has no answer that there is.
-func whyNot(set *flags.Set, key string) flags.Reason {
+// absenceReason says why a flag has no answer that there is.
+func absenceReason(set *flags.Set, key string) flags.Reason {
 	why := flags.Reason{Condition: flags.NoCondition}
 	switch {
-	case set.Disabled(key, &everywhere):
+	case set.IsDisabled(key, &allRuntimes):
 		why.Code = flags.FlagDisabled
-	case set.Unanswered(key, &everywhere):
+	case set.IsUnanswered(key, &allRuntimes):
 		why.Code = flags.FlagCycle
 	}
 	return why
@@ -108,7 +108,7 @@ func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.D
 		out = new(flags.Decisions)
 	}
 	out.List, out.Errors = out.List[:0], false
-	if err := c.unfit(sub); err != nil {
+	if err := c.checkSubject(sub); err != nil {
 		return err
 	}
 	set := c.set()
@@ -123,37 +123,37 @@ func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.D
 		return err
 	}
 	sc := c.scratches.Get().(*scratch)
-	set.Evaluate(c.partial(sub, sc), c.at(set), out)
+	set.Evaluate(c.partial(sub, sc), c.decisionTime(set), out)
 	c.scratches.Put(sc)
 	if !c.config.AskServer {
 		return nil
 	}
-	keys := toAsk(out)
+	keys := undecidedKeys(out)
 	if keys == nil {
 		return nil
 	}
 	answer, err := c.ask(ctx, sub, keys)
 	if err == nil {
-		fillIn(out, answer)
+		mergeAnswer(out, answer)
 	}
 	return err
 }
 
-// toAsk are the flags that the server may know.
-func toAsk(out *flags.Decisions) (keys []string) {
+// undecidedKeys are the flags that the server may know.
+func undecidedKeys(out *flags.Decisions) (keys []string) {
 	for i := range out.List {
-		if askable(&out.List[i]) {
+		if isAskable(&out.List[i]) {
 			keys = append(keys, out.List[i].Key)
 		}
 	}
 	return keys
 }
 
-// fillIn takes what is not decided from an answer.
-func fillIn(out *flags.Decisions, answer *Answer) {
+// mergeAnswer takes what is not decided from an answer.
+func mergeAnswer(out *flags.Decisions, answer *Answer) {
 	out.Errors = out.Errors || answer.Errors
 	for i := range answer.Decisions {
-		if d := out.Find(answer.Decisions[i].Key); d != nil && askable(d) {
+		if d := out.Find(answer.Decisions[i].Key); d != nil && isAskable(d) {
 			kind := d.Kind
 			*d = answer.Decisions[i]
 			d.Kind = kind

@@ -25,10 +25,10 @@ type event struct {
 
 // eventReader reads a stream of events.
 type eventReader struct {
-	r    *bufio.Reader
-	most int // bytes of a line, and of an event's data
-	line []byte
-	id   string
+	r     *bufio.Reader
+	limit int // bytes of a line, and of an event's data
+	line  []byte
+	id    string
 	// retry is the wait that was asked for last, where hasRetry.
 	retry    time.Duration
 	hasRetry bool
@@ -44,8 +44,8 @@ const maxRetry = 5 * time.Minute
 // are ignored.
 const maxField = 200
 
-func newEventReader(r io.Reader, most int) *eventReader {
-	return &eventReader{r: bufio.NewReaderSize(r, 32<<10), most: most}
+func newEventReader(r io.Reader, limit int) *eventReader {
+	return &eventReader{r: bufio.NewReaderSize(r, 32<<10), limit: limit}
 }
 
 // next is the next comment or event with data. The data is the caller's.
@@ -78,7 +78,7 @@ func (r *eventReader) next() (event, error) {
 				e.name = string(value)
 			}
 		case "data":
-			if len(e.data)+1+len(value) > r.most {
+			if len(e.data)+1+len(value) > r.limit {
 				return event{}, errLongEvent
 			}
 			if some {
@@ -110,7 +110,7 @@ func (r *eventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if len(r.line)+len(part) > r.most {
+		if len(r.line)+len(part) > r.limit {
 			return nil, errLongEvent
 		}
 		r.line = append(r.line, part...)

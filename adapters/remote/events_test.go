@@ -13,8 +13,8 @@ import (
 )
 
 // readAll reads a stream to its end.
-func readAll(r io.Reader, most int) (all []event, last *eventReader, err error) {
-	last = newEventReader(r, most)
+func readAll(r io.Reader, limit int) (all []event, last *eventReader, err error) {
+	last = newEventReader(r, limit)
 	for {
 		var e event
 		if e, err = last.next(); err != nil {

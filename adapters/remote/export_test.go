@@ -21,9 +21,9 @@ func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	return c
 }
 
-// Standing makes the clock of what waits between attempts stand still: each wait passes at once, and
+// WithFakeClock makes the clock of what waits between attempts stand still: each wait passes at once, and
 // takes the clock on by as much as it was to last. elapsed is the time by that clock.
-func Standing(c Config) (_ Config, elapsed func() time.Duration) {
+func WithFakeClock(c Config) (_ Config, elapsed func() time.Duration) {
 	k := *c.knobs
 	var now atomic.Int64
 	k.elapsed = func() time.Duration { return time.Duration(now.Load()) }

@@ -30,7 +30,7 @@ func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error
 		response = "false"
 	}
 	k := c.exposures.key(sub.DistinctID, key, response, sub.Groups)
-	if !c.exposures.first(k) {
+	if !c.exposures.isFirst(k) {
 		return
 	}
 	if c.enqueue(Event{DistinctID: sub.DistinctID, Name: "$feature_flag_called", Properties: c.exposure(key, sub, r, problem), Groups: sub.Groups}) != nil {
@@ -90,14 +90,14 @@ func exposureError(r *result, problem error) string {
 	var network net.Error
 	switch {
 	case problem == nil || errors.Is(problem, flags.ErrUnknownFlag):
-		var said []string
+		var codes []string
 		if r.from != nil && r.from.Errors {
-			said = append(said, computing)
+			codes = append(codes, computing)
 		}
 		if problem != nil {
-			said = append(said, "flag_missing")
+			codes = append(codes, "flag_missing")
 		}
-		return strings.Join(said, ",")
+		return strings.Join(codes, ",")
 	case r.err == nil: // failed, or not to be decided here
 		return computing
 	case errors.Is(r.err, flags.ErrQuotaLimited):

@@ -61,12 +61,12 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *project) stream(w http.ResponseWriter, r *http.Request) {
-	known := r.Header.Get("Last-Event-ID")
-	say(w, "retry: 1000\n\n:\n\n")
+	last := r.Header.Get("Last-Event-ID")
+	writeStream(w, "retry: 1000\n\n:\n\n")
 	for r.Context().Err() == nil {
-		if text, version := p.get(); version != known {
-			say(w, "event: definitions\nid: %s\ndata: %s\n\n", version, text)
-			known = version
+		if text, version := p.get(); version != last {
+			writeStream(w, "event: definitions\nid: %s\ndata: %s\n\n", version, text)
+			last = version
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -111,8 +111,8 @@ func (site *site) corrupt() http.Handler {
 
 const allFlags = "one two three"
 
-// answered checks that every flag is on for somebody.
-func answered(t *testing.T, s *remote.Source) {
+// checkAnswered checks that every flag is on for somebody.
+func checkAnswered(t *testing.T, s *remote.Source) {
 	t.Helper()
 	if got := keys(s); len(got) != len(allFlags) {
 		t.Fatalf("flags %q, want %q; status %+v", got, allFlags, s.Status())
@@ -150,7 +150,7 @@ func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
 				t.Run(first.name+", "+second.name, func(t *testing.T) {
 					t.Parallel()
 					for round := range rounds {
-						starts.Add(site.survives(t, first, second, (i*10+j)*rounds+round))
+						starts.Add(site.checkSurvives(t, first, second, (i*10+j)*rounds+round))
 					}
 				})
 			}
@@ -161,19 +161,19 @@ func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
 	}
 }
 
-// survives goes through two faults with one Source, and starts another under the
+// checkSurvives goes through two faults with one Source, and starts another under the
 // second. The Source of before, which makes the copy, is not counted.
-func (site *site) survives(t *testing.T, first, second fault, n int) (starts int64) {
+func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (starts int64) {
 	net := &network{}
 	var back atomic.Int64
 	c := config(t, net)
 	c.Now = func() time.Time { return time.Now().Add(time.Duration(back.Load())) }
 	c.Bundle = site.payload
 	c.NoStream = n%2 == 1
-	net.lead(site.good)
+	net.redirect(site.good)
 	s := open(t, c)
-	until(t, "the first definitions", func() bool { return s.Status().From == remote.FromBundle && s.Status().Version != "" })
-	stopped(t, s)
+	waitUntil(t, "the first definitions", func() bool { return s.Status().From == remote.FromBundle && s.Status().Version != "" })
+	checkStopped(t, s)
 	path := s.CopyPath()
 
 	// From here on what gives no answer is given up soon.
@@ -185,15 +185,15 @@ func (site *site) survives(t *testing.T, first, second fault, n int) (starts int
 			damage(t, path, n)
 		}
 		if f.address == "" {
-			net.lead(site.good)
+			net.redirect(site.good)
 		} else {
-			net.lead(f.address)
+			net.redirect(f.address)
 		}
 	}
 	tried := func(s *remote.Source, f fault) {
 		failures, dials := s.Status().Failures, net.dials.Load()
-		until(t, "an attempt under the fault "+f.name, func() bool {
-			answered(t, s)
+		waitUntil(t, "an attempt under the fault "+f.name, func() bool {
+			checkAnswered(t, s)
 			return s.Status().Failures > failures || f.address == "" && net.dials.Load() > dials
 		})
 	}
@@ -209,19 +209,19 @@ func (site *site) survives(t *testing.T, first, second fault, n int) (starts int
 	begin(first)
 	s = open(t, c)
 	origin(s, first.disk)
-	answered(t, s)
+	checkAnswered(t, s)
 	tried(s, first)
 	begin(second)
 	tried(s, second)
-	stopped(t, s)
-	answered(t, s) // what was known stays
+	checkStopped(t, s)
+	checkAnswered(t, s) // what was known stays
 
 	_, err := lastgood.Load(path) // a good server has mended what was damaged before
 	s = open(t, c)
 	origin(s, err != nil)
-	answered(t, s)
+	checkAnswered(t, s)
 	tried(s, second)
-	stopped(t, s)
+	checkStopped(t, s)
 	return 2
 }
 
@@ -230,12 +230,12 @@ func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	c := config(t, net)
 	s := open(t, c)
-	until(t, "definitions", func() bool { return s.Set() != nil })
-	stopped(t, s)
-	net.lead(nowhere(t))
+	waitUntil(t, "definitions", func() bool { return s.Set() != nil })
+	checkStopped(t, s)
+	net.redirect(nowhere(t))
 	good, err := os.ReadFile(s.CopyPath())
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
 		if st := s.Status(); st.Ready || st.LastError == nil {
 			t.Fatalf("byte %d: %+v", i, st)
 		}
-		stopped(t, s)
+		checkStopped(t, s)
 	}
 	for i := range good { // cut short
 		if err := os.WriteFile(s.CopyPath(), good[:i], 0o600); err != nil {
@@ -260,7 +260,7 @@ func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
 		if st := s.Status(); st.Ready {
 			t.Fatalf("%d bytes: %+v", i, st)
 		}
-		stopped(t, s)
+		checkStopped(t, s)
 	}
 	if err := os.WriteFile(s.CopyPath(), good, 0o600); err != nil {
 		t.Fatal(err)

@@ -31,13 +31,13 @@ type failure struct {
 	after time.Duration
 }
 
-// unanswered is the failure of a request that got no answer.
-func unanswered(what string, err error) *failure {
+// noAnswer is the failure of a request that got no answer.
+func noAnswer(request string, err error) *failure {
 	var inURL *url.Error
 	if errors.As(err, &inURL) { // which repeats the whole address
 		err = inURL.Err
 	}
-	return &failure{err: fmt.Errorf("remote: %s: no answer: %w", what, err)}
+	return &failure{err: fmt.Errorf("remote: %s: no answer: %w", request, err)}
 }
 
 // request is a GET below definitionsPath with the project and the key.
@@ -59,23 +59,23 @@ func (s *source) poll(ctx context.Context) *failure {
 	const what = "GET " + definitionsPath
 	r, err := s.request(ctx, "")
 	if err != nil {
-		return unanswered(what, err)
+		return noAnswer(what, err)
 	}
 	r.Header.Set("Accept", "application/json")
-	old := s.known.Load()
+	old := s.current.Load()
 	if old != nil && old.version != "" {
 		r.Header.Set("If-None-Match", `W/"`+old.version+`"`)
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {
-		return unanswered(what, err)
+		return noAnswer(what, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode == http.StatusNotModified && old != nil:
 		return nil
 	case resp.StatusCode != http.StatusOK:
-		return s.refused(what, resp)
+		return s.statusFailure(what, resp)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, lastgood.MaxSize+1))
 	switch {
@@ -94,19 +94,19 @@ func (s *source) poll(ctx context.Context) *failure {
 
 // renew takes what the server sent into use, and keeps a copy where it is news.
 func (s *source) renew(text []byte, version string, from Origin) error {
-	before, now := s.known.Load(), s.c.Now()
-	if err := s.take(text, version, from, now); err != nil {
+	before, now := s.current.Load(), s.c.Now()
+	if err := s.apply(text, version, from, now); err != nil {
 		return err
 	}
-	if s.known.Load() != before {
-		s.save(saved{text, copyHead{version, now}})
+	if s.current.Load() != before {
+		s.save(savedCopy{text, copyHead{version, now}})
 	}
 	return nil
 }
 
-// refused is the failure of an answer without definitions, with the server's own
+// statusFailure is the failure of an answer without definitions, with the server's own
 // words where it has any.
-func (s *source) refused(what string, resp *http.Response) *failure {
+func (s *source) statusFailure(request string, resp *http.Response) *failure {
 	f := &failure{answered: true, after: min(retryAfterOf(resp.Header, s.c.Now()), maxRetryAfter)}
 	var problem struct{ Detail string }
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail))
@@ -118,16 +118,16 @@ func (s *source) refused(what string, resp *http.Response) *failure {
 	case http.StatusNotFound:
 		advice = " (check Config.URL)"
 	}
-	if to := elsewhere(resp); to != "" {
+	if to := redirectTarget(resp); to != "" {
 		advice = " to " + to + " (not followed with the key: set Config.URL to where the server is)"
 	}
-	f.err = fmt.Errorf("remote: %s: %w%s", what, &StatusError{Status: resp.StatusCode, Text: problem.Detail}, advice)
+	f.err = fmt.Errorf("remote: %s: %w%s", request, &StatusError{Status: resp.StatusCode, Text: problem.Detail}, advice)
 	return f
 }
 
-// answers reports whether a server that gave no answer gives one now.
-func (s *source) answers(ctx context.Context) bool {
-	if s.ours {
+// isAnswering reports whether a server that gave no answer gives one now.
+func (s *source) isAnswering(ctx context.Context) bool {
+	if s.ownsClient {
 		s.client.CloseIdleConnections() // they may lead nowhere
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.knobs.probeLimit)

@@ -42,7 +42,7 @@ type network struct {
 	dials atomic.Int64
 }
 
-func (n *network) lead(address string) {
+func (n *network) redirect(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.to = address
@@ -151,12 +151,12 @@ func open(t testing.TB, c remote.Config) *remote.Source {
 	return s
 }
 
-// until waits for a condition.
-func until(t testing.TB, what string, ok func() bool) {
+// waitUntil waits for a condition.
+func waitUntil(t testing.TB, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within a minute: %s", condition)
 		}
 	}
 }
@@ -169,8 +169,8 @@ func keys(s *remote.Source) string {
 	return ""
 }
 
-// stopped closes a Source; its copy is written then.
-func stopped(t testing.TB, s *remote.Source) {
+// checkStopped closes a Source; its copy is written then.
+func checkStopped(t testing.TB, s *remote.Source) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -7,19 +7,19 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// guarded are hooks that cannot end a read by a panic.
-func (c *Client) guarded(hooks []flags.Hook) []flags.Hook {
+// guardHooks are hooks that cannot end a read by a panic.
+func (c *Client) guardHooks(hooks []flags.Hook) []flags.Hook {
 	out := make([]flags.Hook, len(hooks))
 	for i, h := range hooks {
 		if h.Before != nil {
-			out[i].Before = func(ctx context.Context, r *flags.Read) (with context.Context) {
-				defer c.recovered(r.Key)
+			out[i].Before = func(ctx context.Context, r *flags.Read) (newCtx context.Context) {
+				defer c.recoverHook(r.Key)
 				return h.Before(ctx, r)
 			}
 		}
 		if h.After != nil {
 			out[i].After = func(ctx context.Context, r *flags.Read) {
-				defer c.recovered(r.Key)
+				defer c.recoverHook(r.Key)
 				h.After(ctx, r)
 			}
 		}
@@ -27,7 +27,7 @@ func (c *Client) guarded(hooks []flags.Hook) []flags.Hook {
 	return out
 }
 
-func (c *Client) recovered(key string) {
+func (c *Client) recoverHook(key string) {
 	if p := recover(); p != nil {
 		c.log.Error("a hook of the flags client panicked", "flag", key, "panic", p, "stack", string(debug.Stack()))
 	}

@@ -14,20 +14,20 @@ import (
 
 // httpClient is the client that makes all requests, and whether its connections are
 // ours to close.
-func httpClient(theirs *http.Client) (c *http.Client, ours bool) {
+func httpClient(custom *http.Client) (c *http.Client, owned bool) {
 	c = &http.Client{}
-	if theirs != nil {
-		*c = *theirs
+	if custom != nil {
+		*c = *custom
 	} else if t, ok := http.DefaultTransport.(*http.Transport); ok { // else the program has put another in its place
 		t = t.Clone()
 		// A connection over HTTP/2 on which nothing comes any more would be used again and again.
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
-		c.Transport, ours = t, true
+		c.Transport, owned = t, true
 	}
 	follow := c.CheckRedirect
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch {
-		case !mayFollow(via[0], req):
+		case !canFollow(via[0], req):
 			return http.ErrUseLastResponse
 		case follow != nil:
 			return follow(req, via)
@@ -36,13 +36,13 @@ func httpClient(theirs *http.Client) (c *http.Client, ours bool) {
 		}
 		return nil
 	}
-	return c, ours
+	return c, owned
 }
 
-// mayFollow reports whether a redirect is followed: not one that turns a POST into a
+// canFollow reports whether a redirect is followed: not one that turns a POST into a
 // GET, since what is sent would be lost, nor one that gives up encryption, nor one
 // that would carry the key to another server.
-func mayFollow(first, next *http.Request) bool {
+func canFollow(first, next *http.Request) bool {
 	from, to := first.URL, next.URL
 	switch {
 	case next.Method != first.Method, from.Scheme == "https" && to.Scheme != "https":
@@ -53,8 +53,8 @@ func mayFollow(first, next *http.Request) bool {
 	return from.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(to.Hostname(), from.Hostname())
 }
 
-// elsewhere says where a redirect leads that was not followed, empty for none.
-func elsewhere(resp *http.Response) string {
+// redirectTarget says where a redirect leads that was not followed, empty for none.
+func redirectTarget(resp *http.Response) string {
 	to, err := resp.Location()
 	if resp.StatusCode/100 != 3 || err != nil {
 		return ""

@@ -30,11 +30,11 @@ func TestSource_RedirectsKeepTheKey(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for _, srv := range []*httptest.Server{plain, secure} {
 		s := open(t, remote.Config{URL: srv.URL, ProjectKey: projectKey, Key: secretKey, NoCopy: true, HTTPClient: srv.Client()})
-		until(t, "the failure", func() bool { return s.Status().LastError != nil })
+		waitUntil(t, "the failure", func() bool { return s.Status().LastError != nil })
 		if got := s.Status().LastError.Error(); !strings.Contains(got, "307") || !strings.Contains(got, "to http://"+thief+" (") || strings.Contains(got, projectKey) {
 			t.Error(got)
 		}
-		stopped(t, s)
+		checkStopped(t, s)
 	}
 	if keys.Load() != 0 {
 		t.Errorf("the key was sent elsewhere %d times", keys.Load())
@@ -47,7 +47,7 @@ func TestSource_RedirectsOfOneServer(t *testing.T) {
 	p.set(t, definitions("one"))
 	good := p.handler(t)
 	net := &network{}
-	net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, old := strings.CutPrefix(r.URL.RequestURI(), "/old"); old {
 			http.Redirect(w, r, rest, http.StatusPermanentRedirect)
 			return
@@ -57,14 +57,14 @@ func TestSource_RedirectsOfOneServer(t *testing.T) {
 	c := config(t, net)
 	c.URL += "/old"
 	s := open(t, c)
-	until(t, "the definitions", func() bool { return keys(s) == "one" })
+	waitUntil(t, "the definitions", func() bool { return keys(s) == "one" })
 }
 
 // What is added to a URL that ends with ? or # would be no path.
 func TestSource_URLWithoutQuery(t *testing.T) {
 	for _, u := range []string{"https://flags.test?", "https://flags.test/#", "https://flags.test/?a=b", "https://me@flags.test"} {
 		if s, err := remote.Open(remote.Config{URL: u, ProjectKey: projectKey, Key: secretKey, NoCopy: true}); err == nil {
-			stopped(t, s)
+			checkStopped(t, s)
 			t.Error(u)
 		}
 	}
@@ -84,7 +84,7 @@ func TestSource_OtherDefaultTransport(t *testing.T) {
 	if err := s.WaitForReady(context.Background()); err != nil {
 		t.Error(err)
 	}
-	stopped(t, s)
+	checkStopped(t, s)
 	before.(*http.Transport).CloseIdleConnections()
 }
 

@@ -16,28 +16,28 @@ import (
 // source keeps the definitions of one project. It is safe for any number of
 // goroutines; reading takes no lock.
 type source struct {
-	c      *Config
-	client *http.Client
-	ours   bool // client's connections
-	known  atomic.Pointer[known]
-	ready  chan struct{} // closed when the first definitions are known
+	c          *Config
+	client     *http.Client
+	ownsClient bool // client's connections
+	current    atomic.Pointer[loadedDefinitions]
+	ready      chan struct{} // closed when the first definitions are known
 
-	status   keeper
-	copies   chan saved    // what is to be written, the newest alone
-	news     chan struct{} // a change, or an attempt that ended otherwise than the one before
-	copyPath string        // empty: no copy is kept
+	status   attemptStatus
+	copies   chan savedCopy // what is to be written, the newest alone
+	news     chan struct{}  // a change, or an attempt that ended otherwise than the one before
+	copyPath string         // empty: no copy is kept
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 	over <-chan struct{}
 }
 
-// takeBundle takes the bundle into use where nothing else is, and reads it in any case.
-func (s *source) takeBundle() (err error) {
+// applyBundle takes the bundle into use where nothing else is, and reads it in any case.
+func (s *source) applyBundle() (err error) {
 	switch {
 	case s.c.Bundle == nil:
-	case s.known.Load() == nil:
-		err = s.take(s.c.Bundle, "", FromBundle, time.Time{})
+	case s.current.Load() == nil:
+		err = s.apply(s.c.Bundle, "", FromBundle, time.Time{})
 	default:
 		_, err = readDefinitions(s.c.Bundle)
 	}
@@ -47,16 +47,16 @@ func (s *source) takeBundle() (err error) {
 	return nil
 }
 
-// take puts definitions into use, unless they are those that are. After an error
+// apply puts definitions into use, unless they are those that are. After an error
 // all is as before.
-func (s *source) take(text []byte, version string, from Origin, at time.Time) error {
+func (s *source) apply(text []byte, version string, from Origin, fetchedAt time.Time) error {
 	sum := sha256.Sum256(bytes.TrimSpace(text)) // a stream brings no end of the line
-	old := s.known.Load()
+	old := s.current.Load()
 	if old != nil && old.sum == sum {
 		if old.version != version {
 			renamed := *old
 			renamed.version = version
-			s.known.Store(&renamed)
+			s.current.Store(&renamed)
 		}
 		return nil
 	}
@@ -68,13 +68,13 @@ func (s *source) take(text []byte, version string, from Origin, at time.Time) er
 	if old != nil {
 		before = old.set
 	}
-	k := &known{set: before.Recompile(d), defs: d, sum: sum, version: version, from: from, at: at}
+	k := &loadedDefinitions{set: before.Recompile(d), defs: d, sum: sum, version: version, from: from, fetchedAt: fetchedAt}
 	k.faults = len(k.set.Faults())
 	k.project = flags.Project{APIKey: s.c.ProjectKey, Revision: 1}
 	if old != nil {
 		k.project.Revision = old.project.Revision + 1
 	}
-	s.known.Store(k)
+	s.current.Store(k)
 	if old == nil {
 		close(s.ready)
 	}
@@ -83,15 +83,15 @@ func (s *source) take(text []byte, version string, from Origin, at time.Time) er
 
 // Set is the flags as they are known now, nil while nothing is.
 func (s *source) Set() *flags.Set {
-	if k := s.known.Load(); k != nil {
+	if k := s.current.Load(); k != nil {
 		return k.set
 	}
 	return nil
 }
 
-// saved is a copy: one line of JSON about the payload, then the payload as it was
+// savedCopy is a copy: one line of JSON about the payload, then the payload as it was
 // received.
-type saved struct {
+type savedCopy struct {
 	text []byte
 	head copyHead
 }
@@ -121,21 +121,21 @@ func (s *source) Status() Status {
 	}
 	confirmed := st.confirmed
 	st.mu.Unlock()
-	if k := s.known.Load(); k != nil {
+	if k := s.current.Load(); k != nil {
 		out.Ready, out.From, out.Version, out.Revision = true, k.from, k.version, k.project.Revision
-		out.FetchedAt, out.Faults = k.at, k.faults
-		if !confirmed && !k.at.IsZero() {
-			out.StaleSince = k.at
+		out.FetchedAt, out.Faults = k.fetchedAt, k.faults
+		if !confirmed && !k.fetchedAt.IsZero() {
+			out.StaleSince = k.fetchedAt
 		}
 	}
 	return out
 }
 
-// failed notes why an attempt failed. The same reason is logged once.
-func (s *source) failed(err error) {
+// recordFailure notes why an attempt failed. The same reason is logged once.
+func (s *source) recordFailure(err error) {
 	st := &s.status
 	st.mu.Lock()
-	told := st.err != nil && st.err.Error() == err.Error()
+	logged := st.err != nil && st.err.Error() == err.Error()
 	st.current, st.streaming = false, false
 	st.err, st.errAt = err, s.c.Now()
 	st.failures++
@@ -143,8 +143,8 @@ func (s *source) failed(err error) {
 	st.moved = make(chan struct{})
 	st.mu.Unlock()
 	s.wake()
-	if !told {
-		s.c.Logger.Warn("flag definitions cannot be renewed, the last good ones stay", "url", s.c.URL, "ready", s.known.Load() != nil, "error", err)
+	if !logged {
+		s.c.Logger.Warn("flag definitions cannot be renewed, the last good ones stay", "url", s.c.URL, "ready", s.current.Load() != nil, "error", err)
 	}
 }
 
@@ -162,8 +162,8 @@ func (s *source) confirm(streaming bool) {
 	}
 }
 
-// ended notes that a stream is over, without a failure.
-func (s *source) ended() {
+// endStream notes that a stream is over, without a failure.
+func (s *source) endStream() {
 	s.status.mu.Lock()
 	defer s.status.mu.Unlock()
 	s.status.streaming = false

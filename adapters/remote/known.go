@@ -21,46 +21,46 @@ const (
 // Origin says where definitions came from.
 type Origin string
 
-// known is what a source has. It never changes: a change makes another.
-type known struct {
-	set     *flags.Set
-	defs    flags.Definitions
-	project flags.Project // its Revision counts the changes of this process
-	sum     [sha256.Size]byte
-	version string // the ETag's bare value, empty: none
-	from    Origin
-	at      time.Time // when it was fetched, zero for a bundle
-	faults  int
+// loadedDefinitions is what a source has. It never changes: a change makes another.
+type loadedDefinitions struct {
+	set       *flags.Set
+	defs      flags.Definitions
+	project   flags.Project // its Revision counts the changes of this process
+	sum       [sha256.Size]byte
+	version   string // the ETag's bare value, empty: none
+	from      Origin
+	fetchedAt time.Time // when it was fetched, zero for a bundle
+	faults    int
 }
 
 // readDefinitions reads what has to be definitions.
 func readDefinitions(text []byte) (flags.Definitions, error) {
 	d, err := flags.ParseDefinitions(text)
-	if err == nil && len(d.Flags) == 0 && !listsFlags(text) {
+	if err == nil && len(d.Flags) == 0 && !hasFlagList(text) {
 		err = errors.New("there is no list of flags: it is no definitions")
 	}
 	return d, err
 }
 
-// listsFlags tells a project without flags from an answer that says nothing of flags.
-func listsFlags(text []byte) bool {
+// hasFlagList tells a project without flags from an answer that says nothing of flags.
+func hasFlagList(text []byte) bool {
 	var list struct{ Flags, Projects json.RawMessage }
 	return json.Unmarshal(text, &list) == nil && (list.Projects != nil || list.Flags != nil && string(list.Flags) != "null")
 }
 
-// newer reports whether k are other definitions than before; either may be nil.
-func (k *known) newer(before *known) bool {
+// isNewer reports whether k are other definitions than before; either may be nil.
+func (k *loadedDefinitions) isNewer(before *loadedDefinitions) bool {
 	return k != nil && (before == nil || k.project.Revision != before.project.Revision)
 }
 
-func (k *known) definitions() *flags.Definitions {
+func (k *loadedDefinitions) definitions() *flags.Definitions {
 	if k == nil {
 		return nil
 	}
 	return &k.defs
 }
 
-func (k *known) flags() *flags.Set {
+func (k *loadedDefinitions) flags() *flags.Set {
 	if k == nil {
 		return nil
 	}

@@ -54,23 +54,23 @@ type queue struct {
 	// dropped or asked for.
 	wake chan struct{}
 
-	mu      sync.Mutex
-	waiting []item
-	bytes   int
-	closed  bool
-	urgent  uint64 // events up to this one are to go at once
-	came    uint64 // events that were taken in
-	gone    uint64 // of those the sent and the dropped
-	sent    uint64
-	lost    uint64 // of gone the dropped
-	dropped map[DropReason]uint64
-	moved   chan struct{} // closed when gone grows
+	mu         sync.Mutex
+	waiting    []item
+	bytes      int
+	closed     bool
+	urgent     uint64 // events up to this one are to go at once
+	accepted   uint64 // events that were taken in
+	finished   uint64 // of those the sent and the dropped
+	sent       uint64
+	lost       uint64 // of gone the dropped
+	dropped    map[DropReason]uint64
+	progressed chan struct{} // closed when gone grows
 }
 
 func newQueue(maxEvents, maxBytes int) *queue {
 	return &queue{
 		maxEvents: maxEvents, maxBytes: maxBytes, wake: make(chan struct{}, 1),
-		dropped: map[DropReason]uint64{}, moved: make(chan struct{}),
+		dropped: map[DropReason]uint64{}, progressed: make(chan struct{}),
 	}
 }
 
@@ -96,7 +96,7 @@ func (q *queue) add(body []byte) error {
 	}
 	q.waiting = append(q.waiting, item{body, time.Now()})
 	q.bytes += len(body)
-	q.came++
+	q.accepted++
 	if n := len(q.waiting); n == 1 || n == batchEvents {
 		q.signal()
 	}
@@ -125,14 +125,14 @@ func (q *queue) next(limit int, interval time.Duration) (batch []item, wait time
 		n++
 	}
 	batch = q.waiting[:n:n]
-	if n == limit || n < len(q.waiting) || q.urgent > q.gone {
+	if n == limit || n < len(q.waiting) || q.urgent > q.finished {
 		return batch, 0
 	}
 	return batch, max(0, interval-time.Since(q.waiting[0].since))
 }
 
-// settle takes the first n out: sent when why is empty, else dropped.
-func (q *queue) settle(n int, why DropReason) {
+// finish takes the first n out: sent when why is empty, else dropped.
+func (q *queue) finish(n int, why DropReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range q.waiting[:n] {
@@ -142,15 +142,15 @@ func (q *queue) settle(n int, why DropReason) {
 	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
 		q.waiting = nil
 	}
-	q.gone += uint64(n)
+	q.finished += uint64(n)
 	if why == "" {
 		q.sent += uint64(n)
 	} else {
 		q.lost += uint64(n)
 		q.dropped[why] += uint64(n)
 	}
-	close(q.moved)
-	q.moved = make(chan struct{})
+	close(q.progressed)
+	q.progressed = make(chan struct{})
 }
 
 // close takes no more in.
@@ -160,22 +160,22 @@ func (q *queue) close() {
 	q.closed = true
 }
 
-// hurry wants all that waits to go at once, and says which event is the last of it
+// expedite wants all that waits to go at once, and says which event is the last of it
 // and how many have been lost so far.
-func (q *queue) hurry() (last, lost uint64) {
+func (q *queue) expedite() (last, lost uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.urgent = q.came
+	q.urgent = q.accepted
 	q.signal()
-	return q.came, q.lost
+	return q.accepted, q.lost
 }
 
 // progress says how many events are gone, how many of those were lost, and what is
 // closed when more are gone.
-func (q *queue) progress() (gone, lost uint64, moved <-chan struct{}) {
+func (q *queue) progress() (finished, lost uint64, progressed <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.gone, q.lost, q.moved
+	return q.finished, q.lost, q.progressed
 }
 
 func (q *queue) stats() Stats {

@@ -16,14 +16,14 @@ func (c *Client) read(ctx context.Context, key string, sub *flags.Subject, out *
 func (c *Client) readInto(ctx context.Context, key string, sub *flags.Subject, v *view, out *flags.Detail) {
 	var r result
 	c.resolve(ctx, key, sub, v, &r)
-	out.Decision, out.Asked, out.Err = r.d, r.from != nil, r.problem()
+	out.Decision, out.FromServer, out.Err = r.d, r.from != nil, r.problem()
 	c.expose(key, sub, &r, out.Err)
 }
 
 // DecideAndExpose is Decide for somebody who is shown the answer: it sends an exposure
 // as typed reads do. Package ofprovider calls it.
 func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
-	if !c.made() {
+	if !c.isInitialized() {
 		return d, false, errNotReady
 	}
 	var r result
@@ -32,12 +32,12 @@ func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Sub
 	return r.d, r.found, r.err
 }
 
-var nobody = flags.NewReader(nil, nil) // not ready
+var notReadyReader = flags.NewReader(nil, nil) // not ready
 
 // reads is what the typed reads are, which package flags describes: flags.Reader.
 func (c *Client) reads() flags.Reader {
-	if !c.made() {
-		return nobody
+	if !c.isInitialized() {
+		return notReadyReader
 	}
 	return c.reader
 }

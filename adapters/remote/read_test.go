@@ -21,8 +21,8 @@ import (
 
 var ctx = context.Background()
 
-// alone is a Client whose server cannot be had.
-func alone(t *testing.T, change func(*remote.Config)) *remote.Client {
+// offlineClient is a Client whose server cannot be had.
+func offlineClient(t *testing.T, change func(*remote.Config)) *remote.Client {
 	t.Helper()
 	c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}
 	if change != nil {
@@ -70,7 +70,7 @@ func TestRemote_NoDistinctID(t *testing.T) {
 			_, details["number"] = client.NumberDetail(ctx, "f", sub, 0)
 			_, details["JSON"] = flags.JSONDetail(ctx, client, "f", sub, 0)
 			for read, detail := range details {
-				if !errors.Is(detail.Err, flags.ErrNoDistinctID) || detail.Enabled || detail.Asked {
+				if !errors.Is(detail.Err, flags.ErrNoDistinctID) || detail.Enabled || detail.FromServer {
 					t.Errorf("%s: %+v", read, detail)
 				}
 			}
@@ -94,7 +94,7 @@ func TestRemote_NoDistinctID(t *testing.T) {
 // What the client cannot know is unknown (decision 2); the expectations follow from
 // the definitions of the harness.
 func TestRemote_Decide(t *testing.T) {
-	partial, full := alone(t, nil), alone(t, func(c *remote.Config) { c.Full = true })
+	partial, full := offlineClient(t, nil), offlineClient(t, func(c *remote.Config) { c.Full = true })
 	pro := flags.Properties{"plan": "pro"}
 	for _, tt := range []struct {
 		key           string
@@ -155,7 +155,7 @@ func TestRemote_NotReady(t *testing.T) {
 
 // Values with a fallback, and why.
 func TestRemote_Reads(t *testing.T) {
-	c := alone(t, nil)
+	c := offlineClient(t, nil)
 	sub := &flags.Subject{DistinctID: "u"}
 	type limits struct {
 		Limit int `json:"limit"`
@@ -203,7 +203,7 @@ func TestRemote_Reads(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, tt.got.Err, tt.want.Err)
 		}
 	}
-	if _, d := c.StringDetail(ctx, "color", sub, ""); d.Key != "color" || d.Version != 7 || d.Reason.Code != flags.ConditionMatch || d.Asked {
+	if _, d := c.StringDetail(ctx, "color", sub, ""); d.Key != "color" || d.Version != 7 || d.Reason.Code != flags.ConditionMatch || d.FromServer {
 		t.Errorf("%+v", d)
 	}
 }
@@ -211,7 +211,7 @@ func TestRemote_Reads(t *testing.T) {
 // With the server down what is not known here is told all the same, and why the server
 // could not be asked.
 func TestRemote_UndecidedWhileServerIsDown(t *testing.T) {
-	c := alone(t, func(c *remote.Config) { c.AskServer = true })
+	c := offlineClient(t, func(c *remote.Config) { c.AskServer = true })
 	sub := &flags.Subject{DistinctID: "u"}
 	_, found, err := c.Decide(ctx, "for-pro", sub)
 	v, detail := c.BoolDetail(ctx, "for-pro", sub, true)
@@ -229,7 +229,7 @@ func TestRemote_UndecidedWhileServerIsDown(t *testing.T) {
 
 // After Close there is no value but the fallback.
 func TestRemote_ReadAfterClose(t *testing.T) {
-	c := alone(t, func(c *remote.Config) { c.NoExposures = true })
+	c := offlineClient(t, func(c *remote.Config) { c.NoExposures = true })
 	sub := &flags.Subject{DistinctID: "u"}
 	if !c.Bool(ctx, "on", sub, false) {
 		t.Error("off before Close")
@@ -251,7 +251,7 @@ func TestRemote_ReadAfterClose(t *testing.T) {
 func TestRemote_Hooks(t *testing.T) {
 	var calls []string
 	var log bytes.Buffer
-	c := alone(t, func(c *remote.Config) {
+	c := offlineClient(t, func(c *remote.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c.Hooks = []flags.Hook{{
 			Before: func(context.Context, *flags.Read) context.Context { panic("a is bad") },

@@ -59,15 +59,15 @@ func writeText(h *maphash.Hash, s string) {
 	_, _ = h.WriteString(s)
 }
 
-// first reports whether a key is new, and remembers it. Of many callers at once it
+// isFirst reports whether a key is new, and remembers it. Of many callers at once it
 // says so to one.
-func (e *exposures) first(k exposureKey) bool {
+func (e *exposures) isFirst(k exposureKey) bool {
 	shard := e.shards[k[0]%exposureShards]
-	if _, known := shard.Get(k); known {
+	if _, seen := shard.Get(k); seen {
 		return false
 	}
-	known, _ := shard.ContainsOrAdd(k, struct{}{})
-	return !known
+	seen, _ := shard.ContainsOrAdd(k, struct{}{})
+	return !seen
 }
 
 // forget makes a key new again.

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// maxWait bounds the waits that double, maxAskedWait those that the server
+	// maxWait bounds the waits that double, maxServerWait those that the server
 	// asks for.
-	maxWait      = 30 * time.Second
-	maxAskedWait = 5 * time.Minute
-	// tellEvery is how often drops and failures are logged at most.
-	tellEvery = time.Minute
+	maxWait       = 30 * time.Second
+	maxServerWait = 5 * time.Minute
+	// logInterval is how often drops and failures are logged at most.
+	logInterval = time.Minute
 )
 
 // sender is the one goroutine that empties the queue, in order (capture §13.2).
@@ -33,12 +33,12 @@ type sender struct {
 	retries atomic.Uint64
 
 	// The rest is the goroutine's own.
-	limit int // of events in a batch: halved by 413, five more after each success
-	gzip  *gzip.Writer
-	told  Stats     // what has been logged
-	since time.Time // and when
-	last  error     // the last failure
-	left  int       // events that waited when it ended
+	limit  int // of events in a batch: halved by 413, five more after each success
+	gzip   *gzip.Writer
+	logged Stats     // what has been logged
+	since  time.Time // and when
+	last   error     // the last failure
+	unsent int       // events that waited when it ended
 }
 
 func startSender(c *Client) *sender {
@@ -52,14 +52,14 @@ func startSender(c *Client) *sender {
 func (s *sender) run() {
 	defer close(s.done)
 	for again := 0; s.ctx.Err() == nil; {
-		untold := s.tell(false)
+		untilLog := s.logDrops(false)
 		batch, wait := s.queue.next(s.limit, s.client.config.FlushInterval)
 		switch {
 		case batch == nil:
-			s.pause(untold, true)
+			s.pause(untilLog, true)
 			continue
 		case wait > 0:
-			s.pause(min(wait, untold), true)
+			s.pause(min(wait, untilLog), true)
 			continue
 		}
 		retryAfter, v, err := s.post(batch)
@@ -68,7 +68,7 @@ func (s *sender) run() {
 		}
 		switch {
 		case v == verdictSent:
-			s.queue.settle(len(batch), "")
+			s.queue.finish(len(batch), "")
 			s.limit, again = min(s.limit+5, batchEvents), 0
 			continue
 		case v == verdictHalve && len(batch) > 1:
@@ -79,23 +79,23 @@ func (s *sender) run() {
 		s.last = err
 		switch {
 		case v == verdictHalve:
-			s.queue.settle(1, DropTooLarge)
-		case v == verdictRefused:
-			s.queue.settle(len(batch), DropRefused)
+			s.queue.finish(1, DropTooLarge)
+		case v == verdictReject:
+			s.queue.finish(len(batch), DropRefused)
 		case s.client.config.MaxRetries >= 0 && again >= s.client.config.MaxRetries:
-			s.queue.settle(len(batch), DropRetries)
+			s.queue.finish(len(batch), DropRetries)
 		default:
-			s.pause(max(s.backoff(again), min(retryAfter, maxAskedWait)), false)
+			s.pause(max(s.backoff(again), min(retryAfter, maxServerWait)), false)
 			again++
 			s.retries.Add(1)
 			continue
 		}
 		again = 0
 	}
-	if s.left = s.queue.stats().Waiting; s.left > 0 {
-		s.queue.settle(s.left, DropClosed)
+	if s.unsent = s.queue.stats().Waiting; s.unsent > 0 {
+		s.queue.finish(s.unsent, DropClosed)
 	}
-	s.tell(true)
+	s.logDrops(true)
 }
 
 // backoff doubles with each attempt; the last quarter is left to chance, so that
@@ -105,7 +105,7 @@ func (s *sender) backoff(again int) time.Duration {
 	if wait <= 0 { // shifted out
 		wait = maxWait
 	}
-	return jittered(wait)
+	return jitter(wait)
 }
 
 // pause waits for a time, until the sender is ended or, where that is wanted,
@@ -123,30 +123,30 @@ func (s *sender) pause(wait time.Duration, wakes bool) {
 			if wakes {
 				return
 			}
-			s.tell(false)
+			s.logDrops(false)
 		}
 	}
 }
 
-// tell logs what was dropped and had to be sent again, once in tellEvery or when it
+// logDrops logs what was dropped and had to be sent again, once in logInterval or when it
 // is the last time. It returns when there is more to tell, long after everything
 // when there is nothing.
-func (s *sender) tell(final bool) time.Duration {
+func (s *sender) logDrops(final bool) time.Duration {
 	now := s.queue.stats()
 	now.Retries = s.retries.Load()
 	var attrs []slog.Attr
 	for _, why := range []DropReason{DropQueueFull, DropTooLarge, DropInvalid, DropRefused, DropRetries, DropClosed} {
-		if n := now.Dropped[why] - s.told.Dropped[why]; n > 0 {
+		if n := now.Dropped[why] - s.logged.Dropped[why]; n > 0 {
 			attrs = append(attrs, slog.Uint64("dropped_"+string(why), n))
 		}
 	}
-	if n := now.Retries - s.told.Retries; n > 0 {
+	if n := now.Retries - s.logged.Retries; n > 0 {
 		attrs = append(attrs, slog.Uint64("retries", n))
 	}
 	if attrs == nil {
 		return math.MaxInt64
 	}
-	if early := tellEvery - time.Since(s.since); early > 0 && !s.since.IsZero() && !final {
+	if early := logInterval - time.Since(s.since); early > 0 && !s.since.IsZero() && !final {
 		return early
 	}
 	attrs = append(attrs, slog.Int("waiting", now.Waiting))
@@ -154,7 +154,7 @@ func (s *sender) tell(final bool) time.Duration {
 		attrs = append(attrs, slog.Any("err", s.last))
 	}
 	s.client.log.LogAttrs(context.Background(), slog.LevelWarn, "events of the flags client were dropped or have to be sent again", attrs...)
-	s.told, s.since, s.last = now, time.Now(), nil
+	s.logged, s.since, s.last = now, time.Now(), nil
 	return math.MaxInt64
 }
 
@@ -165,7 +165,7 @@ const (
 	verdictSent verdict = iota
 	verdictRetry
 	verdictHalve
-	verdictRefused
+	verdictReject
 )
 
 // verdictOf is what a status means (capture §14.1, rows CORE and HARN).
@@ -178,7 +178,7 @@ func verdictOf(status int) verdict {
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		return verdictRetry
 	}
-	return verdictRefused
+	return verdictReject
 }
 
 // post sends a batch once.
@@ -190,7 +190,7 @@ func (s *sender) post(batch []item) (retryAfter time.Duration, v verdict, err er
 	// Both marks of gzip, as posthog-go sends them (capture §2.4).
 	req, err := newRequest(ctx, c.config.URL+"/batch/?compression=gzip", bytes.NewReader(body))
 	if err != nil {
-		return 0, verdictRefused, err
+		return 0, verdictReject, err
 	}
 	req.Header.Set("Content-Encoding", "gzip")
 	res, err := c.http.Do(req)
@@ -229,19 +229,19 @@ func (s *sender) pack(batch []item) []byte {
 
 // flush waits until all that waits now is gone.
 func (s *sender) flush(ctx context.Context) error {
-	last, before := s.queue.hurry()
+	last, before := s.queue.expedite()
 	for {
-		gone, lost, moved := s.queue.progress()
-		if gone >= last {
+		finished, lost, progressed := s.queue.progress()
+		if finished >= last {
 			if lost > before {
 				return fmt.Errorf("%w on the way: %d", ErrDropped, lost-before)
 			}
 			return nil
 		}
 		select {
-		case <-moved:
+		case <-progressed:
 		case <-ctx.Done():
-			return fmt.Errorf("remote: %d events are not sent: %w", last-gone, ctx.Err())
+			return fmt.Errorf("remote: %d events are not sent: %w", last-finished, ctx.Err())
 		}
 	}
 }

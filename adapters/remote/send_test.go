@@ -40,7 +40,7 @@ func (w *wire) requests() []attempt {
 }
 
 type attempt struct {
-	at     time.Duration // since the start
+	since  time.Duration // since the start
 	events []sent
 }
 
@@ -82,12 +82,12 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(`{"detail":"because"}`)), Request: r}, nil
 }
 
-func always(status int) func(int, []sent) (int, http.Header, error) {
+func answerAlways(status int) func(int, []sent) (int, http.Header, error) {
 	return func(int, []sent) (int, http.Header, error) { return status, nil, nil }
 }
 
-// wired runs a test in a bubble whose clock stands still until all wait.
-func wired(t *testing.T, w *wire, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
+// runTracking runs a test in a bubble whose clock stands still until all wait.
+func runTracking(t *testing.T, w *wire, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w.start = time.Now()
@@ -123,8 +123,8 @@ func TestRemote_14_1_Retries(t *testing.T) {
 		200: once, 201: once, 204: once, 408: again, 429: again, 500: again, 502: again, 503: again, 504: again, 0: again,
 		302: once, 400: once, 401: once, 403: once, 404: once, 413: once,
 	} {
-		w := &wire{answer: always(status)}
-		wired(t, w, func(c *remote.Config) { c.MaxRetries = 3 }, func(t *testing.T, c *remote.Client) {
+		w := &wire{answer: answerAlways(status)}
+		runTracking(t, w, func(c *remote.Config) { c.MaxRetries = 3 }, func(t *testing.T, c *remote.Client) {
 			track(t, c, 0, 1)
 			err := c.Flush(ctx)
 			if (err == nil) != (status >= 200 && status < 300) {
@@ -170,7 +170,7 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 		}
 		return 429, http.Header{"Retry-After": {after}}, nil
 	}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		track(t, c, 0, 1)
 		if err := c.Flush(ctx); err != nil {
 			t.Error(err)
@@ -183,7 +183,7 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 		} else if after == "date" {
 			least = most - 1 // whole seconds
 		}
-		if got := (w.requests()[i+1].at - w.requests()[i].at).Seconds(); got < least || got > most {
+		if got := (w.requests()[i+1].since - w.requests()[i].since).Seconds(); got < least || got > most {
 			t.Errorf("wait %d: %.3f s, want %v to %v", i+1, got, least, most)
 		}
 	}
@@ -191,8 +191,8 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 
 // Events of language models may have 8 MiB, and go alone.
 func TestRemote_LongEvents(t *testing.T) {
-	w := &wire{answer: always(200)}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	w := &wire{answer: answerAlways(200)}
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		for _, name := range []string{"$ai_generation", "$ai_span", "$ai_trace", "$ai_embedding", "$ai_metric", "$ai_feedback"} {
 			if err := c.Track(ctx, "u", name, map[string]any{"$ai_input": strings.Repeat("x", 1_100_000)}, nil); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -213,11 +213,11 @@ func TestRemote_LongEvents(t *testing.T) {
 // A hundred events go at once, fewer after five seconds; a batch has at most a
 // megabyte, an event 900 KiB; the order stays.
 func TestRemote_14_3_Batches(t *testing.T) {
-	w := &wire{answer: always(200)}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	w := &wire{answer: answerAlways(200)}
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		track(t, c, 0, 250)
 		synctest.Wait()
-		if len(w.requests()) != 2 || w.requests()[1].at != 0 {
+		if len(w.requests()) != 2 || w.requests()[1].since != 0 {
 			t.Fatalf("%d requests at once, want 2", len(w.requests()))
 		}
 		time.Sleep(5*time.Second - 1)
@@ -274,16 +274,16 @@ func TestRemote_14_1_TooLarge(t *testing.T) {
 		}
 		return 200, nil, nil
 	}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		track(t, c, 0, 120)
 		if err := c.Flush(ctx); err == nil {
 			t.Error("a lost event was not told of")
 		}
-		var taken []string
+		var accepted []string
 		for _, a := range w.requests() {
 			if status, _, _ := w.answer(0, a.events); status == 200 {
 				for _, e := range a.events {
-					taken = append(taken, e.Event)
+					accepted = append(accepted, e.Event)
 				}
 			}
 		}
@@ -293,7 +293,7 @@ func TestRemote_14_1_TooLarge(t *testing.T) {
 				want = append(want, fmt.Sprint("e", i))
 			}
 		}
-		if diff := cmp.Diff(want, taken); diff != "" {
+		if diff := cmp.Diff(want, accepted); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 		if s := c.Stats(); s.Sent != 119 || s.Dropped[remote.DropTooLarge] != 1 || s.Retries != 0 {
@@ -309,8 +309,8 @@ func TestRemote_14_1_TooLarge(t *testing.T) {
 // newest, counted, and logged once a minute. What is left at Close is told.
 func TestRemote_14_Full(t *testing.T) {
 	var log bytes.Buffer
-	w := &wire{answer: always(0)}
-	wired(t, w, func(c *remote.Config) {
+	w := &wire{answer: answerAlways(0)}
+	runTracking(t, w, func(c *remote.Config) {
 		c.QueueEvents, c.QueueBytes, c.Logger = 10, 5000, slog.New(slog.NewTextHandler(&log, nil))
 	}, func(t *testing.T, c *remote.Client) {
 		began := time.Now()
@@ -361,8 +361,8 @@ func TestRemote_14_Full(t *testing.T) {
 		}
 	})
 	// The bound by bytes: 5,000 are some twenty small events, or one of 4,000.
-	w = &wire{answer: always(0)}
-	wired(t, w, func(c *remote.Config) { c.QueueBytes = 5000 }, func(t *testing.T, c *remote.Client) {
+	w = &wire{answer: answerAlways(0)}
+	runTracking(t, w, func(c *remote.Config) { c.QueueBytes = 5000 }, func(t *testing.T, c *remote.Client) {
 		text := map[string]any{"text": strings.Repeat("x", 4000)}
 		if err := errors.Join(c.Track(ctx, "u", "e", text, nil)); err != nil {
 			t.Error(err)
@@ -382,7 +382,7 @@ func TestRemote_14_Outage(t *testing.T) {
 		}
 		return 200, nil, nil
 	}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		track(t, c, 0, 1000)
 		if err := c.Flush(ctx); err != nil {
 			t.Error(err)

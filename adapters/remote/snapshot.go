@@ -29,7 +29,7 @@ type view struct {
 
 func (c *Client) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotConfig {
 	v := &view{c: c, sub: sub, set: c.set(), err: errNotReady}
-	v.at = c.at(v.set)
+	v.at = c.decisionTime(v.set)
 	return flags.SnapshotConfig{Decide: v.decide, Client: v.client, Track: v.track}
 }
 
@@ -41,7 +41,7 @@ func (v *view) decide(ctx context.Context, key string, out *flags.Detail) {
 // without them there are none.
 func (v *view) client(ctx context.Context, out *flags.Decisions) error {
 	c := v.c
-	if err := c.unfit(v.sub); err != nil {
+	if err := c.checkSubject(v.sub); err != nil {
 		return err
 	}
 	if v.set == nil {
@@ -50,12 +50,12 @@ func (v *view) client(ctx context.Context, out *flags.Decisions) error {
 	sc := c.scratches.Get().(*scratch)
 	v.set.Select(c.partial(v.sub, sc), v.at, &flags.Selection{Runtime: "client"}, out)
 	c.scratches.Put(sc)
-	if !c.config.AskServer || len(toAsk(out)) == 0 {
+	if !c.config.AskServer || len(undecidedKeys(out)) == 0 {
 		return nil
 	}
 	answer, err := v.ask(ctx)
 	if err == nil {
-		fillIn(out, answer)
+		mergeAnswer(out, answer)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (v *view) ask(ctx context.Context) (*Answer, error) {
 }
 
 func (v *view) track(ctx context.Context, event string, properties map[string]any) error {
-	if _, given := properties["$device_id"]; !given && v.sub.DeviceID != "" {
+	if _, exists := properties["$device_id"]; !exists && v.sub.DeviceID != "" {
 		properties["$device_id"] = v.sub.DeviceID
 	}
 	return v.c.Track(ctx, v.sub.DistinctID, event, properties, v.sub.Groups)

@@ -17,9 +17,9 @@ import (
 // What is read of a snapshot is exposed, once, and nothing that is not; an event has the
 // values of the flags that were read (capture.md §12.2: $feature/<key>,
 // $active_feature_flags with those that are on), the groups and the device.
-func TestSnapshot_SendsWhatWasRead(t *testing.T) {
-	w := &wire{answer: always(http.StatusOK)}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+func TestSnapshot_SendsReadFlags(t *testing.T) {
+	w := &wire{answer: answerAlways(http.StatusOK)}
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		s := c.For(ctx, &flags.Subject{DistinctID: "u", DeviceID: "d", Groups: map[string]string{"company": "acme"}})
 		if b := s.Bootstrap(); b.FeatureFlags["size"] != "12.5" {
 			t.Error(b)
@@ -66,13 +66,13 @@ func TestSnapshot_SendsWhatWasRead(t *testing.T) {
 	}
 }
 
-// asked is a server that answers flags and counts the questions.
-type asked struct{ n atomic.Int32 }
+// countingServer is a server that answers flags and counts the questions.
+type countingServer struct{ calls atomic.Int32 }
 
-func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *countingServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	text := `{}`
 	if r.URL.Path == "/flags/" {
-		a.n.Add(1)
+		a.calls.Add(1)
 		text = `{"flags": {
 			"for-pro": {"key": "for-pro", "enabled": true, "metadata": {"id": 4, "version": 1}},
 			"same": {"key": "same", "enabled": false, "metadata": {"id": 8, "version": 1}},
@@ -88,7 +88,7 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 // The server is asked once a snapshot, and not for what is known here; of what it answers
 // the browser gets no flag that the definitions do not show to browsers.
 func TestSnapshot_AsksOnce(t *testing.T) {
-	server := &asked{}
+	server := &countingServer{}
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + houseFlags + `,
 		{"id": 78, "key": "hidden", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}}]` + unknownMembers + `}`))
 	if err != nil {
@@ -97,10 +97,10 @@ func TestSnapshot_AsksOnce(t *testing.T) {
 	config := remote.Config{URL: "http://flags.example.com", ProjectKey: "phc_x", Key: "phs_x", AskServer: true, NoExposures: true, HTTPClient: &http.Client{Transport: server}}
 	c := clientOn(t, config, flags.Compile(d))
 	s := c.For(ctx, &flags.Subject{DistinctID: "u"})
-	if !s.Bool("on", false) || server.n.Load() != 0 {
-		t.Errorf("asked %d times for what is known", server.n.Load())
+	if !s.Bool("on", false) || server.calls.Load() != 0 {
+		t.Errorf("asked %d times for what is known", server.calls.Load())
 	}
-	if !s.Bool("for-pro", false) || s.Bool("same", true) || s.String("only-there", "") != "secret" || s.String("hidden", "") != "secret" || !s.Detail("for-pro").Asked {
+	if !s.Bool("for-pro", false) || s.Bool("same", true) || s.String("only-there", "") != "secret" || s.String("hidden", "") != "secret" || !s.Detail("for-pro").FromServer {
 		t.Errorf("%+v", s.Detail("for-pro"))
 	}
 	text, err := json.Marshal(s.Bootstrap())
@@ -112,8 +112,8 @@ func TestSnapshot_AsksOnce(t *testing.T) {
 			t.Errorf("%s is in %s", secret, all)
 		}
 	}
-	if got := s.Bootstrap().FeatureFlags; got["for-pro"] != true || got["same"] != false || got["on"] != true || server.n.Load() != 1 {
-		t.Errorf("%v, asked %d times", got, server.n.Load())
+	if got := s.Bootstrap().FeatureFlags; got["for-pro"] != true || got["same"] != false || got["on"] != true || server.calls.Load() != 1 {
+		t.Errorf("%v, asked %d times", got, server.calls.Load())
 	}
 
 	empty := clientOn(t, config, nil).For(ctx, &flags.Subject{DistinctID: "u"})
@@ -130,7 +130,7 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	config := config(t, net)
 	config.NoExposures = true
 	c, err := remote.New(config)
@@ -144,7 +144,7 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 	sub := &flags.Subject{DistinctID: "u"}
 	before := c.For(ctx, sub)
 	p.set(t, definitions("two"))
-	until(t, "the change", func() bool { return c.Set().Standing("two") == flags.Answered })
+	waitUntil(t, "the change", func() bool { return c.Set().Status("two") == flags.Answered })
 	for _, tt := range []struct {
 		s        *flags.Snapshot
 		one, two bool

@@ -15,12 +15,12 @@ import (
 func open(c *Config) (*source, error) {
 	s := &source{
 		c: c, ready: make(chan struct{}),
-		copies: make(chan saved, 1), news: make(chan struct{}, 1),
+		copies: make(chan savedCopy, 1), news: make(chan struct{}, 1),
 	}
 	s.status.since, s.status.moved = c.Now(), make(chan struct{})
-	s.client, s.ours = httpClient(c.HTTPClient)
+	s.client, s.ownsClient = httpClient(c.HTTPClient)
 	s.loadCopy()
-	if err := s.takeBundle(); err != nil {
+	if err := s.applyBundle(); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -28,7 +28,7 @@ func open(c *Config) (*source, error) {
 	if !c.Offline {
 		s.done.Go(func() { s.run(ctx) })
 		s.done.Go(s.saveCopies)
-		s.done.Go(func() { s.tell(ctx) })
+		s.done.Go(func() { s.notifyWatchers(ctx) })
 	}
 	return s, nil
 }
@@ -37,13 +37,13 @@ func open(c *Config) (*source, error) {
 func (s *source) WaitForReady(ctx context.Context) error {
 	for {
 		moved, last := s.status.last()
-		var refused *StatusError
+		var status *StatusError
 		switch {
-		case s.known.Load() != nil:
+		case s.current.Load() != nil:
 			return nil
 		case s.c.Offline:
 			return fmt.Errorf("remote: %w, and Config.Offline asks nobody: bring them along in Config.Bundle", flags.ErrNotReady)
-		case errors.As(last, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+		case errors.As(last, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 			return last
 		}
 		select {
@@ -61,8 +61,8 @@ func (s *source) WaitForReady(ctx context.Context) error {
 }
 
 // project is what a Decider asks for: flags.ErrUnavailable while nothing is known.
-func (s *source) project(apiKey string) (*known, error) {
-	k := s.known.Load()
+func (s *source) project(apiKey string) (*loadedDefinitions, error) {
+	k := s.current.Load()
 	switch {
 	case apiKey != s.c.ProjectKey:
 		return nil, flags.ErrUnknownKey
@@ -77,7 +77,7 @@ func (s *source) project(apiKey string) (*known, error) {
 func (s *source) Close() error {
 	s.stop()
 	s.done.Wait()
-	if s.ours {
+	if s.ownsClient {
 		s.client.CloseIdleConnections()
 	}
 	return nil

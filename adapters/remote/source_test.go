@@ -48,12 +48,12 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	var mu sync.Mutex
-	asked := map[string]int{}
+	requests := map[string]int{}
 	handler := p.handler(t)
 	net := &network{}
-	net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
+		requests[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
 		mu.Unlock()
 		handler.ServeHTTP(w, r)
 	})))
@@ -68,18 +68,18 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 		t.Fatalf("flags %q, status %+v", keys(s), st)
 	}
 	request := "GET /flags/definitions?token=phc_remote&send_cohorts&static_cohorts=members Bearer phs_remote "
-	until(t, "polls", func() bool {
+	waitUntil(t, "polls", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return asked[request+`W/"`+st.Version+`"`] > 3
+		return requests[request+`W/"`+st.Version+`"`] > 3
 	})
 	if again := s.Status(); again.Revision != 1 || again.LastError != nil || !again.StaleSince.IsZero() || again.Streaming {
 		t.Errorf("status %+v", again)
 	}
 	p.set(t, definitions("one", "two"))
-	until(t, "the change", func() bool { return keys(s) == "one two" })
-	if s.Status().Revision != 2 || asked[request] != 1 {
-		t.Errorf("status %+v, requests %v", s.Status(), asked)
+	waitUntil(t, "the change", func() bool { return keys(s) == "one two" })
+	if s.Status().Revision != 2 || requests[request] != 1 {
+		t.Errorf("status %+v, requests %v", s.Status(), requests)
 	}
 }
 
@@ -97,41 +97,41 @@ func TestSource_StartsFromTheCopy(t *testing.T) {
 	if st := s.Status(); keys(s) != "old" || st.From != remote.FromBundle || !st.StaleSince.Equal(at) || !st.FetchedAt.IsZero() {
 		t.Errorf("flags %q, status %+v", keys(s), st)
 	}
-	net.lead(serve(t, p.handler(t)))
-	until(t, "news", func() bool { return keys(s) == "one" })
+	net.redirect(serve(t, p.handler(t)))
+	waitUntil(t, "news", func() bool { return keys(s) == "one" })
 	version := s.Status().Version
-	stopped(t, s)
+	checkStopped(t, s)
 	info, err := os.Stat(s.CopyPath())
 	if err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(s.CopyPath()) != c.Dir {
 		t.Fatal(info, err)
 	}
 
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	c.Now = func() time.Time { return at.Add(time.Hour) }
 	s = open(t, c)
 	if st := s.Status(); keys(s) != "one" || st.From != remote.FromCopy || st.Version != version || !st.FetchedAt.Equal(at) || !st.StaleSince.Equal(at) {
 		t.Errorf("flags %q, status %+v", keys(s), st)
 	}
-	until(t, "a failure", func() bool { return s.Status().Failures > 0 })
+	waitUntil(t, "a failure", func() bool { return s.Status().Failures > 0 })
 	if st := s.Status(); !st.StaleSince.Equal(at) || !st.LastErrorAt.Equal(at.Add(time.Hour)) || !strings.Contains(st.LastError.Error(), "no answer") {
 		t.Errorf("status %+v", st)
 	}
-	var asked atomic.Value
+	var header atomic.Value
 	handler := p.handler(t)
-	net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			asked.CompareAndSwap(nil, r.Header.Get("If-None-Match")+r.Header.Get("Last-Event-ID"))
+			header.CompareAndSwap(nil, r.Header.Get("If-None-Match")+r.Header.Get("Last-Event-ID"))
 		}
 		handler.ServeHTTP(w, r)
 	})))
-	until(t, "the server's word that this is current", func() bool { return s.Status().StaleSince.IsZero() })
-	if got := asked.Load(); got != `W/"`+version+`"` && got != version {
+	waitUntil(t, "the server's word that this is current", func() bool { return s.Status().StaleSince.IsZero() })
+	if got := header.Load(); got != `W/"`+version+`"` && got != version {
 		t.Errorf("asked with %q, want %q", got, version)
 	}
 	if st := s.Status(); st.From != remote.FromCopy || st.LastError != nil || st.Revision != 1 {
 		t.Errorf("status %+v", st)
 	}
-	stopped(t, s)
+	checkStopped(t, s)
 
 	other := c // another project's copy is another
 	other.ProjectKey = "phc_other"
@@ -141,13 +141,13 @@ func TestSource_StartsFromTheCopy(t *testing.T) {
 }
 
 // Without a copy, a bundle and a server nothing is known, and that is said.
-func TestSource_NothingIsKnown(t *testing.T) {
+func TestSource_NoDefinitions(t *testing.T) {
 	net := &network{}
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	c := config(t, net)
 	c.NoCopy = true
 	s := open(t, c)
-	until(t, "an attempt", func() bool { return s.Status().Failures > 0 })
+	waitUntil(t, "an attempt", func() bool { return s.Status().Failures > 0 })
 	if st := s.Status(); s.Set() != nil || st.Ready || st.From != "" {
 		t.Errorf("status %+v", st)
 	}
@@ -162,11 +162,11 @@ func TestSource_NothingIsKnown(t *testing.T) {
 	if _, err := s.Definitions(t.Context(), flags.Project{APIKey: projectKey}); !errors.Is(err, flags.ErrUnavailable) {
 		t.Errorf("Definitions: %v", err)
 	}
-	stopped(t, s)
+	checkStopped(t, s)
 	if err := s.WaitForReady(t.Context()); err == nil {
 		t.Error("a closed source is ready")
 	}
-	stopped(t, s)
+	checkStopped(t, s)
 }
 
 // As a flags.Source it stands below a Decider, whose answers change with it.
@@ -174,7 +174,7 @@ func TestSource_IsAFlagsSource(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	s := open(t, config(t, net))
 	if err := s.WaitForReady(t.Context()); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestSource_IsAFlagsSource(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	p.set(t, definitions("two"))
-	until(t, "the change", func() bool { return keys(s) == "two" })
+	waitUntil(t, "the change", func() bool { return keys(s) == "two" })
 	second, err := s.ProjectByKey(t.Context(), projectKey)
 	if err != nil || second.Revision != 2 {
 		t.Fatal(second, err)
@@ -208,19 +208,19 @@ func TestSource_OnChange(t *testing.T) {
 	c.Bundle = []byte(definitions("old"))
 	s := open(t, c)
 	hold := make(chan struct{})
-	told := make(chan []string, 10)
+	changes := make(chan []string, 10)
 	stop := s.OnChange(func(keys []string) {
-		told <- keys
+		changes <- keys
 		<-hold
 	})
 	defer close(hold)
-	net.lead(serve(t, p.handler(t)))
-	until(t, "the first", func() bool { return keys(s) == "one" })
+	net.redirect(serve(t, p.handler(t)))
+	waitUntil(t, "the first", func() bool { return keys(s) == "one" })
 	p.set(t, definitions("two"))
-	until(t, "a change while a function runs", func() bool { return keys(s) == "two" })
+	waitUntil(t, "a change while a function runs", func() bool { return keys(s) == "two" })
 	p.set(t, definitions("three"))
-	until(t, "another", func() bool { return keys(s) == "three" })
-	if got := <-told; len(got) != 2 || !slices.Contains(got, "old") { // and what is there when it looks
+	waitUntil(t, "another", func() bool { return keys(s) == "three" })
+	if got := <-changes; len(got) != 2 || !slices.Contains(got, "old") { // and what is there when it looks
 		t.Errorf("told of %q", got)
 	}
 	stop()
@@ -229,17 +229,17 @@ func TestSource_OnChange(t *testing.T) {
 	case hold <- struct{}{}: // one more call may have begun
 	case <-time.After(20 * time.Millisecond):
 	}
-	if n := len(told); n > 1 {
+	if n := len(changes); n > 1 {
 		t.Errorf("told of %d more changes, want at most one", n)
 	}
 }
 
 // What refuses the key is said in the server's words, with what to look at.
-func TestSource_SaysWhatIsWrong(t *testing.T) {
+func TestSource_ErrorTexts(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	for _, tt := range []struct {
 		change func(*remote.Config)
 		want   []string
@@ -250,7 +250,7 @@ func TestSource_SaysWhatIsWrong(t *testing.T) {
 		c := config(t, net)
 		tt.change(&c)
 		s := open(t, c)
-		until(t, "the failure", func() bool { return s.Status().LastError != nil })
+		waitUntil(t, "the failure", func() bool { return s.Status().LastError != nil })
 		got := s.Status().LastError.Error()
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) {
@@ -269,8 +269,8 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	var at []time.Duration
 	var now, most atomic.Int64
 	net := &network{}
-	c, elapsed := remote.Standing(config(t, net))
-	net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c, elapsed := remote.WithFakeClock(config(t, net))
+	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
 		mu.Lock()
@@ -281,8 +281,8 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	})))
 	c.NoStream = true
 	s := open(t, c)
-	until(t, "four attempts", func() bool { return s.Status().Failures >= 4 })
-	stopped(t, s)
+	waitUntil(t, "four attempts", func() bool { return s.Status().Failures >= 4 })
+	checkStopped(t, s)
 	mu.Lock() // a request that was given up may still be under way
 	defer mu.Unlock()
 	for i := range at[1:] {
@@ -300,7 +300,7 @@ func TestSource_WithoutAFolder(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	c := config(t, net)
 	file := filepath.Join(c.Dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -312,17 +312,17 @@ func TestSource_WithoutAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.set(t, definitions("two"))
-	until(t, "the change", func() bool { return keys(s) == "two" })
+	waitUntil(t, "the change", func() bool { return keys(s) == "two" })
 }
 
 // What Close finds under way it ends.
 func TestSource_CloseIsPrompt(t *testing.T) {
 	net := &network{}
-	net.lead(blackHole(t))
+	net.redirect(blackHole(t))
 	c := config(t, net)
 	c.Timeout = time.Hour
 	s := open(t, c)
-	until(t, "a request", func() bool { return net.dials.Load() > 0 })
+	waitUntil(t, "a request", func() bool { return net.dials.Load() > 0 })
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	select {

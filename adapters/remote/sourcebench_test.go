@@ -35,8 +35,8 @@ func manyFlags(n int, name string) []byte {
 	return []byte(b.String())
 }
 
-// opened is a Source that has a bundle and whose server refuses.
-func opened(b *testing.B, bundle []byte) *remote.Source {
+// openBundle is a Source that has a bundle and whose server refuses.
+func openBundle(b *testing.B, bundle []byte) *remote.Source {
 	b.Helper()
 	s, err := remote.Open(remote.Config{URL: "http://127.0.0.1:1", ProjectKey: projectKey, Key: secretKey, NoCopy: true, Bundle: bundle})
 	if err != nil {
@@ -48,7 +48,7 @@ func opened(b *testing.B, bundle []byte) *remote.Source {
 
 // One flag of a hundred, by a Set that is held and by Source.Set.
 func BenchmarkRemote_SetNoAlloc(b *testing.B) {
-	s := opened(b, manyFlags(100, "x"))
+	s := openBundle(b, manyFlags(100, "x"))
 	sub := &flags.Subject{DistinctID: "user-4711", Person: flags.Properties{"plan": "pro"}}
 	at := time.Now()
 	held := s.Set()
@@ -74,17 +74,17 @@ func BenchmarkRemote_FirstAnswerFromCopy(b *testing.B) {
 	c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: projectKey, Key: secretKey, Dir: b.TempDir(), NoStream: true}
 	served := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(manyFlags(1000, "x")) })
 	net := &network{}
-	net.lead(serve(b, served))
+	net.redirect(serve(b, served))
 	c.HTTPClient = net.client()
 	s, err := remote.Open(c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	until(b, "the definitions", func() bool { return s.Set() != nil })
+	waitUntil(b, "the definitions", func() bool { return s.Set() != nil })
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	net.lead(nowhere(b))
+	net.redirect(nowhere(b))
 	info, err := os.Stat(filepath.Join(c.Dir, filepath.Base(s.CopyPath())))
 	if err != nil {
 		b.Fatal(err)
@@ -129,7 +129,7 @@ func BenchmarkRemote_Swap10000(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	until(b, "the definitions", func() bool { return s.Set() != nil })
+	waitUntil(b, "the definitions", func() bool { return s.Set() != nil })
 
 	var stop atomic.Bool
 	var reader sync.WaitGroup

@@ -35,8 +35,8 @@ type Client struct {
 	closed    error
 }
 
-// made reports whether the Client is one of New's.
-func (c *Client) made() bool { return c != nil && c.set != nil }
+// isInitialized reports whether the Client is one of New's.
+func (c *Client) isInitialized() bool { return c != nil && c.set != nil }
 
 // scratch is the memory of one decision, used again by another.
 type scratch struct {
@@ -63,11 +63,11 @@ func (r *result) problem() error {
 	return r.d.Problem()
 }
 
-// unfit says why nothing is decided: there is nobody to decide for, or no more. The
+// checkSubject says why nothing is decided: there is nobody to decide for, or no more. The
 // empty distinct id would be in every rollout (§2.4).
-func (c *Client) unfit(sub *flags.Subject) error {
+func (c *Client) checkSubject(sub *flags.Subject) error {
 	switch {
-	case !c.made():
+	case !c.isInitialized():
 		return errNotReady
 	case sub == nil || sub.DistinctID == "":
 		return flags.ErrNoDistinctID
@@ -77,12 +77,12 @@ func (c *Client) unfit(sub *flags.Subject) error {
 	return nil
 }
 
-// at is when a decision is made: now, where that matters.
-func (c *Client) at(set *flags.Set) (at time.Time) {
-	if set.Dated() {
-		at = c.config.Now()
+// decisionTime is when a decision is made: now, where that matters.
+func (c *Client) decisionTime(set *flags.Set) (now time.Time) {
+	if set.HasDates() {
+		now = c.config.Now()
 	}
-	return at
+	return now
 }
 
 // partial is the subject as a partial one, unless Config.Full. The caller's is

@@ -35,8 +35,8 @@ type Status struct {
 	Faults int
 }
 
-// keeper guards what Status tells beyond known. No reader of flags takes its lock.
-type keeper struct {
+// attemptStatus guards what Status tells beyond known. No reader of flags takes its lock.
+type attemptStatus struct {
 	mu        sync.Mutex
 	current   bool      // the last attempt did not fail
 	since     time.Time // of the last answer that was good, of the start before
@@ -51,10 +51,12 @@ type keeper struct {
 }
 
 // watcher is who is told of news: look compares them with what it knows.
-type watcher struct{ look func(*known, Status) }
+type watcher struct {
+	notify func(*loadedDefinitions, Status)
+}
 
 // last is why the last attempt failed, and what is closed when another does.
-func (st *keeper) last() (moved <-chan struct{}, err error) {
+func (st *attemptStatus) last() (moved <-chan struct{}, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.moved, st.err

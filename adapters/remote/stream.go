@@ -35,17 +35,17 @@ func (s *source) stream(ctx context.Context) (end streamEnd) {
 	defer alive.Stop()
 	r, err := s.request(ctx, "/stream")
 	if err != nil {
-		return streamEnd{failed: unanswered(what, err)}
+		return streamEnd{failed: noAnswer(what, err)}
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Accept-Encoding", "identity") // what is packed may be held back
 	r.Header.Set("Cache-Control", "no-cache")
-	if old := s.known.Load(); old != nil && old.version != "" {
+	if old := s.current.Load(); old != nil && old.version != "" {
 		r.Header.Set("Last-Event-ID", old.version)
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {
-		return streamEnd{failed: unanswered(what, silence(ctx, err))}
+		return streamEnd{failed: noAnswer(what, silenceError(ctx, err))}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -57,22 +57,22 @@ func (s *source) stream(ctx context.Context) (end streamEnd) {
 	case http.StatusNoContent, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusNotImplemented:
 		return streamEnd{notOffered: true}
 	default:
-		return streamEnd{failed: s.refused(what, resp)}
+		return streamEnd{failed: s.statusFailure(what, resp)}
 	}
 	alive.Stop()
-	body := &watched{resp.Body, alive, s.c.Timeout}
+	body := &watchedReader{resp.Body, alive, s.c.Timeout}
 	events := newEventReader(body, lastgood.MaxSize)
 	end = s.follow(events, body)
 	end.retry, end.hasRetry = events.retry, events.hasRetry
-	s.ended()
+	s.endStream()
 	if end.failed != nil {
-		end.failed.err = fmt.Errorf("remote: %s: %w", what, silence(ctx, end.failed.err))
+		end.failed.err = fmt.Errorf("remote: %s: %w", what, silenceError(ctx, end.failed.err))
 	}
 	return end
 }
 
-// silence is errSilent where the request was given up for that, else err.
-func silence(ctx context.Context, err error) error {
+// silenceError is errSilent where the request was given up for that, else err.
+func silenceError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
 	}
@@ -80,7 +80,7 @@ func silence(ctx context.Context, err error) error {
 }
 
 // follow takes what comes into use.
-func (s *source) follow(events *eventReader, body *watched) (end streamEnd) {
+func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd) {
 	for {
 		e, err := events.next()
 		if err != nil {
@@ -111,14 +111,14 @@ func (s *source) follow(events *eventReader, body *watched) (end streamEnd) {
 	}
 }
 
-// watched is a body whose reads are given up after a limit.
-type watched struct {
+// watchedReader is a body whose reads are given up after a limit.
+type watchedReader struct {
 	io.Reader
 	alive *time.Timer // gives up
 	limit time.Duration
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *watchedReader) Read(p []byte) (int, error) {
 	w.alive.Reset(w.limit)
 	defer w.alive.Stop()
 	return w.Reader.Read(p)

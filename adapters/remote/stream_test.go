@@ -22,21 +22,21 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	s := open(t, config(t, net))
-	until(t, "a stream", func() bool { return s.Status().Streaming })
+	waitUntil(t, "a stream", func() bool { return s.Status().Streaming })
 	if st := s.Status(); keys(s) != "one" || st.From != remote.FromPoll || st.Revision != 1 || !st.StaleSince.IsZero() {
 		t.Errorf("flags %q, status %+v", keys(s), st)
 	}
 	dials := net.dials.Load()
 	p.set(t, definitions("one", "two"))
-	until(t, "the change", func() bool { return keys(s) == "one two" })
+	waitUntil(t, "the change", func() bool { return keys(s) == "one two" })
 	if st := s.Status(); st.From != remote.FromStream || net.dials.Load() != dials {
 		t.Errorf("status %+v, %d more requests", st, net.dials.Load()-dials)
 	}
 	version := s.Status().Version
-	stopped(t, s)
-	net.lead(nowhere(t))
+	checkStopped(t, s)
+	net.redirect(nowhere(t))
 	c := config(t, net)
 	c.Dir = filepath.Dir(s.CopyPath())
 	again := open(t, c)
@@ -89,8 +89,8 @@ func (s *script) header(n int, name string) string {
 	return s.streams[n].Get(name)
 }
 
-// say sends a piece of a stream.
-func say(w http.ResponseWriter, format string, args ...any) {
+// writeStream sends a piece of a stream.
+func writeStream(w http.ResponseWriter, format string, args ...any) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = fmt.Fprintf(w, format, args...)
 	_ = http.NewResponseController(w).Flush()
@@ -100,7 +100,7 @@ func say(w http.ResponseWriter, format string, args ...any) {
 func (s *script) follow(t *testing.T, change func(*remote.Config)) *remote.Source {
 	t.Helper()
 	net := &network{}
-	net.lead(serve(t, s))
+	net.redirect(serve(t, s))
 	c := remote.Faster(config(t, net), 100, 100*time.Millisecond, time.Second)
 	if change != nil {
 		change(&c)
@@ -114,19 +114,19 @@ func TestSource_ASilentStreamIsDead(t *testing.T) {
 	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
 		switch n {
 		case 0:
-			say(w, "event: definitions\nid: v1\ndata: %s\n\n", definitions("first"))
+			writeStream(w, "event: definitions\nid: v1\ndata: %s\n\n", definitions("first"))
 			for range 5 { // a keep-alive every 50 ms is in time
 				time.Sleep(50 * time.Millisecond)
-				say(w, ":\n\n")
+				writeStream(w, ":\n\n")
 			}
 			<-r.Context().Done()
 		default:
-			say(w, "event: definitions\nid: v2\ndata: %s\n\n", definitions("second"))
+			writeStream(w, "event: definitions\nid: v2\ndata: %s\n\n", definitions("second"))
 			<-r.Context().Done()
 		}
 	}}
 	src := s.follow(t, nil)
-	until(t, "the second stream", func() bool { return keys(src) == "second" })
+	waitUntil(t, "the second stream", func() bool { return keys(src) == "second" })
 	if got := s.header(1, "Last-Event-ID"); got != "v1" {
 		t.Errorf("Last-Event-ID %q, want v1", got)
 	}
@@ -145,21 +145,21 @@ func TestSource_ClosingAndRetry(t *testing.T) {
 		mu.Lock()
 		begins = append(begins, elapsed())
 		mu.Unlock()
-		say(w, "retry: 20000\n\n:\n\n")
+		writeStream(w, "retry: 20000\n\n:\n\n")
 		if n == 0 {
 			mu.Lock()
 			ends = append(ends, elapsed())
 			mu.Unlock()
-			say(w, "event: closing\ndata: {\"code\":\"shutdown\"}\n\n")
+			writeStream(w, "event: closing\ndata: {\"code\":\"shutdown\"}\n\n")
 			return
 		}
 		<-r.Context().Done()
 	}}
 	src := s.follow(t, func(c *remote.Config) {
 		c.Poll = time.Hour
-		*c, elapsed = remote.Standing(remote.Faster(*c, 1, time.Hour, time.Second))
+		*c, elapsed = remote.WithFakeClock(remote.Faster(*c, 1, time.Hour, time.Second))
 	})
-	until(t, "the second stream", func() bool { streams, _ := s.count(); return streams == 2 && src.Status().Streaming })
+	waitUntil(t, "the second stream", func() bool { streams, _ := s.count(); return streams == 2 && src.Status().Streaming })
 	mu.Lock()
 	defer mu.Unlock()
 	if wait := begins[1] - ends[0]; wait != 20*time.Second {
@@ -181,7 +181,7 @@ func TestSource_WithoutStreams(t *testing.T) {
 		"405":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
 		"page": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") },
 		"other events": func(w http.ResponseWriter, r *http.Request) {
-			say(w, "event: connected\ndata: {\"team_id\":1}\n\n")
+			writeStream(w, "event: connected\ndata: {\"team_id\":1}\n\n")
 			<-r.Context().Done()
 		},
 	} {
@@ -189,14 +189,14 @@ func TestSource_WithoutStreams(t *testing.T) {
 			t.Parallel()
 			s := &script{stream: func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) }}
 			src := s.follow(t, nil)
-			until(t, "polls", func() bool { _, polls := s.count(); return polls > 5 })
+			waitUntil(t, "polls", func() bool { _, polls := s.count(); return polls > 5 })
 			if streams, _ := s.count(); streams != 1 {
 				t.Errorf("asked for %d streams", streams)
 			}
 			if st := src.Status(); keys(src) != "polled" || st.Failures != 0 || st.Streaming {
 				t.Errorf("flags %q, status %+v", keys(src), st)
 			}
-			until(t, "another look for a stream", func() bool { streams, _ := s.count(); return streams == 2 })
+			waitUntil(t, "another look for a stream", func() bool { streams, _ := s.count(); return streams == 2 })
 		})
 	}
 }
@@ -206,35 +206,35 @@ func TestSource_WithoutStreams(t *testing.T) {
 func TestSource_StreamsHeldBack(t *testing.T) {
 	s := &script{stream: func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 	src := s.follow(t, func(c *remote.Config) { c.Timeout = 50 * time.Millisecond })
-	until(t, "three streams", func() bool { streams, _ := s.count(); return streams == 3 })
+	waitUntil(t, "three streams", func() bool { streams, _ := s.count(); return streams == 3 })
 	_, before := s.count()
-	until(t, "polls", func() bool { _, polls := s.count(); return polls > before+5 })
+	waitUntil(t, "polls", func() bool { _, polls := s.count(); return polls > before+5 })
 	if streams, _ := s.count(); streams != 3 || keys(src) != "polled" {
 		t.Errorf("%d streams, flags %q", streams, keys(src))
 	}
 }
 
 // What a stream sends and is no definitions is not taken; polls go on.
-func TestSource_ABadEventIsNotTaken(t *testing.T) {
+func TestSource_BadEventIsIgnored(t *testing.T) {
 	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
-		say(w, "event: definitions\nid: bad\ndata: {\"flags\": {}}\n\n")
+		writeStream(w, "event: definitions\nid: bad\ndata: {\"flags\": {}}\n\n")
 		<-r.Context().Done()
 	}}
 	src := s.follow(t, nil)
-	until(t, "two streams and polls", func() bool { streams, polls := s.count(); return streams >= 2 && polls >= 2 })
+	waitUntil(t, "two streams and polls", func() bool { streams, polls := s.count(); return streams >= 2 && polls >= 2 })
 	if st := src.Status(); keys(src) != "polled" || st.Version != "polled" || st.Failures == 0 {
 		t.Errorf("flags %q, status %+v", keys(src), st)
 	}
 }
 
 // While the server refuses streams, polls bring the changes.
-func TestSource_RefusedStreams(t *testing.T) {
+func TestSource_RejectedStreams(t *testing.T) {
 	s := &script{stream: func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "100") // 1 s here
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}}
 	src := s.follow(t, nil)
-	until(t, "polls", func() bool { _, polls := s.count(); return polls > 10 })
+	waitUntil(t, "polls", func() bool { _, polls := s.count(); return polls > 10 })
 	if streams, _ := s.count(); streams != 1 || keys(src) != "polled" || !src.Status().StaleSince.IsZero() {
 		t.Errorf("%d streams, flags %q, status %+v", streams, keys(src), src.Status())
 	}
@@ -250,11 +250,11 @@ func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var back atomic.Bool
-				var asked atomic.Int64
+				var probes atomic.Int64
 				s := open(t, remote.Faster(remote.Config{
 					URL: "http://flags.test", ProjectKey: projectKey, Key: secretKey, NoCopy: true, NoStream: true,
 					HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-						asked.Add(1)
+						probes.Add(1)
 						if !back.Load() {
 							return nil, away(r)
 						}
@@ -264,7 +264,7 @@ func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
 					})},
 				}, 1, time.Minute, 900*time.Millisecond))
 				time.Sleep(30 * time.Second)
-				looks := asked.Load()
+				looks := probes.Load()
 				if got := s.Status().Failures; got != 1 || looks < 20 || looks > 32 {
 					t.Errorf("%d whole attempts with %d requests in 30 seconds, want 1 and a look a second", got, looks)
 				}
@@ -275,7 +275,7 @@ func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
 					t.Error("it has not noticed")
 				}
 				// A look under way is cut off; the next one is answered; then a poll.
-				if got := asked.Load() - looks; got > 3 {
+				if got := probes.Load() - looks; got > 3 {
 					t.Errorf("%d requests until the definitions were had", got)
 				}
 			})

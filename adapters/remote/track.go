@@ -64,7 +64,7 @@ func (c *Client) Track(ctx context.Context, distinctID, event string, properties
 // a UUID that is none or a time beyond the year 9999, cannot be written as JSON, is too
 // large (ErrTooLarge), or finds the queue full (ErrQueueFull) or closed (flags.ErrClosed).
 func (c *Client) TrackEvent(_ context.Context, e Event) error {
-	if !c.made() {
+	if !c.isInitialized() {
 		return errNotReady
 	}
 	p := make(map[string]any, len(e.Properties)+5)

@@ -16,12 +16,12 @@ import (
 // otherwise than before: see flags.Definitions.Changed. The first definitions are a change
 // of all.
 func (c *Client) OnChange(f func(keys []string)) (stop func()) {
-	return c.watch(f == nil, func(before *known) func(*known, Status) {
-		return func(k *known, _ Status) {
-			if !k.newer(before) {
+	return c.watch(f == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {
+		return func(k *loadedDefinitions, _ Status) {
+			if !k.isNewer(before) {
 				return
 			}
-			keys := k.defs.Changed(before.definitions())
+			keys := k.defs.ChangedKeys(before.definitions())
 			if before = k; len(keys) > 0 {
 				f(keys)
 			}
@@ -35,15 +35,17 @@ func (c *Client) OnChange(f func(keys []string)) (stop func()) {
 // time alone nothing is told.
 func (c *Client) OnValue(key string, sub *flags.Subject, f func(before, after flags.Detail)) (stop func()) {
 	if sub != nil {
-		whom := *sub
-		sub = &whom
-		sub.Partial = sub.Partial || c.made() && !c.config.Full
+		subject := *sub
+		sub = &subject
+		sub.Partial = sub.Partial || c.isInitialized() && !c.config.Full
 	}
-	answer := func(k *known) flags.Detail { return k.flags().Reader().For(context.Background(), sub).Detail(key) }
-	return c.watch(f == nil, func(now *known) func(*known, Status) {
+	answer := func(k *loadedDefinitions) flags.Detail {
+		return k.flags().Reader().For(context.Background(), sub).Detail(key)
+	}
+	return c.watch(f == nil, func(now *loadedDefinitions) func(*loadedDefinitions, Status) {
 		before := answer(now)
-		return func(k *known, _ Status) {
-			if !k.newer(now) {
+		return func(k *loadedDefinitions, _ Status) {
+			if !k.isNewer(now) {
 				return
 			}
 			now = k
@@ -68,13 +70,13 @@ func differ(a, b *flags.Detail) bool {
 // after one that failed or fails otherwise (with another status, or without an answer), a
 // stream that begins. What only counts or tells the time is no change.
 func (c *Client) OnStatus(f func(Status)) (stop func()) {
-	var before essence
-	if c.made() && c.source != nil {
-		before = c.source.Status().essence()
+	var before statusSummary
+	if c.isInitialized() && c.source != nil {
+		before = c.source.Status().summary()
 	}
-	return c.watch(f == nil, func(*known) func(*known, Status) {
-		return func(_ *known, st Status) {
-			if now := st.essence(); now != before {
+	return c.watch(f == nil, func(*loadedDefinitions) func(*loadedDefinitions, Status) {
+		return func(_ *loadedDefinitions, st Status) {
+			if now := st.summary(); now != before {
 				before = now
 				f(st)
 			}
@@ -82,16 +84,16 @@ func (c *Client) OnStatus(f func(Status)) (stop func()) {
 	})
 }
 
-// essence is what of a Status is compared.
-type essence struct {
+// statusSummary is what of a Status is compared.
+type statusSummary struct {
 	ready, stale, streaming bool
 	from                    Origin
 	revision                int64
 	failed                  int // the answer's status, -1 without an answer; 0: it did not fail
 }
 
-func (st Status) essence() essence {
-	e := essence{ready: st.Ready, stale: !st.StaleSince.IsZero(), streaming: st.Streaming, from: st.From, revision: st.Revision}
+func (st Status) summary() statusSummary {
+	e := statusSummary{ready: st.Ready, stale: !st.StaleSince.IsZero(), streaming: st.Streaming, from: st.From, revision: st.Revision}
 	var answer *StatusError
 	switch {
 	case errors.As(st.LastError, &answer):
@@ -106,29 +108,29 @@ func (st Status) essence() essence {
 // become stale or current again: stale where there are definitions and the last
 // attempt to renew them failed, with the reason as the message. Where that is so
 // already, it is told soon. It is what ofprovider.Config.Watch wants.
-func (c *Client) Watch(tell func(stale bool, message string)) (stop func()) {
-	return c.watch(tell == nil, func(before *known) func(*known, Status) {
+func (c *Client) Watch(notify func(stale bool, message string)) (stop func()) {
+	return c.watch(notify == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {
 		wasStale := false
-		return func(k *known, st Status) {
+		return func(k *loadedDefinitions, st Status) {
 			stale := st.Ready && !st.StaleSince.IsZero() && st.LastError != nil
-			turned, changed := stale != wasStale, k.newer(before)
+			turned, changed := stale != wasStale, k.isNewer(before)
 			before, wasStale = k, stale
 			if changed {
-				tell(false, "the flag definitions have changed")
+				notify(false, "the flag definitions have changed")
 			}
 			switch {
 			case stale && (turned || changed):
-				tell(true, st.LastError.Error())
+				notify(true, st.LastError.Error())
 			case turned && !changed:
-				tell(false, "the flag definitions are current again")
+				notify(false, "the flag definitions are current again")
 			}
 		}
 	})
 }
 
 // watch has look called when there may be news; start makes it, of what is known then.
-func (c *Client) watch(nobody bool, start func(*known) func(*known, Status)) (stop func()) {
-	if nobody || !c.made() || c.source == nil {
+func (c *Client) watch(disabled bool, start func(*loadedDefinitions) func(*loadedDefinitions, Status)) (stop func()) {
+	if disabled || !c.isInitialized() || c.source == nil {
 		return func() {}
 	}
 	stop = c.source.add(start)
@@ -136,8 +138,8 @@ func (c *Client) watch(nobody bool, start func(*known) func(*known, Status)) (st
 	return stop
 }
 
-func (s *source) add(start func(*known) func(*known, Status)) (stop func()) {
-	w := &watcher{start(s.known.Load())}
+func (s *source) add(start func(*loadedDefinitions) func(*loadedDefinitions, Status)) (stop func()) {
+	w := &watcher{start(s.current.Load())}
 	st := &s.status
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -149,8 +151,8 @@ func (s *source) add(start func(*known) func(*known, Status)) (stop func()) {
 	}
 }
 
-// tell tells the watchers, until the context ends.
-func (s *source) tell(ctx context.Context) {
+// notifyWatchers tells the watchers, until the context ends.
+func (s *source) notifyWatchers(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,7 +166,7 @@ func (s *source) tell(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			w.look(s.known.Load(), s.Status())
+			w.notify(s.current.Load(), s.Status())
 		}
 	}
 }

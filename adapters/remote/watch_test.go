@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// told is one call of a function of Watch.
-type told struct {
+// staleNews is one call of a function of Watch.
+type staleNews struct {
 	stale   bool
 	message string
 }
@@ -25,45 +25,45 @@ func TestSource_Watch(t *testing.T) {
 	p.set(t, definitions("one"))
 	good := serve(t, p.handler(t))
 	net := &network{}
-	net.lead(nowhere(t)) // until somebody listens
+	net.redirect(nowhere(t)) // until somebody listens
 	s := open(t, config(t, net))
-	heard := make(chan told, 100)
-	stop := s.Watch(func(stale bool, message string) { heard <- told{stale, message} })
-	net.lead(good)
-	next := func() told {
+	heard := make(chan staleNews, 100)
+	stop := s.Watch(func(stale bool, message string) { heard <- staleNews{stale, message} })
+	net.redirect(good)
+	next := func() staleNews {
 		t.Helper()
 		select {
 		case got := <-heard:
 			return got
 		case <-time.After(time.Minute):
 			t.Fatal("waited in vain")
-			return told{}
+			return staleNews{}
 		}
 	}
-	if got := next(); got != (told{false, "the flag definitions have changed"}) {
+	if got := next(); got != (staleNews{false, "the flag definitions have changed"}) {
 		t.Errorf("the first definitions: %+v", got)
 	}
-	until(t, "a stream", func() bool { return s.Status().Streaming })
-	net.lead(nowhere(t))
+	waitUntil(t, "a stream", func() bool { return s.Status().Streaming })
+	net.redirect(nowhere(t))
 	if got := next(); !got.stale || got.message == "" {
 		t.Errorf("the server is gone: %+v", got)
 	}
-	late := make(chan told, 100)
-	defer s.Watch(func(stale bool, message string) { late <- told{stale, message} })()
+	late := make(chan staleNews, 100)
+	defer s.Watch(func(stale bool, message string) { late <- staleNews{stale, message} })()
 	if got := <-late; !got.stale {
 		t.Errorf("one who comes when they are stale: %+v", got)
 	}
-	net.lead(good)
-	if got := next(); got != (told{false, "the flag definitions are current again"}) {
+	net.redirect(good)
+	if got := next(); got != (staleNews{false, "the flag definitions are current again"}) {
 		t.Errorf("the server is back: %+v", got)
 	}
 	p.set(t, definitions("one", "two"))
-	until(t, "the change", func() bool { return keys(s) == "one two" })
-	if got := next(); got != (told{false, "the flag definitions have changed"}) {
+	waitUntil(t, "the change", func() bool { return keys(s) == "one two" })
+	if got := next(); got != (staleNews{false, "the flag definitions have changed"}) {
 		t.Errorf("a change: %+v", got)
 	}
 	stop()
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	for got := range late { // it hears more than the one that is stopped
 		if got.stale {
 			break
@@ -84,7 +84,7 @@ func TestSource_Listeners(t *testing.T) {
 	}
 	p.set(t, shop("0", "1"))
 	net := &network{}
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	s := open(t, config(t, net))
 	heard := make(chan string, 100)
 	values := func(before, after flags.Detail) {
@@ -105,10 +105,10 @@ func TestSource_Listeners(t *testing.T) {
 		s.OnValue("sale", nil, func(_, _ flags.Detail) { t.Error("nobody has a value") }),
 		s.OnChange(func(changed []string) { keys <- strings.Join(changed, " ") }),
 	}
-	next := func(of <-chan string, want string) {
+	next := func(values2 <-chan string, want string) {
 		t.Helper()
 		select {
-		case got := <-of:
+		case got := <-values2:
 			if got != want {
 				t.Errorf("told %q, want %q", got, want)
 			}
@@ -116,7 +116,7 @@ func TestSource_Listeners(t *testing.T) {
 			t.Fatalf("waited in vain for %q", want)
 		}
 	}
-	net.lead(serve(t, p.handler(t)))
+	net.redirect(serve(t, p.handler(t)))
 	next(heard, "not ready to false")
 	next(keys, "other sale")
 	p.set(t, shop("100", "1"))
@@ -134,7 +134,7 @@ func TestSource_Listeners(t *testing.T) {
 		stop()
 	}
 	p.set(t, shop("100", "3"))
-	until(t, "the last change", func() bool { _, ok := s.Set().EvaluateFlag("sale", nil, time.Time{}, nil); return ok })
+	waitUntil(t, "the last change", func() bool { _, ok := s.Set().EvaluateFlag("sale", nil, time.Time{}, nil); return ok })
 	if len(heard)+len(keys) > 0 {
 		t.Errorf("%d calls more", len(heard)+len(keys))
 	}
@@ -146,11 +146,11 @@ func TestSource_OnStatus(t *testing.T) {
 	p.set(t, definitions("one"))
 	good := serve(t, p.handler(t))
 	net := &network{}
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	s := open(t, config(t, net))
 	heard := make(chan remote.Status, 100)
 	defer s.OnStatus(func(st remote.Status) { heard <- st })()
-	wait := func(what string, ok func(remote.Status) bool) {
+	wait := func(condition string, ok func(remote.Status) bool) {
 		t.Helper()
 		for deadline := time.After(time.Minute); ; {
 			select {
@@ -159,21 +159,21 @@ func TestSource_OnStatus(t *testing.T) {
 					return
 				}
 			case <-deadline:
-				t.Fatal("never told of", what)
+				t.Fatal("never told of", condition)
 			}
 		}
 	}
-	net.lead(good)
+	net.redirect(good)
 	wait("the stream", func(st remote.Status) bool { return st.Ready && st.Streaming && st.LastError == nil })
-	net.lead(nowhere(t))
+	net.redirect(nowhere(t))
 	wait("the failure", func(st remote.Status) bool {
 		return st.Ready && !st.Streaming && st.LastError != nil && !st.StaleSince.IsZero()
 	})
-	until(t, "more failures", func() bool { return s.Status().Failures > 6 })
+	waitUntil(t, "more failures", func() bool { return s.Status().Failures > 6 })
 	if n := len(heard); n > 1 {
 		t.Errorf("%d calls for failures like the first", n)
 	}
-	net.lead(good)
+	net.redirect(good)
 	wait("that it is current again", func(st remote.Status) bool {
 		return st.LastError == nil && st.StaleSince.IsZero() && slices.Contains([]remote.Origin{remote.FromStream, remote.FromPoll}, st.From)
 	})

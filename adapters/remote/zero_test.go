@@ -15,7 +15,7 @@ import (
 // No method of a nil Client, of one that New has not made, or of one that it has panics
 // for zero values; without New the errors and the details say that nothing is ready.
 func TestClient_ZeroAndNil(t *testing.T) {
-	for name, c := range map[string]*remote.Client{"nil": nil, "zero": {}, "made": alone(t, nil)} {
+	for name, c := range map[string]*remote.Client{"nil": nil, "zero": {}, "made": offlineClient(t, nil)} {
 		v := reflect.ValueOf(c)
 		for i := range v.NumMethod() + 1 {
 			method := "Close" // the last
@@ -48,8 +48,8 @@ func TestClient_ZeroAndNil(t *testing.T) {
 // Without a context a Client flushes, asks and closes as with one that never ends.
 func TestClient_NoContext(t *testing.T) {
 	var noContext context.Context
-	w := &wire{answer: always(200)}
-	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+	w := &wire{answer: answerAlways(200)}
+	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
 		track(t, c, 0, 1)
 		if err := c.Flush(noContext); err != nil || len(w.requests()) != 1 {
 			t.Errorf("Flush: %v, %d requests", err, len(w.requests()))
@@ -62,8 +62,8 @@ func TestClient_NoContext(t *testing.T) {
 			t.Errorf("Track after Close: %v", err)
 		}
 	})
-	a := &questioned{answer: func(int) (int, http.Header, string, error) { return 200, nil, newFlagIsOn, nil }}
-	asking(t, a, nil, func(t *testing.T, c *remote.Client) {
+	a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 200, nil, newFlagIsOn, nil }}
+	runAsking(t, a, nil, func(t *testing.T, c *remote.Client) {
 		sub := &flags.Subject{DistinctID: "u"}
 		if !c.Bool(noContext, "new", sub, false) || !c.For(noContext, sub).Bool("new", false) {
 			t.Error("not asked")

@@ -33,12 +33,12 @@ func (d *DeadLetter) Requeue(ctx context.Context) error {
 	return d.stream.Requeue(wire.Context(ctx), d.letter)
 }
 
-// Drop deletes it.
-func (d *DeadLetter) Drop(ctx context.Context) error {
+// Delete deletes it.
+func (d *DeadLetter) Delete(ctx context.Context) error {
 	if d == nil || d.stream == nil {
 		return errNoLetter
 	}
-	return d.stream.Drop(wire.Context(ctx), d.letter)
+	return d.stream.Delete(wire.Context(ctx), d.letter)
 }
 
 var errNoLetter = errors.New("the dead letter is none that DeadLetters has given")

@@ -24,9 +24,9 @@ func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		_, err = p.store.Bootstrap(ctx, sqlstore.FirstStart{
+		_, err = p.store.Bootstrap(ctx, sqlstore.BootstrapConfig{
 			OwnerEmail: p.OwnerEmail, APIKey: p.APIKey, PersonalKey: key.Text,
-			Show: func(b *sqlstore.Bootstrapped) error { return key.Show(b.PersonalKey) },
+			Show: func(b *sqlstore.BootstrapResult) error { return key.Show(b.PersonalKey) },
 		})
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (p *parts) adopt(ctx context.Context) error {
 // use the keys of a file, which are meant for development and tests.
 func (p *parts) warnOfKeys() {
 	address := p.server.Addr()
-	if address == nil || p.source == nil || !Public(address.String()) || !p.source.HasKeys() {
+	if address == nil || p.source == nil || !IsPublic(address.String()) || !p.source.HasKeys() {
 		return
 	}
 	p.warnOnce.Do(func() {
@@ -103,9 +103,9 @@ func (p *parts) warnOfKeys() {
 	})
 }
 
-// Public reports whether others than this machine and private networks reach an
+// IsPublic reports whether others than this machine and private networks reach an
 // address, HOST:PORT.
-func Public(address string) bool {
+func IsPublic(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err == nil && host == "localhost" {
 		return false

@@ -70,16 +70,16 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 	}
 	started := make(chan struct{}) // closed when nobody waits for the first try any more
 	defer close(started)
-	first := make(chan try)
-	s.background.Go(func() { s.becomeWhole(watching, first, started) })
+	first := make(chan attempt)
+	s.background.Go(func() { s.openUntilReady(watching, first, started) })
 	var reason error
 	select {
 	case t := <-first:
 		if t.err == nil {
-			s.take(t.parts)
+			s.activate(t.parts)
 			return nil
 		}
-		if reason = t.err; !sqlstore.Unreachable(reason) {
+		if reason = t.err; !sqlstore.IsUnreachable(reason) {
 			return reason
 		}
 	case <-time.After(openPatience):
@@ -98,7 +98,7 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 // openDegraded makes what answers flags without the database.
 func (s *Server) openDegraded() (*degraded, error) {
 	d := &degraded{}
-	c := flags.DeciderConfig{Source: gone{}, LastGood: s.copies, People: gone{}, Continuity: gone{}, Usage: gone{}}
+	c := flags.DeciderConfig{Source: missingDatabase{}, LastGood: s.copies, People: missingDatabase{}, Continuity: missingDatabase{}, Usage: missingDatabase{}}
 	if s.geo != nil {
 		c.Locator = s.geo
 	}
@@ -108,7 +108,7 @@ func (s *Server) openDegraded() (*degraded, error) {
 	}
 	o := &s.options
 	d.handler, err = httpapi.New(httpapi.Config{
-		Decider: d.decider, Keys: gone{}, Partial: true, TrustedProxies: o.TrustedProxies, StrictGeoIP: o.StrictGeoIP,
+		Decider: d.decider, Keys: missingDatabase{}, Partial: true, TrustedProxies: o.TrustedProxies, StrictGeoIP: o.StrictGeoIP,
 		MaxBody: o.MaxBody, RateLimits: o.RateLimits, TokenRates: o.TokenRates, Logger: o.Logger, PosthogJS: s.scripts,
 		Ready: d.ready, NewID: o.NewID,
 		Metrics: metrics.Handler(s.flagMetrics(d.decider, func() *httpapi.Handler { return d.handler })),
@@ -121,7 +121,7 @@ func (d *degraded) ready(context.Context) error {
 	if d.waits.Load() { // as during an upgrade, when other servers answer everything
 		return errors.New("the database keeps this server waiting")
 	}
-	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errGone)
+	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errNoDatabase)
 }
 
 // ready reports whether there is something to answer with. It waits as look-ups do: for
@@ -141,35 +141,35 @@ func (p *parts) ready(ctx context.Context) error {
 	return nil
 }
 
-// try is what became of a try to open everything.
-type try struct {
+// attempt is what became of a try to open everything.
+type attempt struct {
 	parts *parts
 	err   error
 }
 
-// becomeWhole opens everything, and tries again until it can or the context ends.
+// openUntilReady opens everything, and tries again until it can or the context ends.
 // The start gets its first try while it waits for that, before started.
-func (s *Server) becomeWhole(ctx context.Context, first chan<- try, started <-chan struct{}) {
-	said := ""
+func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, started <-chan struct{}) {
+	logged := ""
 	for wait := firstReach; ; wait = min(2*wait, lastReach) {
 		p, err := s.openParts(ctx, ctx)
 		if err != nil {
 			s.degraded.waits.Store(false)
 		}
 		select {
-		case first <- try{p, err}:
-			if err == nil || !sqlstore.Unreachable(err) {
+		case first <- attempt{p, err}:
+			if err == nil || !sqlstore.IsUnreachable(err) {
 				return
 			}
-			said = err.Error()
+			logged = err.Error()
 		case <-started:
 			if err == nil {
-				s.take(p)
+				s.activate(p)
 				s.options.Logger.Info("the database is reached: everything is answered again")
 				return
 			}
-			if ctx.Err() == nil && err.Error() != said {
-				said = err.Error()
+			if ctx.Err() == nil && err.Error() != logged {
+				logged = err.Error()
 				s.options.Logger.Warn("the database cannot be used yet; it is tried again", "error", err)
 			}
 		}
@@ -181,21 +181,27 @@ func (s *Server) becomeWhole(ctx context.Context, first chan<- try, started <-ch
 	}
 }
 
-// gone is the database that is not there.
-type gone struct{}
+// missingDatabase is the database that is not there.
+type missingDatabase struct{}
 
-var errGone = errors.New("the database cannot be reached, flags are answered from the last good definitions")
+var errNoDatabase = errors.New("the database cannot be reached, flags are answered from the last good definitions")
 
-func (gone) ProjectByKey(context.Context, string) (flags.Project, error) {
-	return flags.Project{}, errGone
+func (missingDatabase) ProjectByKey(context.Context, string) (flags.Project, error) {
+	return flags.Project{}, errNoDatabase
 }
 
-func (gone) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
-	return flags.Definitions{}, errGone
+func (missingDatabase) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	return flags.Definitions{}, errNoDatabase
 }
-func (gone) Stored(context.Context, flags.Query) (*flags.Stored, error) { return nil, errGone }
-func (gone) Overrides(context.Context, int64, string, string, []string) (map[string]string, error) {
-	return nil, errGone
+func (missingDatabase) Stored(context.Context, flags.Query) (*flags.Stored, error) {
+	return nil, errNoDatabase
 }
-func (gone) Spend(context.Context, string, time.Time, int64) (int64, error) { return 0, errGone }
-func (gone) Key(context.Context, string) (httpapi.Key, error)               { return httpapi.Key{}, errGone }
+func (missingDatabase) Overrides(context.Context, int64, string, string, []string) (map[string]string, error) {
+	return nil, errNoDatabase
+}
+func (missingDatabase) Spend(context.Context, string, time.Time, int64) (int64, error) {
+	return 0, errNoDatabase
+}
+func (missingDatabase) Key(context.Context, string) (httpapi.Key, error) {
+	return httpapi.Key{}, errNoDatabase
+}

@@ -85,7 +85,7 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 		Database: "postgres://bunting@" + w.address + database.Path + "?sslmode=disable",
 	}
 	s := open(t, o)
-	if on := enabled(t, s, "phc_demo"); !on["new-onboarding"] {
+	if on := enabledFlags(t, s, "phc_demo"); !on["new-onboarding"] {
 		t.Errorf("on: %v", on)
 	}
 	for deadline := time.Now().Add(patience); s.Copies() == 0; time.Sleep(10 * time.Millisecond) {
@@ -93,7 +93,7 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 			t.Fatal("no definitions are kept")
 		}
 	}
-	closed(t, s)
+	closeServer(t, s)
 
 	w.cut()
 	s = open(t, o)
@@ -102,7 +102,7 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 		t.Fatal("whole without a database")
 	default:
 	}
-	if on := enabled(t, s, "phc_demo"); !on["new-onboarding"] {
+	if on := enabledFlags(t, s, "phc_demo"); !on["new-onboarding"] {
 		t.Errorf("on without the database: %v", on)
 	}
 	if s.Decider() == nil {
@@ -128,9 +128,9 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 	if status, body := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusOK {
 		t.Errorf("management: %d %s", status, body)
 	}
-	if made(t, s).APIKey != "phc_demo" {
+	if onlyProject(t, s).APIKey != "phc_demo" {
 		t.Error("another project")
 	}
 	s.Reload()
-	closed(t, s)
+	closeServer(t, s)
 }

@@ -47,7 +47,7 @@ func ExampleServer_Management() {
 		fmt.Println(err)
 		return
 	}
-	shop, err := rooms.Project(ctx, owner, management.Current)
+	shop, err := rooms.Project(ctx, owner, management.CurrentRef)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -31,7 +31,7 @@ const exportSilence = time.Minute
 func (p *parts) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
-	say := sparing(exportSilence, func(err error, _ int) {
+	say := throttle(exportSilence, func(err error, _ int) {
 		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
 	})
 	p.rooms.BatchExports.RunExports(ctx, ticker.C, func(err error) {

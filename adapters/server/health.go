@@ -74,7 +74,7 @@ func (h *health) watch(ctx context.Context) {
 		if len(h.minutes) > healthHour+1 {
 			h.minutes = append(h.minutes[:0], h.minutes[1:]...)
 		}
-		h.look(ctx)
+		h.check(ctx)
 	})
 }
 
@@ -83,7 +83,7 @@ func (h *health) now(ctx context.Context) *httpapi.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil || time.Since(h.lastAt) > healthFresh {
-		h.look(ctx)
+		h.check(ctx)
 	}
 	return h.last
 }
@@ -99,8 +99,8 @@ func (h *health) count() totals {
 	return t
 }
 
-// look runs every check, with the lock held.
-func (h *health) look(ctx context.Context) {
+// check runs every check, with the lock held.
+func (h *health) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	out := &httpapi.Health{Status: healthOK, Checks: []httpapi.HealthCheck{}, Build: h.p.Version}
@@ -111,28 +111,28 @@ func (h *health) look(ctx context.Context) {
 		if !c.has(h.p) {
 			continue
 		}
-		f := c.look(ctx, view)
+		f := c.check(ctx, view)
 		if f.state == "" {
 			f.state = healthOK
 		}
-		m, known := h.since[c.name]
-		if !known || m.state != f.state {
+		m, found := h.since[c.name]
+		if !found || m.state != f.state {
 			m = mark{f.state, view.now.at}
-			if !known {
+			if !found {
 				m.since = h.began
 			}
 			h.since[c.name] = m
 		}
-		if worse(f.state, out.Status) {
+		if isWorse(f.state, out.Status) {
 			out.Status = f.state
 		}
-		out.Checks = append(out.Checks, httpapi.HealthCheck{Name: c.name, State: f.state, Detail: f.detail, Since: management.At(m.since), Advice: f.advice})
+		out.Checks = append(out.Checks, httpapi.HealthCheck{Name: c.name, State: f.state, Detail: f.detail, Since: management.NewStamp(m.since), Advice: f.advice})
 	}
 	h.rates(out)
 	h.last, h.lastAt = out, time.Now()
 }
 
-func worse(a, b string) bool {
+func isWorse(a, b string) bool {
 	order := map[string]int{healthOK: 0, healthWarn: 1, healthBad: 2}
 	return order[a] > order[b]
 }
@@ -143,7 +143,7 @@ func (h *health) rates(out *httpapi.Health) {
 	r.Minutes, r.Flags, r.Events, r.Errors = []management.Stamp{}, []uint64{}, []uint64{}, []uint64{}
 	for i := 1; i < len(h.minutes); i++ {
 		from, to := &h.minutes[i-1], &h.minutes[i]
-		r.Minutes = append(r.Minutes, management.At(to.at.Truncate(time.Second)))
+		r.Minutes = append(r.Minutes, management.NewStamp(to.at.Truncate(time.Second)))
 		r.Flags = append(r.Flags, to.flags.Requests-from.flags.Requests)
 		r.Events = append(r.Events, to.intake.Accepted-from.intake.Accepted)
 		r.Errors = append(r.Errors, to.errors-from.errors)

@@ -33,13 +33,13 @@ const (
 
 // THE TABLE: what is checked, in the order in which it is shown.
 var healthChecks = []struct {
-	name string
-	has  func(*parts) bool
-	look func(context.Context, *healthView) finding
+	name  string
+	has   func(*parts) bool
+	check func(context.Context, *healthView) finding
 }{
-	{"storage", (*parts).stores, storageHealth},
-	{"commits", (*parts).records, commitHealth},
-	{"intake", (*parts).records, intakeHealth},
+	{"storage", (*parts).hasStore, storageHealth},
+	{"commits", (*parts).hasRecorder, commitHealth},
+	{"intake", (*parts).hasRecorder, intakeHealth},
 	{"definitions", func(*parts) bool { return true }, definitionsHealth},
 	{"stream", func(p *parts) bool { return p.stream != nil }, streamHealth},
 	{"mail", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, mailHealth},
@@ -49,17 +49,17 @@ var healthChecks = []struct {
 	{"clock", func(*parts) bool { return true }, clockHealth},
 }
 
-func (p *parts) stores() bool  { return p.store != nil }
-func (p *parts) records() bool { return p.recorder != nil }
+func (p *parts) hasStore() bool    { return p.store != nil }
+func (p *parts) hasRecorder() bool { return p.recorder != nil }
 
-// unanswered is what a check finds where the store does not answer it.
-func unanswered(err error) finding {
+// storeProblem is what a check finds where the store does not answer it.
+func storeProblem(err error) finding {
 	return finding{healthBad, "The store does not answer: " + err.Error(), "See whether the database runs and can be reached from here."}
 }
 
 func storageHealth(ctx context.Context, v *healthView) finding {
 	if _, err := v.projects(ctx); err != nil {
-		return unanswered(err)
+		return storeProblem(err)
 	}
 	size := v.store.Size(ctx)
 	detail := []string{"size not known"}
@@ -117,13 +117,13 @@ func commitHealth(_ context.Context, v *healthView) finding {
 // intakeHealth is what waits, what could not be stored, and what was dropped.
 func intakeHealth(_ context.Context, v *healthView) finding {
 	now, before := &v.now.recorder, &v.recent.recorder
-	failed, refused := now.Failures-before.Failures, now.Refused-before.Refused+now.Late-before.Late
+	failed, rejected := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
 	detail := fmt.Sprintf("%d waiting, %s", now.Waiting, droppedText(v))
 	switch {
 	case failed > 0 && now.Commits == before.Commits:
 		return finding{healthBad, fmt.Sprintf("No event can be stored: %d tries have failed in the last minutes; %s", failed, detail), "Senders try again. See the log for the reason, and whether the disk is full."}
-	case failed+refused > 0:
-		return finding{healthWarn, fmt.Sprintf("%d tries to store have failed and %d requests were told to come again in the last minutes; %s", failed, refused, detail), "Senders try again. More comes in than the store can write, or it fails now and then: see the log."}
+	case failed+rejected > 0:
+		return finding{healthWarn, fmt.Sprintf("%d tries to store have failed and %d requests were told to come again in the last minutes; %s", failed, rejected, detail), "Senders try again. More comes in than the store can write, or it fails now and then: see the log."}
 	}
 	return finding{"", detail, ""}
 }
@@ -202,10 +202,10 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 	if v.mailQueued == nil {
 		return finding{"", "No mails are sent: there is no mail server.", ""}
 	}
-	waiting, oldest, err := v.rooms.Organizations.MailWaiting(ctx)
+	waiting, oldest, err := v.rooms.Organizations.MailBacklog(ctx)
 	switch {
 	case err != nil:
-		return unanswered(err)
+		return storeProblem(err)
 	case waiting > 0 && time.Since(oldest) > lateMail:
 		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not take them: see the log for what it says."}
 	}
@@ -213,21 +213,21 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 }
 
 func exportsHealth(ctx context.Context, v *healthView) finding {
-	failing, of, err := v.rooms.BatchExports.Failing(ctx)
+	failing, total, err := v.rooms.BatchExports.Failing(ctx)
 	switch {
 	case err != nil:
-		return unanswered(err)
+		return storeProblem(err)
 	case len(failing) > 0:
-		return finding{healthWarn, fmt.Sprintf("The last run has failed of %d of %d exports: %s", len(failing), of, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
+		return finding{healthWarn, fmt.Sprintf("The last run has failed of %d of %d exports: %s", len(failing), total, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
 	}
-	return finding{"", fmt.Sprintf("%d exports, none fails", of), ""}
+	return finding{"", fmt.Sprintf("%d exports, none fails", total), ""}
 }
 
 func scheduleHealth(ctx context.Context, v *healthView) finding {
 	n, err := v.rooms.FeatureFlags.ScheduledChanges.Overdue(ctx, lateSchedule)
 	switch {
 	case err != nil:
-		return unanswered(err)
+		return storeProblem(err)
 	case n > 0:
 		return finding{healthBad, fmt.Sprintf("%d scheduled changes are overdue", n), "See the log for why they cannot be made."}
 	}
@@ -244,11 +244,11 @@ func certificateHealth(_ context.Context, v *healthView) finding {
 		}
 	}
 	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC", ""}
-	left := leaf.NotAfter.Sub(v.now.at)
+	remaining := leaf.NotAfter.Sub(v.now.at)
 	switch {
-	case left < certificateNow:
+	case remaining < certificateNow:
 		f.state = healthBad
-	case left < certificateSoon:
+	case remaining < certificateSoon:
 		f.state = healthWarn
 	}
 	if f.state != "" {

@@ -19,13 +19,13 @@ import (
 func TestHealth_Checks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	recorder := func(commits, failures, refused uint64, took time.Duration, waiting int) totals {
-		return totals{at: now, recorder: capture.RecorderStats{Commits: commits, Failures: failures, Refused: refused, CommitTime: took, Waiting: waiting}}
+		return totals{at: now, recorder: capture.RecorderStats{Commits: commits, Failures: failures, Rejected: refused, CommitTime: took, Waiting: waiting}}
 	}
 	dropped := func(n, m uint64) totals {
 		return totals{at: now, intake: capture.IntakeStats{Dropped: map[capture.DropReason]uint64{capture.MissingEventName: n, capture.EventsOverQuota: m}}}
 	}
 	for name, x := range map[string]struct {
-		look         func(context.Context, *healthView) finding
+		check        func(context.Context, *healthView) finding
 		recent, now  totals
 		state, about string
 	}{
@@ -46,11 +46,11 @@ func TestHealth_Checks(t *testing.T) {
 		"clock, steady":                 {clockHealth, totals{}, totals{at: now}, "", "steady"},
 		"clock, beside the running one": {movedClock, totals{}, totals{}, healthWarn, "The clock was moved by 1h0m0s since the start."},
 	} {
-		f := x.look(t.Context(), &healthView{parts: &parts{server: &Server{}}, recent: x.recent, hour: x.recent, now: x.now, began: x.now.at})
+		f := x.check(t.Context(), &healthView{parts: &parts{server: &Server{}}, recent: x.recent, hour: x.recent, now: x.now, began: x.now.at})
 		if f.state != x.state || f.detail != x.about {
 			t.Errorf("%s: %q %s, want %q %s", name, f.state, f.detail, x.state, x.about)
 		}
-		if bad, told := f.state != "", f.advice != ""; bad != told {
+		if bad, hasAdvice := f.state != "", f.advice != ""; bad != hasAdvice {
 			t.Errorf("%s: %q has the advice %q", name, f.state, f.advice)
 		}
 	}

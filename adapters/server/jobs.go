@@ -63,8 +63,8 @@ func (j *jobs) metrics() []metrics.Job {
 	return out
 }
 
-// managed takes what management tells.
-func (j *jobs) managed(d management.JobDone) {
+// countManaged takes what management tells.
+func (j *jobs) countManaged(d management.JobDone) {
 	attrs := []any{"project", d.Project, "id", d.ID}
 	name, what := jobSchedules, "scheduled change"
 	switch d.Job {
@@ -85,8 +85,8 @@ func (j *jobs) managed(d management.JobDone) {
 	j.log.Warn(what+" failed", append(attrs, "again", d.Again, "error", d.Failure)...)
 }
 
-// deleted takes the result of a pass over old events.
-func (j *jobs) deleted(events int64, before time.Time) {
+// countDeletions takes the result of a pass over old events.
+func (j *jobs) countDeletions(events int64, before time.Time) {
 	j.count(jobDeletions, nil)
 	if events > 0 {
 		j.log.Info("old events deleted", "events", events, "before", before.UTC().Format(time.RFC3339))

@@ -106,7 +106,7 @@ func (p *parts) mailFailed(err error) {
 	for _, err := range list {
 		switch {
 		case err == nil:
-		case errors.Is(err, organizations.ErrMailRefused):
+		case errors.Is(err, organizations.ErrMailRejected):
 			p.log.Error("a mail is given up", "error", err)
 		default:
 			p.log.Warn("a mail was not sent yet", "error", err)

@@ -23,9 +23,9 @@ func (p *parts) openManagement() (err error) {
 		People: sqlstore.ManagementStore{Store: p.store},
 		Events: sqlstore.ManagementStore{Store: p.store},
 
-		JobDone: p.jobs.managed,
-		Ask: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-			return p.handler.Ask(ctx, project, query)
+		JobDone: p.jobs.countManaged,
+		RunQuery: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return p.handler.RunQuery(ctx, project, query)
 		},
 		Measure: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return p.handler.Measure(ctx, project, query)

@@ -33,11 +33,11 @@ func (p *parts) metrics() http.Handler {
 	return metrics.Handler(c)
 }
 
-// storageAsked is how long a size is good for: that of a PostgreSQL takes a look at
+// storageMaxAge is how long a size is good for: that of a PostgreSQL takes a look at
 // every file of it.
-const storageAsked = 30 * time.Second
+const storageMaxAge = 30 * time.Second
 
-// storageMetrics asks the store for its size, at most once in storageAsked.
+// storageMetrics asks the store for its size, at most once in storageMaxAge.
 func (p *parts) storageMetrics() func() metrics.Storage {
 	var mu sync.Mutex
 	var at time.Time
@@ -45,7 +45,7 @@ func (p *parts) storageMetrics() func() metrics.Storage {
 	return func() metrics.Storage {
 		mu.Lock()
 		defer mu.Unlock()
-		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageAsked {
+		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageMaxAge {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			last, at = metrics.Storage(p.store.Size(ctx)), now

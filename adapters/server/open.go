@@ -34,7 +34,7 @@ func (p *parts) open(starting, ctx context.Context) error {
 		func() error { return p.openStream(ctx) },
 		p.openIntake,
 	}
-	if p.storeless() {
+	if p.needsNoStore() {
 		steps = []func() error{func() error { return p.watchDefinitions(nil) }}
 	}
 	for _, step := range append(steps, p.openDecider, p.openQueries, p.openHandler) {
@@ -42,14 +42,14 @@ func (p *parts) open(starting, ctx context.Context) error {
 			return err
 		}
 	}
-	for _, work := range p.works() {
+	for _, work := range p.backgroundJobs() {
 		p.background.Go(func() { work(ctx) })
 	}
 	return nil
 }
 
-// works is what goes on in the background, of the parts that there are.
-func (p *parts) works() (out []func(context.Context)) {
+// backgroundJobs is what goes on in the background, of the parts that there are.
+func (p *parts) backgroundJobs() (out []func(context.Context)) {
 	for _, w := range []struct {
 		has bool
 		run func(context.Context)
@@ -64,7 +64,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
 		{p.queries != nil && p.rooms.FeatureFlags != nil, p.judgeRollouts},
 		{p.recorder != nil, p.reportMerges},
-		{p.store != nil, p.reportSpent},
+		{p.store != nil, p.reportUsage},
 		{p.store != nil, p.countAnswers},
 	} {
 		if w.has {
@@ -79,7 +79,7 @@ func (p *parts) tellBrowsers(ctx context.Context) error {
 	if p.rooms == nil {
 		return nil
 	}
-	return p.rooms.Organizations.TellBrowsers(ctx)
+	return p.rooms.Organizations.RefreshBrowserSettings(ctx)
 }
 
 // openHandler makes what answers.
@@ -106,7 +106,7 @@ func (p *parts) openHandler() (err error) {
 	}
 	c.Queries = p.queries
 	if p.recorder != nil {
-		c.History, c.People = p.store, &capture.People{History: p.store, Between: p.recorder, Intake: p.intake}
+		c.History, c.People = p.store, &capture.People{History: p.store, Transactor: p.recorder, Intake: p.intake}
 	}
 	p.handler, err = httpapi.New(c)
 	return err

@@ -35,7 +35,7 @@ type parts struct {
 	deciding  atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	manager   *rooms.Rooms                  // nil without a store
 	rooms     *rooms.Rooms                  // those that are served, nil without Management
-	queries   *queries.Desk                 // nil without Capture and Management
+	queries   *queries.Service              // nil without Capture and Management
 	handler   *httpapi.Handler
 	health    *health // nil without Management
 

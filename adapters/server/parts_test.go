@@ -58,8 +58,8 @@ func TestServer_Without(t *testing.T) {
 			}
 			for _, r := range routes {
 				status, body := ask(t, s, r.method, r.path, key, r.body)
-				if left := r.part&out != 0; left != (status == http.StatusNotFound) || status >= 500 {
-					t.Errorf("%s, left out %v: %d %s", r.path, left, status, body)
+				if excluded := r.part&out != 0; excluded != (status == http.StatusNotFound) || status >= 500 {
+					t.Errorf("%s, left out %v: %d %s", r.path, excluded, status, body)
 				}
 			}
 			for running, part := range goroutines {
@@ -96,7 +96,7 @@ func TestServer_FlagsOfFiles(t *testing.T) {
 	if n := runtime.NumGoroutine() - before; n > 2 { // filesource's and fsnotify's
 		t.Errorf("%d goroutines:\n%s", n, stacks())
 	}
-	if on := enabled(t, s, "phc_p"); on["moved"] {
+	if on := enabledFlags(t, s, "phc_p"); on["moved"] {
 		t.Errorf("on: %v", on)
 	}
 	if status, body := ask(t, s, "GET", "/flags/definitions?token=phc_p", "phs_p", ""); status != http.StatusOK {
@@ -185,9 +185,9 @@ func TestServer_Inside(t *testing.T) {
 		}
 	}
 	// What a snapshot tracks has what was read (capture.md: $feature/<key>), and whose it is.
-	of := s.Reader("").For(t.Context(), &flags.Subject{DistinctID: "ana", Groups: map[string]string{"company": "acme"}, DeviceID: "d"})
-	of.Bool("new", false)
-	if err := of.Track("paid", map[string]any{"total": 50, "$device_id": "mine"}); err != nil {
+	flagID := s.Reader("").For(t.Context(), &flags.Subject{DistinctID: "ana", Groups: map[string]string{"company": "acme"}, DeviceID: "d"})
+	flagID.Bool("new", false)
+	if err := flagID.Track("paid", map[string]any{"total": 50, "$device_id": "mine"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reader("").For(t.Context(), &flags.Subject{}).Track("paid", nil); !errors.Is(err, flags.ErrNoDistinctID) {
@@ -229,7 +229,7 @@ func TestServer_CloseInTime(t *testing.T) {
 	if err := s.Close(ended); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	closed(t, s)
+	closeServer(t, s)
 	if _, err := s.Projects(t.Context()); err == nil {
 		t.Error("the store is open")
 	}

@@ -22,7 +22,7 @@ func (p *parts) openQueries() (err error) {
 		limits.Workers = max(runtime.GOMAXPROCS(0)/2, 1)
 	}
 	p.queries, err = queries.New(queries.Config{
-		Source: p.store, States: p.store, Runs: p.store, NewID: rand.Text, Limits: limits,
+		Source: p.store, States: p.store, RunStore: p.store, NewID: rand.Text, Limits: limits,
 		Definitions: func(ctx context.Context, projectID int64) (*flags.Definitions, error) {
 			d, err := p.store.Definitions(ctx, flags.Project{ID: projectID})
 			return &d, err
@@ -41,7 +41,7 @@ func (p *parts) openQueries() (err error) {
 			recorded := p.recorder.Stats()
 			return p.decider.Stats().Requests + recorded.Events + recorded.Duplicates + recorded.Commits
 		},
-		Slow: func(s queries.Slow) {
+		OnSlowQuery: func(s queries.SlowQuery) {
 			p.log.Warn("a query took long", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
 		},
 	})

@@ -37,19 +37,19 @@ var listenProblems = []struct {
 	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with Options.Listen"},
 }
 
-// told says something in place of its cause, which errors.Is finds nevertheless.
-type told struct {
+// adviceError says something in place of its cause, which errors.Is finds nevertheless.
+type adviceError struct {
 	text  string
 	cause error
 }
 
-func (e *told) Error() string { return e.text }
-func (e *told) Unwrap() error { return e.cause }
+func (e *adviceError) Error() string { return e.text }
+func (e *adviceError) Unwrap() error { return e.cause }
 
 func listenError(address string, err error) error {
 	for _, p := range listenProblems {
 		if errors.Is(err, p.is) {
-			return &told{"cannot listen on " + address + ": " + p.advice, err}
+			return &adviceError{"cannot listen on " + address + ": " + p.advice, err}
 		}
 	}
 	return fmt.Errorf("cannot listen on %s: %w; see Options.Listen", address, err)
@@ -94,7 +94,7 @@ func (s *Server) secure() error {
 // Reload reads certificates, definitions and the location database again. What
 // cannot be used leaves the last good state in use, and is logged.
 func (s *Server) Reload() {
-	if !s.made() {
+	if !s.isOpen() {
 		return
 	}
 	p := s.parts()
@@ -160,7 +160,7 @@ func (s *Server) Run(ctx context.Context) error {
 		log.Warn("the server had failed", "error", ended)
 	}
 	if err != nil {
-		return &told{fmt.Sprintf("requests that were still under way after %s were cut off", within), err}
+		return &adviceError{fmt.Sprintf("requests that were still under way after %s were cut off", within), err}
 	}
 	log.Info("stopped")
 	return nil

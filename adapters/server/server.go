@@ -25,14 +25,14 @@ type Server struct {
 
 	front       front
 	handler     http.Handler
-	shadow      *beside // nil without Options.Shadow
+	shadow      *shadowServer // nil without Options.Shadow
 	listener    net.Listener
 	certificate *certificate       // nil without Options.TLS
 	geo         *geoip.DB          // nil without Options.GeoIP
 	scripts     *httpapi.PosthogJS // nil without Options.PosthogJS
 	copies      *keptsource.Copies // nil where no definitions are kept
 
-	whole     atomic.Pointer[parts] // nil while the database is away
+	full      atomic.Pointer[parts] // nil while the database is away
 	degraded  *degraded             // nil where no definitions are kept
 	recovered chan struct{}         // closed when there is a whole
 	ownerKey  atomic.Pointer[string]
@@ -44,9 +44,9 @@ type Server struct {
 	closed     error
 }
 
-// take makes whole parts serve.
-func (s *Server) take(p *parts) {
-	s.whole.Store(p)
+// activate makes whole parts serve.
+func (s *Server) activate(p *parts) {
+	s.full.Store(p)
 	p.warnOfKeys()
 	s.front.set(p.handler)
 	close(s.recovered)
@@ -57,20 +57,20 @@ func (s *Server) take(p *parts) {
 // Handle, or in any router behind http.StripPrefix. Links in its answers have the prefix.
 // With Options.Shadow it wants to be at the root, or behind StripPrefix.
 func (s *Server) Handler() http.Handler {
-	if !s.made() {
+	if !s.isOpen() {
 		return (*httpapi.Handler)(nil)
 	}
 	return s.handler
 }
 
-func (s *Server) made() bool { return s != nil && s.stop != nil }
+func (s *Server) isOpen() bool { return s != nil && s.stop != nil }
 
 // parts are those that serve now, nil while the database is away.
 func (s *Server) parts() *parts {
 	if s == nil {
 		return nil
 	}
-	return s.whole.Load()
+	return s.full.Load()
 }
 
 // Recovered is closed when the server answers everything. It is closed already when
@@ -108,7 +108,7 @@ func (s *Server) Decider() *flags.Decider {
 	switch p := s.parts(); {
 	case p != nil:
 		return p.decider
-	case !s.made() || s.degraded == nil:
+	case !s.isOpen() || s.degraded == nil:
 		return nil
 	}
 	return s.degraded.decider
@@ -119,7 +119,7 @@ func (s *Server) Decider() *flags.Decider {
 func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 	p := s.parts()
 	if p == nil {
-		return nil, errGone
+		return nil, errNoDatabase
 	}
 	return p.projects(wire.Context(ctx))
 }
@@ -140,12 +140,12 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 		apiKey = projects[0].APIKey
 	}
 	r := s.Decider().Reader(apiKey, flags.Selection{})
-	if s.made() && s.options.Without&Capture != 0 {
+	if s.isOpen() && s.options.Without&Capture != 0 {
 		return r
 	}
 	return flags.WithTrack(r, func(ctx context.Context, sub *flags.Subject, event string, properties map[string]any) error {
-		add := func(name string, value any, known bool) {
-			if _, given := properties[name]; known && !given {
+		add := func(name string, value any, isSet bool) {
+			if _, exists := properties[name]; isSet && !exists {
 				properties[name] = value
 			}
 		}
@@ -202,7 +202,7 @@ func (s *Server) EndStreams() {
 // rest ends behind it, and its error is the context's. What was answered before is
 // safe. Otherwise the error is that of the store. Further calls wait alike.
 func (s *Server) Close(ctx context.Context) error {
-	if !s.made() {
+	if !s.isOpen() {
 		return nil
 	}
 	s.closing.Do(func() {
@@ -229,7 +229,7 @@ func (s *Server) close() (err error) {
 	s.EndStreams() // they read the store
 	s.stop()
 	s.background.Wait()
-	if p := s.whole.Load(); p != nil {
+	if p := s.full.Load(); p != nil {
 		err = p.close()
 	}
 	if s.geo != nil {

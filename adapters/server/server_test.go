@@ -36,11 +36,11 @@ func open(t *testing.T, o server.Options) *server.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closed(t, s) })
+	t.Cleanup(func() { closeServer(t, s) })
 	return s
 }
 
-func closed(t *testing.T, s *server.Server) {
+func closeServer(t *testing.T, s *server.Server) {
 	t.Helper()
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
@@ -60,8 +60,8 @@ func ask(t *testing.T, s *server.Server, method, path, key, body string) (int, s
 	return w.Code, w.Body.String()
 }
 
-// enabled are the flags that are on for somebody.
-func enabled(t *testing.T, s *server.Server, projectKey string) map[string]bool {
+// enabledFlags are the flags that are on for somebody.
+func enabledFlags(t *testing.T, s *server.Server, projectKey string) map[string]bool {
 	t.Helper()
 	status, body := ask(t, s, "POST", "/flags?v=2", "", `{"api_key": "`+projectKey+`", "distinct_id": "user-1"}`)
 	var answer struct {
@@ -79,8 +79,8 @@ func enabled(t *testing.T, s *server.Server, projectKey string) map[string]bool 
 	return out
 }
 
-// made is the only project of a first start.
-func made(t *testing.T, s *server.Server) flags.Project {
+// onlyProject is the only project of a first start.
+func onlyProject(t *testing.T, s *server.Server) flags.Project {
 	t.Helper()
 	projects, err := s.Projects(t.Context())
 	if err != nil || len(projects) != 1 {
@@ -93,19 +93,19 @@ func made(t *testing.T, s *server.Server) flags.Project {
 func TestServer_OpenedAgain(t *testing.T) {
 	o := server.Options{Data: filepath.Join(t.TempDir(), "data")}
 	s := open(t, o)
-	key, project := s.OwnerKey(), made(t, s).APIKey
+	key, project := s.OwnerKey(), onlyProject(t, s).APIKey
 	status, body := ask(t, s, "POST", "/api/projects/1/feature_flags/", key, `{"key": "new", "active": true, "filters": {"groups": [{"rollout_percentage": 100}]}}`)
 	if status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
-	if on := enabled(t, s, project); !on["new"] {
+	if on := enabledFlags(t, s, project); !on["new"] {
 		t.Errorf("on: %v", on)
 	}
-	closed(t, s)
-	closed(t, s) // twice is once
+	closeServer(t, s)
+	closeServer(t, s) // twice is once
 
 	s = open(t, o)
-	if on := enabled(t, s, project); !on["new"] {
+	if on := enabledFlags(t, s, project); !on["new"] {
 		t.Errorf("on after the second start: %v", on)
 	}
 	if again := s.OwnerKey(); again != "" {
@@ -128,10 +128,10 @@ func TestServer_OpenedAgain(t *testing.T) {
 // Several servers run beside each other and know nothing of each other.
 func TestServer_SeveralInAProcess(t *testing.T) {
 	one, other := open(t, server.Options{}), open(t, server.Options{Definitions: []string{demo}})
-	if on := enabled(t, one, made(t, one).APIKey); len(on) > 0 {
+	if on := enabledFlags(t, one, onlyProject(t, one).APIKey); len(on) > 0 {
 		t.Errorf("a new project has flags: %v", on)
 	}
-	if on := enabled(t, other, "phc_demo"); !on["new-onboarding"] {
+	if on := enabledFlags(t, other, "phc_demo"); !on["new-onboarding"] {
 		t.Errorf("the demo has %v", on)
 	}
 	if status, _ := ask(t, one, "POST", "/flags?v=2", "", `{"api_key": "phc_demo", "distinct_id": "user-1"}`); status != http.StatusUnauthorized {
@@ -153,12 +153,12 @@ func TestServer_OwnerKey(t *testing.T) {
 	if s, err := server.Open(t.Context(), o); err == nil {
 		t.Error("a key was made that nobody has seen", s.Close(context.Background()))
 	}
-	shown := ""
+	got := ""
 	o.OwnerKey = func() (server.OwnerKey, error) {
-		return server.OwnerKey{Show: func(key string) error { shown = key; return nil }}, nil
+		return server.OwnerKey{Show: func(key string) error { got = key; return nil }}, nil
 	}
 	s := open(t, o)
-	if status, body := ask(t, s, "GET", "/api/users/@me/", shown, ""); status != http.StatusOK || s.OwnerKey() != "" {
+	if status, body := ask(t, s, "GET", "/api/users/@me/", got, ""); status != http.StatusOK || s.OwnerKey() != "" {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -243,7 +243,7 @@ func TestServer_Faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := server.Open(t.Context(), tt.o)
 			if err == nil {
-				closed(t, s)
+				closeServer(t, s)
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -270,7 +270,7 @@ func TestServer_Shadow(t *testing.T) {
 	}
 	data := t.TempDir()
 	s := open(t, server.Options{Data: data, Definitions: []string{definitions("new.json", "true")}, Shadow: server.Shadow{Upstream: address}})
-	if on := enabled(t, s, "phc_p"); !on["moved"] {
+	if on := enabledFlags(t, s, "phc_p"); !on["moved"] {
 		t.Errorf("another one answers: %v", on)
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // it is compared behind the answer
@@ -282,19 +282,19 @@ func TestServer_Shadow(t *testing.T) {
 			break
 		}
 	}
-	closed(t, s)
+	closeServer(t, s)
 	report, err := os.ReadFile(filepath.Join(data, "shadow.json"))
 	if err != nil || !strings.Contains(string(report), `"moved"`) {
 		t.Errorf("%v: %s", err, report)
 	}
 }
 
-func TestPublic(t *testing.T) {
+func TestIsPublic(t *testing.T) {
 	for address, public := range map[string]bool{
 		"127.0.0.1:80": false, "[::1]:80": false, "192.168.1.2:80": false, "10.0.0.1:80": false, "[fd00::1]:80": false, "[fe80::1]:80": false,
 		"localhost:80": false, "0.0.0.0:80": true, "[::]:80": true, "203.0.113.1:80": true, "[2001:db8::1]:80": true, ":80": true, "example.com:80": true,
 	} {
-		if got := server.Public(address); got != public {
+		if got := server.IsPublic(address); got != public {
 			t.Errorf("%s: public %v, want %v", address, got, public)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // shadowEvery is how old the report in the file may be.
 const shadowEvery = 10 * time.Second
 
-// beside is a server beside another service.
-type beside struct {
+// shadowServer is a server beside another service.
+type shadowServer struct {
 	server  *Server
 	handler *shadow.Handler
 	path    string // of the report
@@ -48,13 +48,13 @@ func (s *Server) openShadow() error {
 	if err != nil {
 		return err
 	}
-	s.shadow = &beside{server: s, handler: h, path: path, stop: make(chan struct{})}
+	s.shadow = &shadowServer{server: s, handler: h, path: path, stop: make(chan struct{})}
 	s.handler = h
 	s.shadow.stopped.Go(s.shadow.writeReports)
 	return nil
 }
 
-func (b *beside) writeReports() {
+func (b *shadowServer) writeReports() {
 	tick := time.NewTicker(shadowEvery)
 	defer tick.Stop()
 	for {
@@ -68,7 +68,7 @@ func (b *beside) writeReports() {
 }
 
 // end waits for the comparisons that are under way and writes the last report.
-func (b *beside) end() {
+func (b *shadowServer) end() {
 	b.ending.Do(func() {
 		b.handler.Close()
 		close(b.stop)
@@ -78,7 +78,7 @@ func (b *beside) end() {
 }
 
 // write replaces the report's file in one step.
-func (b *beside) write() {
+func (b *shadowServer) write() {
 	text, err := json.MarshalIndent(b.handler.Report(), "", "  ")
 	if err == nil {
 		err = lastgood.Replace(b.path, 0o600, text, []byte{'\n'})
@@ -101,7 +101,7 @@ func (s *Server) WriteShadow(w io.Writer) error {
 }
 
 // metrics are the totals without flags: those stand in the report.
-func (b *beside) metrics() metrics.Shadow {
+func (b *shadowServer) metrics() metrics.Shadow {
 	r := b.handler.Report()
 	m := metrics.Shadow{Requests: r.Requests, Compared: r.Compared, Differing: r.Differing, EventsLost: r.EventsLost, UpstreamErrors: r.UpstreamErrors}
 	for _, n := range r.Skipped {

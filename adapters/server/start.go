@@ -47,6 +47,6 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.take(p)
+	s.activate(p)
 	return nil
 }

@@ -43,7 +43,7 @@ func makeFolder(dir string) error {
 // storeFailed logs what the recorder meets, at most once a second: a store that
 // fails does so for every request.
 func (p *parts) storeFailed() func(error) {
-	say := sparing(time.Second, func(err error, unsaid int) {
+	say := throttle(time.Second, func(err error, unsaid int) {
 		message := "events could not be stored; their senders were told to try again"
 		if errors.Is(err, capture.ErrIndexing) {
 			message = "stored events could not be indexed; it will be tried again"
@@ -72,9 +72,9 @@ func (p *parts) openIntake() (err error) {
 	if p.recorder == nil {
 		return nil
 	}
-	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: p.store}, Into: p.recorder, Usage: p.store}
+	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: p.store}, Appender: p.recorder, Usage: p.store}
 	if p.stream != nil {
-		c.Into = p.stream
+		c.Appender = p.stream
 	}
 	if p.server.geo != nil {
 		c.Locator = p.server.geo

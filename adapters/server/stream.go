@@ -23,7 +23,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 	if p.stream.Replicas() == 1 {
 		p.log.Info("one broker keeps the events: so that a power cut takes none it has to run with sync_interval: always, or there have to be three (Options.Stream.Replicas 3)")
 	}
-	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Into: p.recorder, Places: p.store, OnFailure: p.streamFailed()})
+	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Recorder: p.recorder, Positions: p.store, OnFailure: p.streamFailed()})
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 // streamFailed logs what the processor meets, at once and then once a minute: while
 // the database is away each partition fails every few seconds.
 func (p *parts) streamFailed() func(error) {
-	return sparing(time.Minute, func(err error, unsaid int) {
+	return throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)
 	})
 }

@@ -11,7 +11,7 @@ import (
 var misplaced = []struct {
 	name, part string
 	needs      Parts
-	given      func(*Options) bool
+	isSet      func(*Options) bool
 }{
 	{"Options.Stream.URL", "Capture", Capture, func(o *Options) bool { return o.Stream.URL != "" }},
 	{"Options.RetainDays", "Capture", Capture, func(o *Options) bool { return o.RetainDays != 0 }},
@@ -22,7 +22,7 @@ var misplaced = []struct {
 // checkParts says what cannot be left out.
 func (o *Options) checkParts() error {
 	for _, m := range misplaced {
-		if m.given(o) && o.Without.has(m.needs) {
+		if m.isSet(o) && o.Without.has(m.needs) {
 			return fmt.Errorf("%s is for the part %s, which Options.Without leaves out", m.name, m.part)
 		}
 	}
@@ -37,9 +37,9 @@ func (o *Options) checkParts() error {
 	return nil
 }
 
-// storeless reports whether a server needs no store: it has flags alone, and they stand
+// needsNoStore reports whether a server needs no store: it has flags alone, and they stand
 // in files.
-func (o *Options) storeless() bool {
+func (o *Options) needsNoStore() bool {
 	return o.Without.has(Capture|Management) && o.Data == "" && o.Database == ""
 }
 

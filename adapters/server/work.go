@@ -14,10 +14,10 @@ import (
 // time.
 func (p *parts) retain(ctx context.Context) {
 	const pause, piece = time.Minute, 5000
-	for gone := int64(0); ; {
+	for deleted := int64(0); ; {
 		before := time.Now().AddDate(0, 0, -p.RetainDays)
 		n, err := p.store.DeleteEventsBefore(ctx, before, piece)
-		gone += n
+		deleted += n
 		wait := pause
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -26,8 +26,8 @@ func (p *parts) retain(ctx context.Context) {
 		case n == piece:
 			wait = 100 * time.Millisecond
 		case err == nil:
-			p.jobs.deleted(gone, before)
-			gone = 0
+			p.jobs.countDeletions(deleted, before)
+			deleted = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -46,7 +46,7 @@ func (p *parts) schedule(ctx context.Context) {
 	failing := false
 	every(ctx, scheduleEvery, func() {
 		_, changes := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
-		_, surveys := p.rooms.FeatureFlags.Surveys.TurnDue(ctx)
+		_, surveys := p.rooms.FeatureFlags.Surveys.StartDueIterations(ctx)
 		err := errors.Join(changes, surveys)
 		if ctx.Err() != nil {
 			return
@@ -66,7 +66,7 @@ const alertsEvery = 2 * time.Minute
 
 // checkAlerts checks the alerts that are due, until the context ends.
 func (p *parts) checkAlerts(ctx context.Context) {
-	say := sparing(time.Minute, func(err error, unsaid int) {
+	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("alerts could not be checked; it will be tried again", "error", err, "unsaid", unsaid)
 	})
 	every(ctx, alertsEvery, func() {
@@ -83,12 +83,12 @@ func (p *parts) checkAlerts(ctx context.Context) {
 }
 
 // cohortsEvery is how often the counts of cohorts are looked at, see
-// featureflags.CohortsEvery.
+// featureflags.CohortCountInterval.
 const cohortsEvery = time.Minute
 
 // countCohorts counts dynamic cohorts again whose count is old, until the context ends.
 func (p *parts) countCohorts(ctx context.Context) {
-	say := sparing(time.Minute, func(err error, unsaid int) {
+	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("cohorts could not be counted; it will be tried again", "error", err, "unsaid", unsaid)
 	})
 	every(ctx, cohortsEvery, func() {
@@ -106,7 +106,7 @@ const rolloutsEvery = 5 * time.Second
 
 // judgeRollouts judges the guarded rollouts that are due, until the context ends.
 func (p *parts) judgeRollouts(ctx context.Context) {
-	say := sparing(time.Minute, func(err error, unsaid int) {
+	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("guarded rollouts could not be judged; it will be tried again", "error", err, "unsaid", unsaid)
 	})
 	every(ctx, rolloutsEvery, func() {
@@ -151,27 +151,27 @@ func (p *parts) follow(ctx context.Context) {
 	}
 }
 
-// spentEvery is how late the report of who spends what may be. A kill loses as
+// usageInterval is how late the report of who spends what may be. A kill loses as
 // much of it; quotas are counted on their own.
-const spentEvery = 10 * time.Second
+const usageInterval = 10 * time.Second
 
-// reportSpent stores who spends what, until the context ends.
-func (p *parts) reportSpent(ctx context.Context) {
-	store := func() { p.storeSpent(context.WithoutCancel(ctx)) }
-	every(ctx, spentEvery, store)
+// reportUsage stores who spends what, until the context ends.
+func (p *parts) reportUsage(ctx context.Context) {
+	store := func() { p.storeUsage(context.WithoutCancel(ctx)) }
+	every(ctx, usageInterval, store)
 	store() // the last seconds
 }
 
-func (p *parts) storeSpent(ctx context.Context) {
-	list := p.handler.TakeSpent()
+func (p *parts) storeUsage(ctx context.Context) {
+	list := p.handler.TakeUsage()
 	if len(list) == 0 {
 		return
 	}
-	out := make([]sqlstore.Spent, len(list))
+	out := make([]sqlstore.Spending, len(list))
 	for i, x := range list {
-		out[i] = sqlstore.Spent(x)
+		out[i] = sqlstore.Spending(x)
 	}
-	if err := p.store.AddSpent(ctx, time.Now(), out); err != nil {
+	if err := p.store.AddSpending(ctx, time.Now(), out); err != nil {
 		p.log.Warn("the report of who spends what has lost some seconds", "error", err)
 	}
 }
@@ -184,12 +184,12 @@ const answersEvery = time.Minute
 // context ends.
 func (p *parts) countAnswers(ctx context.Context) {
 	store := func() {
-		list := p.handler.TakeEvaluated()
-		out := make([]sqlstore.Evaluated, len(list))
+		list := p.handler.TakeEvaluationCounts()
+		out := make([]sqlstore.Evaluation, len(list))
 		for i, x := range list {
-			out[i] = sqlstore.Evaluated(x)
+			out[i] = sqlstore.Evaluation(x)
 		}
-		if err := p.store.AddEvaluated(context.WithoutCancel(ctx), time.Now(), out); err != nil {
+		if err := p.store.AddEvaluations(context.WithoutCancel(ctx), time.Now(), out); err != nil {
 			p.log.Warn("the counts of what flags were answered have lost some", "error", err)
 		}
 	}
@@ -197,7 +197,7 @@ func (p *parts) countAnswers(ctx context.Context) {
 		store()
 		for more := true; more && ctx.Err() == nil; {
 			var err error
-			if more, err = p.store.DropFlagHours(ctx, time.Now().Add(-featureflags.HoursKept-24*time.Hour)); err != nil && ctx.Err() == nil {
+			if more, err = p.store.DeleteFlagHours(ctx, time.Now().Add(-featureflags.HourRetention-24*time.Hour)); err != nil && ctx.Err() == nil {
 				p.log.Warn("old counts of flags could not be deleted; it will be tried again", "error", err)
 			}
 		}
@@ -205,16 +205,16 @@ func (p *parts) countAnswers(ctx context.Context) {
 	store() // the last minute
 }
 
-// mergesTold is how often refused merges are logged.
-const mergesTold = time.Minute
+// mergesInterval is how often refused merges are logged.
+const mergesInterval = time.Minute
 
 // reportMerges logs how many merges of people were refused, when there were any.
 func (p *parts) reportMerges(ctx context.Context) {
-	told := uint64(0)
-	every(ctx, mergesTold, func() {
-		if now := p.recorder.Stats().MergesRefused; now > told {
-			p.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-told, "within", mergesTold)
-			told = now
+	logged := uint64(0)
+	every(ctx, mergesInterval, func() {
+		if now := p.recorder.Stats().MergesRejected; now > logged {
+			p.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-logged, "within", mergesInterval)
+			logged = now
 		}
 	})
 }
@@ -233,20 +233,20 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 	}
 }
 
-// sparing passes on the first error, and then at most one in each pause, with how
+// throttle passes on the first error, and then at most one in each pause, with how
 // many there were meanwhile.
-func sparing(pause time.Duration, say func(err error, unsaid int)) func(error) {
+func throttle(pause time.Duration, report func(err error, skipped int)) func(error) {
 	var mu sync.Mutex
-	var said time.Time
-	unsaid := 0
+	var last time.Time
+	skipped := 0
 	return func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(said) < pause {
-			unsaid++
+		if time.Since(last) < pause {
+			skipped++
 			return
 		}
-		say(err, unsaid)
-		said, unsaid = time.Now(), 0
+		report(err, skipped)
+		last, skipped = time.Now(), 0
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-func TestSparing(t *testing.T) {
+func TestThrottle(t *testing.T) {
 	for pause, want := range map[time.Duration][]string{time.Hour: {"a 0"}, 0: {"a 0", "b 0", "c 0"}} {
 		var got []string
-		say := sparing(pause, func(err error, unsaid int) { got = append(got, fmt.Sprint(err, unsaid)) })
+		say := throttle(pause, func(err error, unsaid int) { got = append(got, fmt.Sprint(err, unsaid)) })
 		for _, text := range []string{"a", "b", "c"} {
 			say(errors.New(text))
 		}

@@ -39,27 +39,27 @@ func TestZero(t *testing.T) {
 
 // Without a context a Server opens, serves and closes as with one that never ends.
 func TestServer_NoContext(t *testing.T) {
-	var none context.Context
-	s, err := server.Open(none, server.Options{Data: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0"})
+	var noContext context.Context
+	s, err := server.Open(noContext, server.Options{Data: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	projects, err := s.Projects(none)
+	projects, err := s.Projects(noContext)
 	if err != nil || len(projects) != 1 {
 		t.Error(projects, err)
 	}
-	if on, d := s.Reader("").BoolDetail(none, "f", &flags.Subject{DistinctID: "u"}, true); !on || !errors.Is(d.Err, flags.ErrUnknownFlag) {
+	if on, d := s.Reader("").BoolDetail(noContext, "f", &flags.Subject{DistinctID: "u"}, true); !on || !errors.Is(d.Err, flags.ErrUnknownFlag) {
 		t.Error(on, d.Err)
 	}
 	ended := make(chan error)
-	go func() { ended <- s.Run(none) }()
-	if err := s.Close(none); err != nil {
+	go func() { ended <- s.Run(noContext) }()
+	if err := s.Close(noContext); err != nil {
 		t.Error(err)
 	}
 	if err := <-ended; err == nil {
 		t.Error("Run ended without an error, and nobody has asked it to")
 	}
-	if err := server.DeadLetters(none, server.Stream{URL: refusingBroker(t)}, nil); err == nil {
+	if err := server.DeadLetters(noContext, server.Stream{URL: refusingBroker(t)}, nil); err == nil {
 		t.Error("there are dead letters without a stream")
 	}
 }

@@ -8,7 +8,7 @@ type background struct {
 	done chan struct{}
 }
 
-func inBackground(run func(ctx context.Context)) *background {
+func runInBackground(run func(ctx context.Context)) *background {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &background{stop: cancel, done: make(chan struct{})}
 	go func() {

@@ -21,8 +21,8 @@ import (
 // schemaVersion reads the schema that a database has, as goose keeps it.
 const schemaVersion = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
 
-// Copied is what a backup or a restore has written.
-type Copied struct {
+// CopyResult is what a backup or a restore has written.
+type CopyResult struct {
 	Size   int64
 	At     time.Time // whose state it is
 	Schema int64
@@ -39,15 +39,15 @@ type progress func(what string, done, total int64)
 // when it returns. What was begun and not ended is taken away again; a process
 // that is killed leaves to.part. An error for a file that is there already, or too
 // little room.
-func Backup(ctx context.Context, from, to string, progress progress) (Copied, error) {
+func Backup(ctx context.Context, from, to string, progress progress) (CopyResult, error) {
 	if _, err := os.Lstat(to); err == nil {
-		return Copied{}, fmt.Errorf("%s is there already: choose another name, or remove it", to)
+		return CopyResult{}, fmt.Errorf("%s is there already: choose another name, or remove it", to)
 	}
 	return copyFile(ctx, from, to, progress)
 }
 
 // copyFile copies a SQLite file to to.part, checks that and renames it.
-func copyFile(ctx context.Context, from, to string, progress progress) (out Copied, err error) {
+func copyFile(ctx context.Context, from, to string, progress progress) (out CopyResult, err error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return out, err
 	}
@@ -64,7 +64,7 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copi
 	if out.Schema = snapshot.Schema; out.Schema > newestSchema() {
 		return out, fmt.Errorf("%s was written by a newer version of bunting (schema %d, this one knows %d): use that version", from, out.Schema, newestSchema())
 	}
-	if free, known := freeDisk(filepath.Dir(to)); known && free < snapshot.Size {
+	if free, ok := freeDisk(filepath.Dir(to)); ok && free < snapshot.Size {
 		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), snapshot.Size>>20+1, free>>20)
 	}
 	out.Size, out.At = snapshot.Size, snapshot.At
@@ -96,7 +96,7 @@ func (s *snapshot) write(ctx context.Context, path string, progress progress) (s
 }
 
 // check looks whether a copy is whole.
-func (c *Copied) check(ctx context.Context, path string) error {
+func (c *CopyResult) check(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", readingDSN(path))
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, 
 // Restore makes the SQLite file to, which no server may be using, out of a backup. A
 // database that is there is only replaced when asked for, and is kept as kept, with
 // its log.
-func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out Copied, kept string, err error) {
+func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out CopyResult, oldPath string, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return out, "", err
 	}
@@ -149,22 +149,22 @@ func Restore(ctx context.Context, from, to string, replace bool, progress progre
 	if out, err = copyFile(ctx, from, restored, progress); err != nil {
 		return out, "", err
 	}
-	if kept, err = setAside(to, missing == nil); err != nil {
-		return out, kept, err
+	if oldPath, err = setAside(to, missing == nil); err != nil {
+		return out, oldPath, err
 	}
 	if err := os.Rename(restored, to); err != nil {
-		return out, kept, err
+		return out, oldPath, err
 	}
-	return out, kept, lastgood.SyncFolder(filepath.Dir(to))
+	return out, oldPath, lastgood.SyncFolder(filepath.Dir(to))
 }
 
 // setAside gives a database that is there another name, and its log with it, and
 // removes what one that is gone has left: another database must not meet them.
-func setAside(path string, there bool) (kept string, err error) {
-	ends := []string{"", "-wal", "-shm"}
-	if !there {
-		for _, end := range ends[1:] {
-			if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
+func setAside(path string, exists bool) (oldPath string, err error) {
+	suffixes := []string{"", "-wal", "-shm"}
+	if !exists {
+		for _, suffix := range suffixes[1:] {
+			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return "", err
 			}
 		}
@@ -176,20 +176,20 @@ func setAside(path string, there bool) (kept string, err error) {
 		_, _ = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
 		_ = db.Close()
 	}
-	kept = path + ".before-" + time.Now().UTC().Format("20060102T150405.000")
+	oldPath = path + ".before-" + time.Now().UTC().Format("20060102T150405.000")
 	// A second name, so that there is a database under the first one at any moment: a
 	// server that starts without one begins an empty one. Not every file system can.
-	if err := os.Link(path, kept); err != nil {
-		if err := os.Rename(path, kept); err != nil {
-			return kept, err
+	if err := os.Link(path, oldPath); err != nil {
+		if err := os.Rename(path, oldPath); err != nil {
+			return oldPath, err
 		}
 	}
-	for _, end := range ends[1:] {
-		if err := os.Rename(path+end, kept+end); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return kept, err
+	for _, suffix := range suffixes[1:] {
+		if err := os.Rename(path+suffix, oldPath+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return oldPath, err
 		}
 	}
-	return kept, lastgood.SyncFolder(filepath.Dir(path))
+	return oldPath, lastgood.SyncFolder(filepath.Dir(path))
 }
 
 // newestSchema is the schema that this version makes.

@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-func quiet(string, int64, int64) {}
+func noProgress(string, int64, int64) {}
 
-// backedUp is a store with n events on disk, its path, and a backup of it.
-func backedUp(t *testing.T, n int) (s *Store, path, file string, done Copied) {
+// newBackedUpStore is a store with n events on disk, its path, and a backup of it.
+func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done CopyResult) {
 	t.Helper()
 	path, file = filepath.Join(t.TempDir(), "bunting.db"), filepath.Join(t.TempDir(), "copy.db")
 	s = openStore(t, "sqlite:"+path)
 	if err := commitEvents(s, 0, n); err != nil {
 		t.Fatal(err)
 	}
-	done, err := Backup(context.Background(), path, file, quiet)
+	done, err := Backup(context.Background(), path, file, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestBackup_HasTheLog(t *testing.T) {
 
 // A backup needs nothing beside it, not even a folder that may be written to.
 func TestBackup_IsOneFile(t *testing.T) {
-	_, _, file, done := backedUp(t, 50)
+	_, _, file, done := newBackedUpStore(t, 50)
 	if done.Events != 50 || done.Schema != newestSchema() || done.Schema < 5 || len(done.SHA256) != 64 {
 		t.Errorf("%+v", done)
 	}
@@ -91,9 +91,9 @@ func TestBackup_IsOneFile(t *testing.T) {
 	}
 }
 
-func TestBackup_Refused(t *testing.T) {
+func TestBackup_Rejects(t *testing.T) {
 	ctx := context.Background()
-	s, path, file, _ := backedUp(t, 2000)
+	s, path, file, _ := newBackedUpStore(t, 2000)
 	damaged, foreign := filepath.Join(t.TempDir(), "damaged.db"), filepath.Join(t.TempDir(), "foreign.db")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -120,12 +120,12 @@ func TestBackup_Refused(t *testing.T) {
 		"a newer version": {path, filepath.Join(t.TempDir(), "b.db"), "schema 999"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Backup(ctx, tt.from, tt.to, quiet)
+			_, err := Backup(ctx, tt.from, tt.to, noProgress)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			if left, _ := filepath.Glob(tt.to + ".*"); len(left) > 0 {
-				t.Errorf("%v is left", left)
+			if remaining, _ := filepath.Glob(tt.to + ".*"); len(remaining) > 0 {
+				t.Errorf("%v is left", remaining)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func (w slowWriter) Write(p []byte) (int, error) { return len(p), w.write() }
 // A copy that is slower than the writing beside it is given up before the log fills
 // the disk.
 func TestBackup_LogGrows(t *testing.T) {
-	s, _, _, _ := backedUp(t, 10)
+	s, _, _, _ := newBackedUpStore(t, 10)
 	snapshot, err := s.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -166,8 +166,8 @@ func TestBackup_LogGrows(t *testing.T) {
 
 func TestRestore(t *testing.T) {
 	ctx := context.Background()
-	s, path, file, _ := backedUp(t, 30)
-	if _, _, err := Restore(ctx, file, path, true, quiet); err == nil || !strings.Contains(err.Error(), "in use") {
+	s, path, file, _ := newBackedUpStore(t, 30)
+	if _, _, err := Restore(ctx, file, path, true, noProgress); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("under a running server: %v", err)
 	}
 	if err := commitEvents(s, 100, 5); err != nil {
@@ -176,14 +176,14 @@ func TestRestore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Restore(ctx, file, path, false, quiet); err == nil || !strings.Contains(err.Error(), "--replace") {
+	if _, _, err := Restore(ctx, file, path, false, noProgress); err == nil || !strings.Contains(err.Error(), "--replace") {
 		t.Errorf("over a database: %v", err)
 	}
-	done, kept, err := Restore(ctx, file, path, true, quiet)
+	done, oldPath, err := Restore(ctx, file, path, true, noProgress)
 	if err != nil || done.Events != 30 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	for path, want := range map[string]int{path: 30, kept: 35} {
+	for path, want := range map[string]int{path: 30, oldPath: 35} {
 		if n := countRows(t, openStore(t, "sqlite:"+path), "events"); n != want {
 			t.Errorf("%s: %d events, want %d", path, n, want)
 		}
@@ -198,8 +198,8 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, kept, err := Restore(ctx, file, other, false, quiet); err != nil || kept != "" {
-		t.Fatal(kept, err)
+	if _, oldPath, err := Restore(ctx, file, other, false, noProgress); err != nil || oldPath != "" {
+		t.Fatal(oldPath, err)
 	}
 	if n := countRows(t, openStore(t, "sqlite:"+other), "events"); n != 30 {
 		t.Errorf("%d events, want 30", n)
@@ -208,7 +208,7 @@ func TestRestore(t *testing.T) {
 
 // A backup that is stopped leaves nothing.
 func TestBackup_Stopped(t *testing.T) {
-	_, path, _, _ := backedUp(t, 10)
+	_, path, _, _ := newBackedUpStore(t, 10)
 	to := filepath.Join(t.TempDir(), "b.db")
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err := Backup(ctx, path, to, func(what string, _, _ int64) {
@@ -219,8 +219,8 @@ func TestBackup_Stopped(t *testing.T) {
 	if err == nil {
 		t.Error("it was stopped and says nothing")
 	}
-	if left, _ := filepath.Glob(to + "*"); len(left) > 0 {
-		t.Errorf("%v is left", left)
+	if remaining, _ := filepath.Glob(to + "*"); len(remaining) > 0 {
+		t.Errorf("%v is left", remaining)
 	}
 	cancel()
 }
@@ -228,7 +228,7 @@ func TestBackup_Stopped(t *testing.T) {
 // While a backup takes the place of a database there is one at any moment: a server
 // that started in between would begin an empty one.
 func TestRestore_NeverWithoutADatabase(t *testing.T) {
-	s, path, file, _ := backedUp(t, 50)
+	s, path, file, _ := newBackedUpStore(t, 50)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -247,12 +247,12 @@ func TestRestore_NeverWithoutADatabase(t *testing.T) {
 			}
 		}
 	}()
-	_, kept, err := Restore(context.Background(), file, path, true, quiet)
+	_, oldPath, err := Restore(context.Background(), file, path, true, noProgress)
 	close(ended)
 	if n := <-missing; err != nil || n > 0 {
 		t.Errorf("%v; the database was seen missing %d times", err, n)
 	}
-	for _, name := range []string{path, kept} {
+	for _, name := range []string{path, oldPath} {
 		if err := openStore(t, "sqlite:"+name).Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -49,7 +49,7 @@ func benchCommits(b *testing.B, s *Store, version int) {
 		keys, changes := make([]capture.EventKey, size), &capture.Changes{Events: make([]capture.Record, size)}
 		for range people / 10 {
 			p := &capture.Person{UUID: capture.PersonID(1, fmt.Sprint("person ", born)), CreatedAt: start, Properties: properties}
-			changes.Persons = append(changes.Persons, capture.ProjectPerson{ProjectID: 1, Person: p, New: true})
+			changes.Persons = append(changes.Persons, capture.ProjectPerson{ProjectID: 1, Person: p, IsNew: true})
 			changes.IDs = append(changes.IDs, capture.ProjectID{ProjectID: 1, DistinctID: fmt.Sprint("person ", born), Person: p.UUID})
 			born++
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Bootstrapped is what a first start has made. PersonalKey is kept hashed only
+// BootstrapResult is what a first start has made. PersonalKey is kept hashed only
 // and cannot be shown again.
-type Bootstrapped struct {
+type BootstrapResult struct {
 	OrganizationID string
 	ProjectID      int64
 	ProjectName    string
@@ -26,8 +26,8 @@ type Bootstrapped struct {
 // (spec/management.md §1.3).
 const maxLabel = 40
 
-// FirstStart says how to bootstrap.
-type FirstStart struct {
+// BootstrapConfig says how to bootstrap.
+type BootstrapConfig struct {
 	OwnerEmail string
 	// APIKey is to be the project's; empty: one is made.
 	APIKey string
@@ -37,15 +37,15 @@ type FirstStart struct {
 	// that nobody could be shown is not made, and neither is anything else, so that the
 	// next start is a first one again. It is called while the store is locked. Nil: the
 	// caller shows what is returned.
-	Show func(*Bootstrapped) error
+	Show func(*BootstrapResult) error
 }
 
 // Bootstrap makes what a server without definitions needs (decision 21): an
 // organization, project 1, and a personal key of its owner that opens everything.
 // Nil: there is a project already, which another server may have made just now.
-func (s *Store) Bootstrap(ctx context.Context, first FirstStart) (*Bootstrapped, error) {
+func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*BootstrapResult, error) {
 	ownerEmail := first.OwnerEmail
-	out := &Bootstrapped{
+	out := &BootstrapResult{
 		OrganizationID: wire.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
 		APIKey: cmp.Or(first.APIKey, "phc_"+management.RandomText(32)), PersonalKey: first.PersonalKey,

@@ -15,41 +15,41 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// restTime is the time between two tries of a database that does not answer.
-const restTime = time.Second
+// retryInterval is the time between two tries of a database that does not answer.
+const retryInterval = time.Second
 
-// longLookUp is how long a look-up takes that says something even when its caller has
+// slowLookUp is how long a look-up takes that says something even when its caller has
 // gone: clients that wait less than lookupTime must not keep a database that hangs
 // from being found out.
-const longLookUp = 500 * time.Millisecond
+const slowLookUp = 500 * time.Millisecond
 
-// errResting is for look-ups that are not tried.
-var errResting = errors.New("the database has not answered a moment ago; it is tried again every second")
+// errBreakerOpen is for look-ups that are not tried.
+var errBreakerOpen = errors.New("the database has not answered a moment ago; it is tried again every second")
 
 // breaker keeps requests for flags from waiting, each for itself, for a database
 // that does not answer: after a look-up that was not answered the next ones fail
-// at once. The database is then tried every restTime, behind the requests, of which
+// at once. The database is then tried every retryInterval, behind the requests, of which
 // none waits for it; when it answers look-ups are tried again.
 type breaker struct {
-	// try asks the database for something.
-	try     func(ctx context.Context) error
-	resting atomic.Bool
+	// ping asks the database for something.
+	ping func(ctx context.Context) error
+	open atomic.Bool
 
 	mu     sync.Mutex
 	closed bool
-	trying *background // nil: nobody has yet
+	waiter *background // nil: nobody has yet
 }
 
-// rest makes look-ups fail until the database answers again.
-func (b *breaker) rest() {
+// trip makes look-ups fail until the database answers again.
+func (b *breaker) trip() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || b.resting.Load() {
+	if b.closed || b.open.Load() {
 		return
 	}
-	b.trying.close() // it has answered, and ends
-	b.resting.Store(true)
-	b.trying = inBackground(b.wait)
+	b.waiter.close() // it has answered, and ends
+	b.open.Store(true)
+	b.waiter = runInBackground(b.wait)
 }
 
 // wait tries until the database answers.
@@ -58,13 +58,13 @@ func (b *breaker) wait(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(restTime):
+		case <-time.After(retryInterval):
 		}
-		within, cancel := context.WithTimeout(ctx, lookupTime)
-		err := b.try(within)
+		limited, cancel := context.WithTimeout(ctx, lookupTime)
+		err := b.ping(limited)
 		cancel()
-		if answers(within, err) {
-			b.resting.Store(false)
+		if hasAnswered(limited, err) {
+			b.open.Store(false)
 			return
 		}
 	}
@@ -74,29 +74,29 @@ func (b *breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	b.trying.close()
+	b.waiter.close()
 }
 
-// answers reports whether the database has answered, if only with what it does not
+// hasAnswered reports whether the database has answered, if only with what it does not
 // like, before the time was up.
-func answers(within context.Context, err error) bool {
-	return err == nil || within.Err() == nil && !Unreachable(err)
+func hasAnswered(limited context.Context, err error) bool {
+	return err == nil || limited.Err() == nil && !IsUnreachable(err)
 }
 
 // lookUp runs a look-up for a request, which waits at most so long.
-func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx context.Context) error) error {
-	within, cancel := context.WithTimeout(ctx, most)
+func (s *Store) lookUp(ctx context.Context, timeout time.Duration, work func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if s.dialect.singleWriter { // a file is there, or fails soon
-		return work(within)
+		return work(limited)
 	}
-	if s.breaker.resting.Load() {
-		return errResting
+	if s.breaker.open.Load() {
+		return errBreakerOpen
 	}
-	began := time.Now()
-	err := work(within)
-	if !answers(within, err) && (ctx.Err() == nil || time.Since(began) >= longLookUp) {
-		s.breaker.rest()
+	started := time.Now()
+	err := work(limited)
+	if !hasAnswered(limited, err) && (ctx.Err() == nil || time.Since(started) >= slowLookUp) {
+		s.breaker.trip()
 	}
 	return err
 }
@@ -106,20 +106,20 @@ func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx co
 // off, and starting or stopping.
 var unreachableStates = []string{"08", "53300", "57P"}
 
-// inState reports whether an answer's SQLSTATE begins as one of some.
-func inState(answer *pgconn.PgError, states []string) bool {
+// hasState reports whether an answer's SQLSTATE begins as one of some.
+func hasState(answer *pgconn.PgError, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool { return strings.HasPrefix(answer.Code, state) })
 }
 
-// Unreachable reports whether an error of this package says that the database
+// IsUnreachable reports whether an error of this package says that the database
 // could not be asked, and not what it has answered: another time may be better.
-func Unreachable(err error) bool {
+func IsUnreachable(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return inState(answer, unreachableStates)
+		return hasState(answer, unreachableStates)
 	}
 	var connect *pgconn.ConnectError
 	var broken *net.OpError
 	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, driver.ErrBadConn) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errResting) || pgconn.Timeout(err)
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errBreakerOpen) || pgconn.Timeout(err)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// hole is a proxy before a PostgreSQL that can stop passing anything on, in either
+// stallingProxy is a proxy before a PostgreSQL that can stop passing anything on, in either
 // direction, without closing a connection: a network that has broken.
-type hole struct {
+type stallingProxy struct {
 	net.Listener
 	open    atomic.Bool
 	mu      sync.Mutex
@@ -28,13 +28,13 @@ type hole struct {
 	conns   []net.Conn
 }
 
-func newHole(t *testing.T, socket string) *hole {
+func newStallingProxy(t *testing.T, socket string) *stallingProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hole{Listener: l}
+	h := &stallingProxy{Listener: l}
 	h.waiting = sync.NewCond(&h.mu)
 	h.open.Store(true)
 	var running sync.WaitGroup
@@ -54,7 +54,7 @@ func newHole(t *testing.T, socket string) *hole {
 			h.mu.Unlock()
 			for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
 				running.Go(func() {
-					_, _ = io.Copy(&gate{h, pair[1]}, pair[0])
+					_, _ = io.Copy(&proxyWriter{h, pair[1]}, pair[0])
 					_, _ = pair[0].Close(), pair[1].Close()
 				})
 			}
@@ -62,7 +62,7 @@ func newHole(t *testing.T, socket string) *hole {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		h.pass(true)
+		h.setOpen(true)
 		h.mu.Lock()
 		for _, c := range h.conns {
 			_ = c.Close()
@@ -73,20 +73,20 @@ func newHole(t *testing.T, socket string) *hole {
 	return h
 }
 
-func (h *hole) pass(on bool) {
+func (h *stallingProxy) setOpen(open bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.open.Store(on)
+	h.open.Store(open)
 	h.waiting.Broadcast()
 }
 
-// gate passes on what is written while its hole is open.
-type gate struct {
-	hole *hole
+// proxyWriter passes on what is written while its hole is open.
+type proxyWriter struct {
+	hole *stallingProxy
 	to   net.Conn
 }
 
-func (g *gate) Write(p []byte) (int, error) {
+func (g *proxyWriter) Write(p []byte) (int, error) {
 	g.hole.mu.Lock()
 	for !g.hole.open.Load() {
 		g.hole.waiting.Wait()
@@ -103,13 +103,13 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHole(t, server.Dir+"/.s.PGSQL.5432")
+	h := newStallingProxy(t, server.Dir+"/.s.PGSQL.5432")
 	s := openStore(t, "postgres://bunting:bunting@"+h.Addr().String()+u.Path+"?sslmode=disable")
 	i := &instance{Store: s}
 	i.apply(t, sharedFile{}.String())
 	var behind atomic.Int64 // tries that nobody waits for
-	try := s.breaker.try
-	s.breaker.try = func(ctx context.Context) error {
+	try := s.breaker.ping
+	s.breaker.ping = func(ctx context.Context) error {
 		behind.Add(1)
 		return try(ctx)
 	}
@@ -120,15 +120,15 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	if err := ask("first"); err != nil {
 		t.Fatal(err)
 	}
-	h.pass(false)
+	h.setOpen(false)
 	if err := ask("hangs"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a look-up while it hangs: %v", err)
 	}
 	// Four callers ask all the time, until it has been tried behind them in vain, and is again.
 	deadline := time.Now().Add(time.Minute)
-	storetest.AtOnce(t, 4, func(int) error {
+	storetest.Concurrently(t, 4, func(int) error {
 		for ; behind.Load() < 2; time.Sleep(time.Millisecond) {
-			if err := ask("again"); !errors.Is(err, errResting) {
+			if err := ask("again"); !errors.Is(err, errBreakerOpen) {
 				return fmt.Errorf("a look-up is not told at once: %v", err)
 			}
 			if time.Now().After(deadline) {
@@ -137,10 +137,10 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.Projects(context.Background()); !errors.Is(err, errResting) {
+	if _, err := s.Projects(context.Background()); !errors.Is(err, errBreakerOpen) {
 		t.Errorf("the list of projects, which readiness wants: %v", err)
 	}
-	h.pass(true)
+	h.setOpen(true)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if err = ask("back"); err == nil || time.Now().After(deadline) {
 			break
@@ -161,14 +161,14 @@ var storedNeeds = &flags.Needs{Person: []string{"plan"}}
 // What is answered, whatever it is, and callers who go away rest nothing.
 func TestBreaker_WhatCounts(t *testing.T) {
 	s := postgresStore(t)
-	gone, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, ctx := range map[string]context.Context{"a caller who has gone": gone, "an error that is an answer": t.Context()} {
+	for name, ctx := range map[string]context.Context{"a caller who has gone": canceled, "an error that is an answer": t.Context()} {
 		err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 			_, err := s.read.ExecContext(ctx, `SELECT nothing`)
 			return err
 		})
-		if err == nil || errors.Is(err, errResting) {
+		if err == nil || errors.Is(err, errBreakerOpen) {
 			t.Fatal(err)
 		}
 		if err := s.lookUp(t.Context(), lookupTime, func(context.Context) error { return nil }); err != nil {
@@ -181,25 +181,25 @@ func TestBreaker_WhatCounts(t *testing.T) {
 // that hangs.
 func TestBreaker_ImpatientCallers(t *testing.T) {
 	s := postgresStore(t)
-	impatient, cancel := context.WithTimeout(t.Context(), longLookUp)
+	impatient, cancel := context.WithTimeout(t.Context(), slowLookUp)
 	defer cancel()
 	hangs := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	try, asked := s.breaker.try, make(chan struct{})
-	s.breaker.try = func(ctx context.Context) error { // it may be sooner than the next one
-		<-asked
+	try, pinged := s.breaker.ping, make(chan struct{})
+	s.breaker.ping = func(ctx context.Context) error { // it may be sooner than the next one
+		<-pinged
 		return try(ctx)
 	}
 	if err := s.lookUp(impatient, lookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errResting) {
+	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errBreakerOpen) {
 		t.Errorf("the next one: %v", err)
 	}
-	close(asked)
-	for deadline := time.Now().Add(time.Minute); s.breaker.resting.Load(); time.Sleep(5 * time.Millisecond) {
+	close(pinged)
+	for deadline := time.Now().Add(time.Minute); s.breaker.open.Load(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not find out that the database answers")
 		}
@@ -211,16 +211,16 @@ func TestBreaker_ImpatientCallers(t *testing.T) {
 func TestBreaker_Close(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	tries := make(chan struct{})
-	b := breaker{try: func(ctx context.Context) error {
+	b := breaker{ping: func(ctx context.Context) error {
 		tries <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	storetest.AtOnce(t, 8, func(int) error { b.rest(); return nil })
+	storetest.Concurrently(t, 8, func(int) error { b.trip(); return nil })
 	<-tries
 	b.close()
 	b.close()
-	b.rest()
+	b.trip()
 	select {
 	case <-tries:
 		t.Error("tried after the end")

@@ -25,14 +25,14 @@ type bulk struct {
 
 type bulkTexts = [len(bulkSizes)]string
 
-// inserts makes a bulk statement of head VALUES ($1, $2), ($3, $4) tail.
-func inserts(head string, columns int, tail string) bulk {
+// newInsert makes a bulk statement of head VALUES ($1, $2), ($3, $4) tail.
+func newInsert(head string, columns int, tail string) bulk {
 	return newBulk(head+" VALUES ", "(", columns, ")", " "+tail, 0)
 }
 
-// lookups makes a bulk statement of head IN ($2, $3), whose first fixed arguments
+// newLookup makes a bulk statement of head IN ($2, $3), whose first fixed arguments
 // stand in head.
-func lookups(head string, fixed int) bulk { return newBulk(head+" IN (", "", 1, "", ")", fixed) }
+func newLookup(head string, fixed int) bulk { return newBulk(head+" IN (", "", 1, "", ")", fixed) }
 
 // The types of the keys of finds in PostgreSQL.
 const (
@@ -40,12 +40,12 @@ const (
 	bytesKey = "bytea"
 )
 
-// finds makes a bulk query for rows by a key that is unique where fixed arguments
+// newFind makes a bulk query for rows by a key that is unique where fixed arguments
 // have chosen: SELECT columns FROM from AND key IN ($2, $3). PostgreSQL is made to
 // look up one key after the other. While it has no statistics it would rather read
 // all rows that the fixed arguments choose, which may be a project's every person.
-func finds(columns, from, key, keyType string, fixed int) bulk {
-	b := lookups("SELECT "+columns+" FROM "+from+" AND "+key, fixed)
+func newFind(columns, from, key, keyType string, fixed int) bulk {
+	b := newLookup("SELECT "+columns+" FROM "+from+" AND "+key, fixed)
 	b.texts = newBulk("SELECT found.* FROM (VALUES ", "(", 1, "::"+keyType+")",
 		") AS wanted (key) CROSS JOIN LATERAL (SELECT "+columns+" FROM "+from+" AND "+key+" = wanted.key LIMIT 1) AS found", fixed).texts
 	return b
@@ -146,14 +146,14 @@ func (t *ledgerTx) findTexts(b *bulk, texts []string, scan func(rows *sql.Rows) 
 	return t.find(b, fixed, len(texts), func(args []any, i int) []any { return append(args, texts[i]) }, scan)
 }
 
-// known are those of some texts that a bulk query of one column finds.
-func (t *ledgerTx) known(b *bulk, texts []string, fixed ...any) (map[string]bool, error) {
-	known := map[string]bool{}
+// findExisting are those of some texts that a bulk query of one column finds.
+func (t *ledgerTx) findExisting(b *bulk, texts []string, fixed ...any) (map[string]bool, error) {
+	existing := map[string]bool{}
 	err := t.findTexts(b, texts, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
-		known[text] = true
+		existing[text] = true
 		return err
 	}, fixed...)
-	return known, err
+	return existing, err
 }

@@ -59,9 +59,9 @@ func (s *Store) notifyServers(ctx context.Context, tx querier, projects []int64)
 	return err
 }
 
-// notified forgets what another server has changed. What cannot be read is of a newer
+// handleNotification forgets what another server has changed. What cannot be read is of a newer
 // version, and may mean anything.
-func (s *Store) notified(message string) {
+func (s *Store) handleNotification(message string) {
 	from, list, _ := strings.Cut(message, " ")
 	if from == s.name {
 		return
@@ -97,12 +97,12 @@ type listener struct {
 func (l *listener) run(ctx context.Context) {
 	wait := firstListenWait
 	for ctx.Err() == nil {
-		began := time.Now()
+		started := time.Now()
 		err := l.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > lastListenWait { // it was not one that is always cut off
+		if time.Since(started) > lastListenWait { // it was not one that is always cut off
 			wait = firstListenWait
 		}
 		l.store.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
@@ -116,32 +116,32 @@ func (l *listener) run(ctx context.Context) {
 
 // listen hears until the connection is lost.
 func (l *listener) listen(ctx context.Context) error {
-	within := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, connectTime) }
-	begin, cancel := within()
+	withTimeout := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, connectTime) }
+	connecting, cancel := withTimeout()
 	defer cancel()
-	conn, err := pgx.ConnectConfig(begin, l.config)
+	conn, err := pgx.ConnectConfig(connecting, l.config)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = conn.Close(end)
+		_ = conn.Close(closing)
 	}()
-	if _, err := conn.Exec(begin, "LISTEN "+changesChannel); err != nil {
+	if _, err := conn.Exec(connecting, "LISTEN "+changesChannel); err != nil {
 		return err
 	}
 	l.store.forgetAll()
 	for {
-		silence, cancel := context.WithTimeout(ctx, listenCheck)
-		n, err := conn.WaitForNotification(silence)
-		quiet := silence.Err() != nil && ctx.Err() == nil && !conn.IsClosed()
+		waiting, cancel := context.WithTimeout(ctx, listenCheck)
+		n, err := conn.WaitForNotification(waiting)
+		quiet := waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed()
 		cancel()
 		switch {
 		case err == nil:
-			l.store.notified(n.Payload)
+			l.store.handleNotification(n.Payload)
 		case quiet:
-			try, cancel := within()
+			try, cancel := withTimeout()
 			err = conn.Ping(try)
 			cancel()
 			if err != nil {

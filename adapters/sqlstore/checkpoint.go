@@ -24,20 +24,20 @@ const (
 // the log's end, so it moves the last part on the connection that writes, between
 // two commits.
 type checkpointer struct {
-	beside, write *sql.DB
-	logger        *slog.Logger
-	wake          chan struct{}
-	running       *background
+	db, write *sql.DB
+	logger    *slog.Logger
+	wake      chan struct{}
+	running   *background
 }
 
-func startCheckpointer(beside, write *sql.DB, logger *slog.Logger) *checkpointer {
-	c := &checkpointer{beside: beside, write: write, logger: logger, wake: make(chan struct{}, 1)}
-	c.running = inBackground(c.run)
+func startCheckpointer(db, write *sql.DB, logger *slog.Logger) *checkpointer {
+	c := &checkpointer{db: db, write: write, logger: logger, wake: make(chan struct{}, 1)}
+	c.running = runInBackground(c.run)
 	return c
 }
 
-// committed tells of pages to move. A nil checkpointer has nothing to do.
-func (c *checkpointer) committed() {
+// wakeUp tells of pages to move. A nil checkpointer has nothing to do.
+func (c *checkpointer) wakeUp() {
 	if c == nil {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *checkpointer) close() error {
 		return nil
 	}
 	c.running.close()
-	return c.beside.Close()
+	return c.db.Close()
 }
 
 func (c *checkpointer) run(ctx context.Context) {
@@ -72,7 +72,7 @@ func (c *checkpointer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		pages, err := checkpoint(ctx, c.beside)
+		pages, err := checkpoint(ctx, c.db)
 		if err == nil && pages >= longLog {
 			_, err = checkpoint(ctx, c.write)
 		}

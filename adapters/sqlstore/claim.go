@@ -26,7 +26,7 @@ func appendKey(dst, scratch []byte, k *capture.EventKey) (key, used []byte) {
 	return binary.BigEndian.AppendUint64(dst, murmur3.Sum64(scratch)), scratch
 }
 
-var claimKeys = inserts(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
+var claimKeys = newInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
 
 // Claim implements capture.Tx. Each key is given an id whether it is new or not,
 // so the ids of events have gaps where duplicates came.
@@ -40,11 +40,11 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	for i := range keys {
 		all, scratch = appendKey(all, scratch, &keys[i])
 	}
-	at := make(map[int64]int, len(ids)) // which key an id was given to
+	indexByID := make(map[int64]int, len(ids)) // which key an id was given to
 	for i, id := range ids {
-		at[id] = i
+		indexByID[id] = i
 	}
-	fresh := make([]bool, len(keys))
+	isNew := make([]bool, len(keys))
 	err = t.find(&claimKeys, nil, len(keys),
 		func(args []any, i int) []any { return append(args, all[i*keySize:(i+1)*keySize], ids[i]) },
 		func(rows *sql.Rows) error {
@@ -52,18 +52,18 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 			if err := rows.Scan(&id); err != nil {
 				return err
 			}
-			fresh[at[id]] = true
+			isNew[indexByID[id]] = true
 			return nil
 		})
 	if err != nil {
 		return nil, fmt.Errorf("claiming the keys of events: %w", err)
 	}
 	for i, id := range ids {
-		if fresh[i] {
+		if isNew[i] {
 			t.claimed = append(t.claimed, id)
 		}
 	}
-	return fresh, nil
+	return isNew, nil
 }
 
 // nextIDs returns n new ids of events, growing.
@@ -83,13 +83,13 @@ func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
 	return ids, err
 }
 
-var findPeople = finds(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
+var findPeople = newFind(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
 	`distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid WHERE d.project_id = $1`,
 	`d.distinct_id`, textKey, 1)
 
 // People implements capture.Tx.
-func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error) {
-	known := make(map[string]capture.Known, len(ids))
+func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Identity, error) {
+	found := make(map[string]capture.Identity, len(ids))
 	persons := map[capture.UUID]*capture.Person{}
 	err := t.find(&findPeople, []any{projectID}, len(ids),
 		func(args []any, i int) []any { return append(args, ids[i]) },
@@ -102,7 +102,7 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error
 				return err
 			}
 			if !properties.Valid {
-				known[id] = capture.Known{Personless: true}
+				found[id] = capture.Identity{Personless: true}
 				return nil
 			}
 			u, err := uuidOf(uuid)
@@ -119,15 +119,15 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error
 					Identified: identified.Int64 != 0, Version: version.Int64,
 				}
 			}
-			known[id] = capture.Known{Person: persons[u]}
+			found[id] = capture.Identity{Person: persons[u]}
 			return nil
 		})
 	if err != nil {
 		return nil, fmt.Errorf("reading people: %w", err)
 	}
-	out := make([]capture.Known, len(ids))
+	out := make([]capture.Identity, len(ids))
 	for i, id := range ids {
-		out[i] = known[id]
+		out[i] = found[id]
 	}
 	return out, nil
 }
@@ -135,10 +135,10 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error
 // GroupTypes implements capture.Tx.
 func (t *ledgerTx) GroupTypes(projectID int64) (names []string, err error) {
 	err = t.each(func(rows *sql.Rows) error { return addGroupType(&names, rows) }, groupTypesText, projectID)
-	return names, doing("reading group types", err)
+	return names, wrapError("reading group types", err)
 }
 
-var findGroups = finds(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, textKey, 2)
+var findGroups = newFind(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, textKey, 2)
 
 // Groups implements capture.Tx.
 func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.Group, error) {

@@ -20,28 +20,28 @@ const maxHashKey = 400
 // characters or holds U+0000 is not kept. The result is shared and must not be
 // changed.
 func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
-	person, err := s.known(ctx, projectID, distinctID, withOverrides)
+	person, err := s.loadPerson(ctx, projectID, distinctID, withOverrides)
 	if err != nil {
 		return nil, fmt.Errorf("reading the identifiers of flags: %w", err)
 	}
 	if anonymousID == "" {
 		return person.overrides, nil
 	}
-	anonymous, err := s.known(ctx, projectID, anonymousID, withOverrides)
+	anonymous, err := s.loadPerson(ctx, projectID, anonymousID, withOverrides)
 	if err != nil {
 		return nil, fmt.Errorf("reading the identifiers of flags: %w", err)
 	}
-	if !keepable(anonymousID) || len(person.missing(flagKeys))+len(anonymous.missing(flagKeys)) == 0 {
-		return together(anonymous, person), nil
+	if !isStorable(anonymousID) || len(person.missingFlags(flagKeys))+len(anonymous.missingFlags(flagKeys)) == 0 {
+		return mergeOverrides(anonymous, person), nil
 	}
 	var out map[string]string
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		return s.inQuickWrite(ctx, func(tx *sql.Tx) (err error) {
-			out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
+			out, err = s.saveOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
 			return err
 		})
 	})
-	for _, k := range []*knownPerson{person, anonymous} {
+	for _, k := range []*cachedPerson{person, anonymous} {
 		if !k.uuid.IsZero() {
 			s.people.forgetPersons(projectID, []capture.UUID{k.uuid})
 		}
@@ -52,12 +52,12 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 	return out, nil
 }
 
-func keepable(id string) bool {
+func isStorable(id string) bool {
 	return strings.IndexByte(id, 0) < 0 && utf8.RuneCountInString(id) <= maxHashKey
 }
 
-// missing are the flags that a person has no row for and may have one.
-func (k *knownPerson) missing(flagKeys []string) (out []string) {
+// missingFlags are the flags that a person has no row for and may have one.
+func (k *cachedPerson) missingFlags(flagKeys []string) (out []string) {
 	if k.uuid.IsZero() {
 		return nil
 	}
@@ -69,8 +69,8 @@ func (k *knownPerson) missing(flagKeys []string) (out []string) {
 	return out
 }
 
-// together lays the rows of the second person over those of the first.
-func together(first, second *knownPerson) map[string]string {
+// mergeOverrides lays the rows of the second person over those of the first.
+func mergeOverrides(first, second *cachedPerson) map[string]string {
 	if len(first.overrides) == 0 || first.uuid == second.uuid {
 		return second.overrides
 	}
@@ -79,19 +79,19 @@ func together(first, second *knownPerson) map[string]string {
 	return out
 }
 
-var insertOverrides = inserts(`INSERT INTO flag_overrides (project_id, person_uuid, flag_key, hash_key)`, 4, `ON CONFLICT DO NOTHING`)
+var insertOverrides = newInsert(`INSERT INTO flag_overrides (project_id, person_uuid, flag_key, hash_key)`, 4, `ON CONFLICT DO NOTHING`)
 
-// keepOverrides reads both persons again, as they are in the transaction, writes
+// saveOverrides reads both persons again, as they are in the transaction, writes
 // what they lack, and returns what they then have.
-func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
-	var have [2]*knownPerson
+func (s *Store) saveOverrides(ctx context.Context, tx querier, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
+	var persons [2]*cachedPerson
 	for i, id := range []string{anonymousID, distinctID} {
 		k, err := readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides)
 		if err != nil {
 			return nil, err
 		}
-		have[i] = k
-		missing := k.missing(flagKeys)
+		persons[i] = k
+		missing := k.missingFlags(flagKeys)
 		if len(missing) == 0 {
 			continue
 		}
@@ -104,11 +104,11 @@ func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, 
 			return nil, err
 		}
 		// Another server may have been first: what stands there counts.
-		if have[i], err = readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides); err != nil {
+		if persons[i], err = readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides); err != nil {
 			return nil, err
 		}
 	}
-	return together(have[0], have[1]), nil
+	return mergeOverrides(persons[0], persons[1]), nil
 }
 
 var _ flags.Continuity = (*Store)(nil)

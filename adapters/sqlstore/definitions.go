@@ -96,7 +96,7 @@ func (s *Store) DefinitionsText(ctx context.Context, projectID int64) (text []by
 		text, err = s.definitionsJSON(ctx, projectID)
 		return err
 	})
-	return text, s.reading(fmt.Sprintf("the definitions of project %d", projectID), err)
+	return text, s.readError(fmt.Sprintf("the definitions of project %d", projectID), err)
 }
 
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
@@ -111,7 +111,7 @@ func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, e
 		}
 		switch kind {
 		case rowSettings:
-			return doing("settings", json.Unmarshal([]byte(text), &out))
+			return wrapError("settings", json.Unmarshal([]byte(text), &out))
 		case rowGroupType:
 			types[strconv.FormatInt(id, 10)] = text
 		case rowFlag:

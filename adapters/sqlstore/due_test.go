@@ -31,20 +31,20 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := ownersStanding(t, store)
+			scope := ownerScope(t, store)
 			asks := func(key string) {
 				t.Helper()
-				flag, err := r.FeatureFlags.Flags.Get(t.Context(), st, 2)
+				flag, err := r.FeatureFlags.Flags.Get(t.Context(), scope, 2)
 				if err != nil {
 					t.Fatal(err)
 				}
-				has(t, "the hidden flag", string(management.Encode(flag)), `{"active":true,"filters":{"groups":[{"variant":"","rollout_percentage":100,"properties":[
+				expectMembers(t, "the hidden flag", string(management.Encode(flag)), `{"active":true,"filters":{"groups":[{"variant":"","rollout_percentage":100,"properties":[
 					{"key":"$survey_dismissed/`+key+`","type":"person","operator":"is_not_set","value":"is_not_set"},
 					{"key":"$survey_responded/`+key+`","type":"person","operator":"is_not_set","value":"is_not_set"}]}]}}`)
 			}
 			turn := func(want int) {
 				t.Helper()
-				if n, err := r.FeatureFlags.Surveys.TurnDue(t.Context()); n != want || err != nil {
+				if n, err := r.FeatureFlags.Surveys.StartDueIterations(t.Context()); n != want || err != nil {
 					t.Fatalf("%d surveys were due (%v), want %d", n, err, want)
 				}
 			}
@@ -60,11 +60,11 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 					t.Fatalf("a cohort was counted: %v (%v), want %v", more, err, want)
 				}
 			}
-			c, err := r.FeatureFlags.Cohorts.Get(t.Context(), st, "1")
+			c, err := r.FeatureFlags.Cohorts.Get(t.Context(), scope, "1")
 			if err != nil || c.Count == nil || *c.Count != 0 || !c.LastCalculation.Equal(now) {
 				t.Errorf("the cohort: %+v (%v), want nobody, counted %v", c, err, now)
 			}
-			now = now.Add(featureflags.CohortsEvery)
+			now = now.Add(featureflags.CohortCountInterval)
 			if more, err := r.FeatureFlags.Cohorts.CountDue(t.Context()); !more || err != nil {
 				t.Errorf("not counted again after an hour (%v)", err)
 			}

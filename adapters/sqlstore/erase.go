@@ -111,8 +111,8 @@ func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, u
 			return events, err
 		}
 	}
-	mark, err := s.indexedUpTo(ctx, q)
-	if err != nil || !s.dialect.indexBehind {
+	mark, err := s.lastIndexedID(ctx, q)
+	if err != nil || !s.dialect.indexesLater {
 		return events, err
 	}
 	const rest = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM events e
@@ -130,7 +130,7 @@ func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text s
 		if err != nil || len(found) == 0 {
 			return events, err
 		}
-		if err := s.dropBlocks(ctx, q, found, false); err != nil {
+		if err := s.deleteBlocks(ctx, q, found, false); err != nil {
 			return events, err
 		}
 		if err := eraseEvents(ctx, q, found); err != nil {
@@ -154,7 +154,7 @@ type erasedEvent struct {
 func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
 	return list(ctx, q, func(e *erasedEvent) []any {
 		e.key.ProjectID = projectID
-		return []any{&e.id, uuidIn(&e.key.UUID), &e.key.Name, &e.key.DistinctID, &e.timestamp}
+		return []any{&e.id, scanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID, &e.timestamp}
 	}, text, args...)
 }
 

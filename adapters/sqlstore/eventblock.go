@@ -48,25 +48,25 @@ type blockWriter struct {
 
 // blockList is a list of different texts.
 type blockList struct {
-	places map[string]uint64
-	text   []byte
-	fixed  bool // all of one length
+	indexes map[string]uint64
+	text    []byte
+	fixed   bool // all of one length
 }
 
-func (l *blockList) place(text string) uint64 {
-	place, known := l.places[text]
-	if !known {
-		if l.places == nil {
-			l.places = map[string]uint64{}
+func (l *blockList) index(text string) uint64 {
+	index, ok := l.indexes[text]
+	if !ok {
+		if l.indexes == nil {
+			l.indexes = map[string]uint64{}
 		}
-		place = uint64(len(l.places))
-		l.places[text] = place
+		index = uint64(len(l.indexes))
+		l.indexes[text] = index
 		if !l.fixed {
 			l.text = binary.AppendUvarint(l.text, uint64(len(text)))
 		}
 		l.text = append(l.text, text...)
 	}
-	return place
+	return index
 }
 
 func newBlockWriter(epoch int64) *blockWriter {
@@ -79,9 +79,9 @@ func (w *blockWriter) add(id, time int64, name, distinctID string, person []byte
 	w.ids = binary.AppendUvarint(w.ids, uint64(id-w.lastID))
 	w.times = binary.AppendVarint(w.times, time-w.lastTime)
 	w.lastID, w.lastTime = id, time
-	w.nameOf = binary.AppendUvarint(w.nameOf, w.names.place(name))
-	w.idOf = binary.AppendUvarint(w.idOf, w.distinct.place(distinctID))
-	w.personOf = binary.AppendUvarint(w.personOf, w.person.place(string(person)))
+	w.nameOf = binary.AppendUvarint(w.nameOf, w.names.index(name))
+	w.idOf = binary.AppendUvarint(w.idOf, w.distinct.index(distinctID))
+	w.personOf = binary.AppendUvarint(w.personOf, w.person.index(string(person)))
 }
 
 func (w *blockWriter) texts() (events, people []byte) {
@@ -93,8 +93,8 @@ func (w *blockWriter) texts() (events, people []byte) {
 	return events, append(w.person.append(people), w.personOf...)
 }
 
-func (l *blockList) append(to []byte) []byte {
-	return append(binary.AppendUvarint(to, uint64(len(l.places))), l.text...)
+func (l *blockList) append(dst []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(l.indexes))), l.text...)
 }
 
 // readEvents reads the first text of the block of an epoch.
@@ -102,17 +102,17 @@ func (b *blockEvents) readEvents(epoch int64, text string) error {
 	r := newBlockReader(text)
 	n := r.length(1 << epochBits)
 	b.ids, b.times = b.ids[:0], b.times[:0]
-	id, at := epoch<<epochBits-1, int64(0)
+	id, t := epoch<<epochBits-1, int64(0)
 	for range n {
 		id += int64(r.number(1 << epochBits))
 		b.ids = append(b.ids, id)
 	}
 	for range n {
-		at += r.signed()
-		b.times = append(b.times, at)
+		t += r.signed()
+		b.times = append(b.times, t)
 	}
 	b.names = r.list(b.names[:0])
-	b.nameOf = r.places(b.nameOf[:0], n, len(b.names))
+	b.nameOf = r.indexes(b.nameOf[:0], n, len(b.names))
 	if r.bad || r.text != "" || id >= (epoch+1)<<epochBits {
 		return errBlock
 	}
@@ -126,7 +126,7 @@ func (b *blockEvents) readPeople(events, text string) error {
 		return errBlock
 	}
 	b.distinctIDs = r.list(b.distinctIDs[:0])
-	b.idOf = r.places(b.idOf[:0], len(b.ids), len(b.distinctIDs))
+	b.idOf = r.indexes(b.idOf[:0], len(b.ids), len(b.distinctIDs))
 	b.persons = b.persons[:0]
 	for range r.length(1 << epochBits) {
 		b.persons = append(b.persons, capture.UUID([]byte(r.take(16))))
@@ -134,7 +134,7 @@ func (b *blockEvents) readPeople(events, text string) error {
 			return errBlock
 		}
 	}
-	b.personOf = r.places(b.personOf[:0], len(b.ids), len(b.persons))
+	b.personOf = r.indexes(b.personOf[:0], len(b.ids), len(b.persons))
 	if r.bad || r.text != "" {
 		return errBlock
 	}
@@ -157,26 +157,26 @@ func newBlockReader(text string) *blockReader {
 func (r *blockReader) fail() { r.bad, r.text = true, "" }
 
 // number reads a number up to a most.
-func (r *blockReader) number(most uint64) uint64 {
+func (r *blockReader) number(limit uint64) uint64 {
 	if len(r.text) > 0 && r.text[0] < 0x80 { // most are
 		v := uint64(r.text[0])
 		r.text = r.text[1:]
-		if v > most {
+		if v > limit {
 			r.fail()
 			return 0
 		}
 		return v
 	}
-	return r.long(most)
+	return r.longNumber(limit)
 }
 
-func (r *blockReader) long(most uint64) (v uint64) {
+func (r *blockReader) longNumber(limit uint64) (v uint64) {
 	for i := 0; i < len(r.text) && i < binary.MaxVarintLen64; i++ {
 		c := r.text[i]
 		v |= uint64(c&0x7f) << (7 * i)
 		if c < 0x80 {
 			r.text = r.text[i+1:]
-			if v > most {
+			if v > limit {
 				break
 			}
 			return v
@@ -191,7 +191,7 @@ func (r *blockReader) signed() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (r *blockReader) length(most int) int { return int(r.number(uint64(most))) }
+func (r *blockReader) length(limit int) int { return int(r.number(uint64(limit))) }
 
 // take gives the next bytes, zeros where there are not so many.
 func (r *blockReader) take(n int) string {
@@ -199,29 +199,29 @@ func (r *blockReader) take(n int) string {
 		r.fail()
 		return string(make([]byte, n))
 	}
-	taken := r.text[:n]
+	out := r.text[:n]
 	r.text = r.text[n:]
-	return taken
+	return out
 }
 
-func (r *blockReader) list(to []string) []string {
+func (r *blockReader) list(dst []string) []string {
 	for range r.length(1 << epochBits) {
 		n := r.length(len(r.text))
 		if r.bad {
-			return to
+			return dst
 		}
-		to = append(to, r.take(n))
+		dst = append(dst, r.take(n))
 	}
-	return to
+	return dst
 }
 
-// places reads the places of n events in a list of a length.
-func (r *blockReader) places(to []uint16, n, among int) []uint16 {
-	if n > 0 && among == 0 {
+// indexes reads the places of n events in a list of a length.
+func (r *blockReader) indexes(dst []uint16, n, count int) []uint16 {
+	if n > 0 && count == 0 {
 		r.fail()
 	}
 	for range n {
-		to = append(to, uint16(r.number(uint64(max(among, 1)-1))))
+		dst = append(dst, uint16(r.number(uint64(max(count, 1)-1))))
 	}
-	return to
+	return dst
 }

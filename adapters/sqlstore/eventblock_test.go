@@ -103,8 +103,8 @@ func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []c
 var blockScans = func() (out []insights.Scan) {
 	day := 24 * time.Hour.Microseconds()
 	for _, columns := range []insights.Columns{
-		0, insights.IDs, insights.Names, insights.DistinctIDs, insights.PeopleThen | insights.IDs, insights.Names | insights.People,
-		insights.People | insights.PeopleCreated, insights.Names | insights.DistinctIDs | insights.IDs | insights.People | insights.PeopleThen, insights.Names | insights.UUIDs,
+		0, insights.IDs, insights.Names, insights.DistinctIDs, insights.PeopleAtEvent | insights.IDs, insights.Names | insights.People,
+		insights.People | insights.PeopleCreated, insights.Names | insights.DistinctIDs | insights.IDs | insights.People | insights.PeopleAtEvent, insights.Names | insights.UUIDs,
 	} {
 		for _, s := range []insights.Scan{
 			{}, {From: 3 * day, To: 20 * day}, {Names: []string{"name 2"}}, {Names: []string{"name 1", "name 4", "none"}, From: day, To: 2 * day}, {Names: []string{"none"}},
@@ -135,7 +135,7 @@ func scansOf(t *testing.T, s *Store, project int64) (out [][]string) {
 		err = r.Scan(t.Context(), scan, func(b *insights.Batch) error {
 			for i := range b.Len() {
 				found = append(found, fmt.Sprint(b.Time[i], at(b.ID != nil, func() any { return b.ID[i] }), at(b.Name != nil, func() any { return b.Name[i] }),
-					at(b.DistinctID != nil, func() any { return b.DistinctID[i] }), at(b.PersonThen != nil, func() any { return b.PersonThen[i] }),
+					at(b.DistinctID != nil, func() any { return b.DistinctID[i] }), at(b.PersonAtEvent != nil, func() any { return b.PersonAtEvent[i] }),
 					at(b.Person != nil, func() any { return *r.Person(b.Person[i]) }), at(b.UUID != nil, func() any { return b.UUID[i] })))
 			}
 			return nil

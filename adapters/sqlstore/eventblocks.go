@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// blockLeast is of how many events a project has a block: fewer are read out of the
+// minBlockEvents is of how many events a project has a block: fewer are read out of the
 // indexes as fast.
-const blockLeast = 512
+const minBlockEvents = 512
 
-// madeBlocks are blocks of an epoch on their way into the database: they are made beside
+// blockBuild are blocks of an epoch on their way into the database: they are made beside
 // the commits, which would wait for it.
-type madeBlocks struct {
+type blockBuild struct {
 	epoch    int64
 	projects map[int64]*blockWriter
 	// erasures is what was counted before the events were read.
@@ -27,30 +27,30 @@ type madeBlocks struct {
 // do. When idle it waits for what was begun.
 func (s *Store) makeBlocks(ctx context.Context, idle bool) (more bool, err error) {
 	l := &s.ledger
-	if l.making == nil {
+	if l.build == nil {
 		if !l.blocks.Swap(false) {
 			return false, nil
 		}
-		m, err := s.missingBlocks(ctx)
+		m, err := s.findMissingBlocks(ctx)
 		if m == nil || err != nil {
 			return false, err
 		}
-		l.making = m
-		l.maker = inBackground(func(ctx context.Context) {
+		l.build = m
+		l.maker = runInBackground(func(ctx context.Context) {
 			defer close(m.done)
 			m.err = s.readBlocks(ctx, m)
 		})
 	}
 	if !idle {
 		select {
-		case <-l.making.done:
+		case <-l.build.done:
 		default:
 			return true, nil
 		}
 	}
-	<-l.making.done
-	m := l.making
-	l.making = nil
+	<-l.build.done
+	m := l.build
+	l.build = nil
 	l.blocks.Store(true)
 	if m.err == nil {
 		m.err = s.inWrite(ctx, func(tx *sql.Tx) error { return s.saveBlocks(ctx, tx, m) })
@@ -61,9 +61,9 @@ func (s *Store) makeBlocks(ctx context.Context, idle bool) (more bool, err error
 	return true, nil
 }
 
-// missingBlocks finds the first epoch without blocks, nil when there is none. It looks
+// findMissingBlocks finds the first epoch without blocks, nil when there is none. It looks
 // while nobody writes: of what is erased later, erasures tells.
-func (s *Store) missingBlocks(ctx context.Context) (m *madeBlocks, err error) {
+func (s *Store) findMissingBlocks(ctx context.Context) (m *blockBuild, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		var epoch sql.NullInt64
 		err := tx.QueryRowContext(ctx, `SELECT MIN(e.epoch) FROM event_epochs e WHERE e.epoch < $1
@@ -74,7 +74,7 @@ func (s *Store) missingBlocks(ctx context.Context) (m *madeBlocks, err error) {
 		}
 		missing, err := column[int64](ctx, tx, `SELECT e.project_id FROM event_epochs e WHERE e.epoch = $1
 			AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id)`, epoch.Int64)
-		m = &madeBlocks{epoch: epoch.Int64, projects: map[int64]*blockWriter{}, erasures: s.ledger.erasures.Load(), done: make(chan struct{})}
+		m = &blockBuild{epoch: epoch.Int64, projects: map[int64]*blockWriter{}, erasures: s.ledger.erasures.Load(), done: make(chan struct{})}
 		for _, project := range missing {
 			m.projects[project] = newBlockWriter(m.epoch)
 		}
@@ -87,7 +87,7 @@ func (s *Store) missingBlocks(ctx context.Context) (m *madeBlocks, err error) {
 }
 
 // readBlocks reads the events of an epoch once for all its projects.
-func (s *Store) readBlocks(ctx context.Context, m *madeBlocks) error {
+func (s *Store) readBlocks(ctx context.Context, m *blockBuild) error {
 	return plainRows(ctx, s.read, func(row []driver.Value) error {
 		if w := m.projects[row[0].(int64)]; w != nil {
 			w.add(row[1].(int64), row[2].(int64), row[3].(string), row[4].(string), row[5].([]byte))
@@ -97,13 +97,13 @@ func (s *Store) readBlocks(ctx context.Context, m *madeBlocks) error {
 }
 
 // saveBlocks saves what was made, unless something was erased since.
-func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *madeBlocks) error {
+func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *blockBuild) error {
 	if s.ledger.erasures.Load() != m.erasures {
 		return nil
 	}
 	for project, w := range m.projects {
 		events, people := []byte{}, []byte{}
-		if w.n >= blockLeast {
+		if w.n >= minBlockEvents {
 			events, people = w.texts()
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES ($1, $2, $3, $4)`, m.epoch, project, events, people); err != nil {
@@ -113,21 +113,21 @@ func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *madeBlocks) error
 	return nil
 }
 
-// dropBlocks takes away the blocks that hold some events, which are in the order of
+// deleteBlocks takes away the blocks that hold some events, which are in the order of
 // their ids or nearly. They are made anew unless the events are the oldest, of which the
 // others go next.
-func (s *Store) dropBlocks(ctx context.Context, q querier, events []erasedEvent, oldest bool) error {
-	if !s.dialect.indexBehind {
+func (s *Store) deleteBlocks(ctx context.Context, q querier, events []erasedEvent, oldest bool) error {
+	if !s.dialect.indexesLater {
 		return nil
 	}
 	type block struct{ epoch, project int64 }
-	dropped := map[block]bool{}
+	deleted := map[block]bool{}
 	for i := range events {
 		b := block{events[i].id >> epochBits, events[i].key.ProjectID}
-		if dropped[b] {
+		if deleted[b] {
 			continue
 		}
-		dropped[b] = true
+		deleted[b] = true
 		text := `DELETE FROM event_blocks WHERE epoch = $1 AND project_id = $2`
 		if oldest {
 			text = `UPDATE event_blocks SET events = x'', people = x'' WHERE epoch = $1 AND project_id = $2`

@@ -12,16 +12,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Examined is what Examine has found.
-type Examined struct {
-	// Shown is the database without its password.
-	Shown string
+// Examination is what Examine has found.
+type Examination struct {
+	// URL is the database without its password.
+	URL string
 	// Postgres: it is PostgreSQL; what is about files is zero then.
 	Postgres bool
 	// InUse: a server has it open.
 	InUse bool
 	// Schema is the number of the last migration, Known that of this version.
-	Schema, Known int64
+	Schema, NewestSchema int64
 	// Size and Log are the bytes of the file and of its log; Free those that are free
 	// on its disk, -1 where that is not known.
 	Size, Log, Free int64
@@ -36,40 +36,40 @@ type Examined struct {
 	Moving bool
 }
 
-// ErrNothing is for databases that no server has started with.
-var ErrNothing = errors.New("there is nothing yet: the first bunting serve makes it")
+// ErrNoDatabase is for databases that no server has started with.
+var ErrNoDatabase = errors.New("there is nothing yet: the first bunting serve makes it")
 
 // Examine looks at a database, by its URL, without changing anything: also while a
 // server uses it. quick leaves out whether indexes and tables agree, which takes long.
 // PostgreSQL checks its files by itself; of it only what this product keeps is looked
 // at.
-func Examine(ctx context.Context, url string, quick bool) (Examined, error) {
+func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != ":memory:" {
 		return examineFile(ctx, path, quick)
 	}
 	o, err := openURL(ctx, url)
 	if err != nil {
-		return Examined{}, err
+		return Examination{}, err
 	}
-	e := Examined{Shown: o.shown, Postgres: !o.dialect.singleWriter, Known: newestSchema(), Free: -1}
+	e := Examination{URL: o.displayURL, Postgres: !o.dialect.singleWriter, NewestSchema: newestSchema(), Free: -1}
 	defer func() { _, _, _ = o.write.Close(), o.quick.Close(), o.unlock() }()
-	return e, o.dialect.explain(e.look(ctx, o.write, o.dialect.singleWriter))
+	return e, o.dialect.explain(e.readCounts(ctx, o.write, o.dialect.singleWriter))
 }
 
-func examineFile(ctx context.Context, path string, quick bool) (e Examined, err error) {
+func examineFile(ctx context.Context, path string, quick bool) (e Examination, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return e, err
 	}
-	e = Examined{Shown: "sqlite:" + path, Known: newestSchema(), Free: -1}
-	if free, known := freeDisk(filepath.Dir(path)); known {
+	e = Examination{URL: "sqlite:" + path, NewestSchema: newestSchema(), Free: -1}
+	if free, ok := freeDisk(filepath.Dir(path)); ok {
 		e.Free = free
 	}
 	for _, end := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + end)
 		switch {
 		case errors.Is(err, os.ErrNotExist) && end == "":
-			return e, ErrNothing
+			return e, ErrNoDatabase
 		case errors.Is(err, os.ErrNotExist):
 			continue
 		case err != nil:
@@ -103,22 +103,22 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examined, err 
 	if e.Faults, err = integrity(ctx, db, check); err != nil || len(e.Faults) > 0 {
 		return e, sqlite.explain(err)
 	}
-	return e, sqlite.explain(e.look(ctx, db, true))
+	return e, sqlite.explain(e.readCounts(ctx, db, true))
 }
 
-// look reads what both kinds of databases have.
-func (e *Examined) look(ctx context.Context, db *sql.DB, singleWriter bool) error {
-	there := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
+// readCounts reads what both kinds of databases have.
+func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter bool) error {
+	existsQuery := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
 	if !singleWriter {
-		there = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
+		existsQuery = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
 	}
 	has := func(table string) (bool, error) {
 		var n int
-		err := db.QueryRowContext(ctx, there, table).Scan(&n)
+		err := db.QueryRowContext(ctx, existsQuery, table).Scan(&n)
 		return n > 0, err
 	}
 	if ok, err := has("goose_db_version"); err != nil || !ok {
-		return errors.Join(err, ErrNothing)
+		return errors.Join(err, ErrNoDatabase)
 	}
 	type number struct {
 		table, text string

@@ -12,25 +12,25 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// failingStates are the beginnings of the SQLSTATEs that are about the server and
+// failureStates are the beginnings of the SQLSTATEs that are about the server and
 // not about what is written: also who may write, conflicts with others, resources,
 // and what an operator or the system does.
-var failingStates = []string{"08", "25006", "28", "3D", "40", "42501", "53", "55", "57", "58", "XX001", "XX002"}
+var failureStates = []string{"08", "25006", "28", "3D", "40", "42501", "53", "55", "57", "58", "XX001", "XX002"}
 
-// failing reports whether an error says that the database fails, whatever is
+// isDatabaseFailure reports whether an error says that the database fails, whatever is
 // written to it.
-func failing(err error) bool {
+func isDatabaseFailure(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return inState(answer, failingStates)
+		return hasState(answer, failureStates)
 	}
 	var file *sqlitedriver.Error
 	if errors.As(err, &file) {
 		code := file.Code() & 0xff
-		_, known := sqliteHints[code] // all are about the file
-		return known || code == sqlite3.SQLITE_NOMEM || code == sqlite3.SQLITE_INTERRUPT
+		_, ok := sqliteHints[code] // all are about the file
+		return ok || code == sqlite3.SQLITE_NOMEM || code == sqlite3.SQLITE_INTERRUPT
 	}
-	return Unreachable(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone)
+	return IsUnreachable(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone)
 }
 
 // failure is an error of the database itself; its text stays as it is.

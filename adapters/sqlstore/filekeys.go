@@ -17,26 +17,26 @@ type fileKey struct {
 	mask     string
 	scopes   string // JSON
 	projects []int64
-	where    string // its place in the file, for messages
+	position string // its place in the file, for messages
 }
 
 // keysByHash gathers the keys of the file; one may stand in several projects.
 func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
 	out := map[string]*fileKey{}
 	add := func(p *fileProject, list string, i int, key string, k fileKey) error {
-		k.where = fmt.Sprintf("%s[%d] of the project %q", list, i, p.APIKey)
+		k.position = fmt.Sprintf("%s[%d] of the project %q", list, i, p.APIKey)
 		hash := management.HashKey(key)
 		old := out[hash]
 		switch {
 		case key == "":
-			return fmt.Errorf("%s is empty", k.where)
+			return fmt.Errorf("%s is empty", k.position)
 		case old == nil:
 			old = &k
 			out[hash] = old
 		case old.kind != k.kind || old.scopes != k.scopes:
-			return fmt.Errorf("%s stands in several places as different kinds of keys, or with different scopes", k.where)
+			return fmt.Errorf("%s stands in several places as different kinds of keys, or with different scopes", k.position)
 		case k.kind == SecretKey:
-			return fmt.Errorf("%s stands in several places: a secret key belongs to one project", k.where)
+			return fmt.Errorf("%s stands in several places: a secret key belongs to one project", k.position)
 		}
 		if !slices.Contains(old.projects, p.ID) {
 			old.projects = append(old.projects, p.ID)
@@ -69,36 +69,36 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	if err != nil {
 		return err
 	}
-	whole, err := y.organizationKeys(keys)
+	ofOrganization, err := y.organizationKeys(keys)
 	if err != nil {
 		return err
 	}
 	all := maps.Clone(keys)
-	maps.Copy(all, whole)
-	var ours []int64 // what only the file decides about
+	maps.Copy(all, ofOrganization)
+	var ownProjects []int64 // what only the file decides about
 	for i := range y.projects {
-		ours = append(ours, y.projects[i].ID)
+		ownProjects = append(ownProjects, y.projects[i].ID)
 		if k := all[management.HashKey(y.projects[i].APIKey)]; k != nil {
-			return fmt.Errorf("%s is the public api_key of a project", k.where)
+			return fmt.Errorf("%s is the public api_key of a project", k.position)
 		}
 	}
 	for _, p := range stored {
 		if p.origin == y.origin {
-			ours = append(ours, p.id)
+			ownProjects = append(ownProjects, p.id)
 		}
 		if k := all[management.HashKey(p.apiKey)]; k != nil && !p.deleted {
-			return fmt.Errorf("%s is the public api_key of a project", k.where)
+			return fmt.Errorf("%s is the public api_key of a project", k.position)
 		}
 	}
-	if err := errors.Join(y.closeOrganizationKeys(whole), y.closeKeys(keys, ours)); err != nil {
+	if err := errors.Join(y.closeOrganizationKeys(ofOrganization), y.closeKeys(keys, ownProjects)); err != nil {
 		return err
 	}
 	for hash, k := range keys {
-		if err := y.saveKey(hash, k, ours); err != nil {
+		if err := y.saveKey(hash, k, ownProjects); err != nil {
 			return err
 		}
 	}
-	for hash, k := range whole {
+	for hash, k := range ofOrganization {
 		if err := y.saveOrganizationKey(hash, k); err != nil {
 			return err
 		}
@@ -107,24 +107,24 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 }
 
 // closeKeys takes the file's projects away from keys that have left it.
-func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
+func (y *fileSync) closeKeys(keys map[string]*fileKey, ownProjects []int64) error {
 	type opened struct {
 		hash     string
 		projects []int64
 	}
-	stored, err := list(y.ctx, y.tx, func(k *opened) []any { return []any{&k.hash, jsonIn(&k.projects)} }, `SELECT hash, projects FROM api_keys WHERE origin <> ''`)
+	stored, err := list(y.ctx, y.tx, func(k *opened) []any { return []any{&k.hash, scanJSON(&k.projects)} }, `SELECT hash, projects FROM api_keys WHERE origin <> ''`)
 	if err != nil {
 		return err
 	}
 	for _, k := range stored {
-		left := slices.DeleteFunc(slices.Clone(k.projects), func(id int64) bool { return slices.Contains(ours, id) })
+		remaining := slices.DeleteFunc(slices.Clone(k.projects), func(id int64) bool { return slices.Contains(ownProjects, id) })
 		switch {
-		case keys[k.hash] != nil || len(left) == len(k.projects):
+		case keys[k.hash] != nil || len(remaining) == len(k.projects):
 			continue
-		case len(left) == 0: // an empty list would open every project
+		case len(remaining) == 0: // an empty list would open every project
 			err = y.exec(`DELETE FROM api_keys WHERE hash = $1`, k.hash)
 		default:
-			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, k.hash, jsonText(left))
+			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, k.hash, jsonText(remaining))
 		}
 		if err != nil {
 			return err
@@ -133,12 +133,12 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
 	return nil
 }
 
-func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
+func (y *fileSync) saveKey(hash string, k *fileKey, ownProjects []int64) error {
 	var kind keyKind
 	var scopes, organizations, origin string
-	var opens []int64
+	var current []int64
 	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, organizations, origin FROM api_keys WHERE hash = $1`, hash).
-		Scan(&kind, &scopes, jsonIn(&opens), &organizations, &origin)
+		Scan(&kind, &scopes, scanJSON(&current), &organizations, &origin)
 	if errors.Is(err, sql.ErrNoRows) {
 		slices.Sort(k.projects)
 		return y.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -147,22 +147,22 @@ func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
 	if err != nil {
 		return err
 	}
-	elsewhere := slices.DeleteFunc(slices.Clone(opens), func(id int64) bool { return slices.Contains(ours, id) })
-	shared := origin == "" || len(elsewhere) > 0
+	others := slices.DeleteFunc(slices.Clone(current), func(id int64) bool { return slices.Contains(ownProjects, id) })
+	shared := origin == "" || len(others) > 0
 	switch {
 	case organizations != "[]":
-		return fmt.Errorf("%s opens an organization already (%s): leave one out", k.where, cmp.Or(origin, "made through the API"))
+		return fmt.Errorf("%s opens an organization already (%s): leave one out", k.position, cmp.Or(origin, "made through the API"))
 	case shared && (kind != k.kind || scopes != k.scopes):
-		return fmt.Errorf("%s is in the store already, as another kind of key or with other scopes", k.where)
+		return fmt.Errorf("%s is in the store already, as another kind of key or with other scopes", k.position)
 	case shared && k.kind == SecretKey:
-		return fmt.Errorf("%s is the secret key of another project already", k.where)
-	case origin == "" && len(opens) == 0: // it opens every project
+		return fmt.Errorf("%s is the secret key of another project already", k.position)
+	case origin == "" && len(current) == 0: // it opens every project
 		return nil
 	}
-	all := append(elsewhere, k.projects...)
+	all := append(others, k.projects...)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	if kind == k.kind && scopes == k.scopes && slices.Equal(all, opens) {
+	if kind == k.kind && scopes == k.scopes && slices.Equal(all, current) {
 		return nil
 	}
 	return y.exec(`UPDATE api_keys SET kind = $2, mask = $3, scopes = $4, projects = $5 WHERE hash = $1`, hash, k.kind, k.mask, k.scopes, jsonText(all))

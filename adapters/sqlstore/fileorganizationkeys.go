@@ -11,7 +11,7 @@ import (
 
 // organizationKeys gathers the keys that stand beside the file's organization, by
 // hash. A file without projects has no organization, and so none of these.
-func (y *fileSync) organizationKeys(ofProjects map[string]*fileKey) (map[string]*fileKey, error) {
+func (y *fileSync) organizationKeys(projectKeys map[string]*fileKey) (map[string]*fileKey, error) {
 	out := map[string]*fileKey{}
 	if len(y.projects) == 0 {
 		return out, nil
@@ -21,16 +21,16 @@ func (y *fileSync) organizationKeys(ofProjects map[string]*fileKey) (map[string]
 		slices.Sort(scopes)
 		key := &fileKey{
 			kind: PersonalKey, mask: management.MaskKey(k.Key), scopes: jsonText(scopes),
-			where: fmt.Sprintf("personal_api_keys[%d] of the organization", i),
+			position: fmt.Sprintf("personal_api_keys[%d] of the organization", i),
 		}
 		hash := management.HashKey(k.Key)
 		switch old := out[hash]; {
 		case k.Key == "":
-			return nil, fmt.Errorf("%s is empty", key.where)
-		case ofProjects[hash] != nil:
-			return nil, fmt.Errorf("%s is also %s: a key opens the organization or projects, leave one out", key.where, ofProjects[hash].where)
+			return nil, fmt.Errorf("%s is empty", key.position)
+		case projectKeys[hash] != nil:
+			return nil, fmt.Errorf("%s is also %s: a key opens the organization or projects, leave one out", key.position, projectKeys[hash].position)
 		case old != nil && old.scopes != key.scopes:
-			return nil, fmt.Errorf("%s stands in several places with different scopes", key.where)
+			return nil, fmt.Errorf("%s stands in several places with different scopes", key.position)
 		}
 		out[hash] = key
 	}
@@ -58,8 +58,8 @@ func (y *fileSync) closeOrganizationKeys(keys map[string]*fileKey) error {
 // its projects.
 func (y *fileSync) saveOrganizationKey(hash string, k *fileKey) error {
 	organizations := jsonText([]string{y.organization.ID})
-	var scopes, opens, projects, origin string
-	err := y.tx.QueryRowContext(y.ctx, `SELECT scopes, organizations, projects, origin FROM api_keys WHERE hash = $1`, hash).Scan(&scopes, &opens, &projects, &origin)
+	var scopes, current, projects, origin string
+	err := y.tx.QueryRowContext(y.ctx, `SELECT scopes, organizations, projects, origin FROM api_keys WHERE hash = $1`, hash).Scan(&scopes, &current, &projects, &origin)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return y.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, organizations, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -67,10 +67,10 @@ func (y *fileSync) saveOrganizationKey(hash string, k *fileKey) error {
 	case err != nil:
 		return err
 	case origin == "":
-		return fmt.Errorf("%s is in the store already, made through the API: leave it out, or take another", k.where)
+		return fmt.Errorf("%s is in the store already, made through the API: leave it out, or take another", k.position)
 	case origin != y.origin:
-		return fmt.Errorf("%s stands in %s too: give it in one file only", k.where, origin)
-	case scopes == k.scopes && opens == organizations && projects == "[]":
+		return fmt.Errorf("%s stands in %s too: give it in one file only", k.position, origin)
+	case scopes == k.scopes && current == organizations && projects == "[]":
 		return nil
 	}
 	// Another organization may have another owner.

@@ -36,8 +36,8 @@ var settingNames = []string{
 	"static_cohorts", "empty_cohorts", "behavioral_cohorts",
 }
 
-// takeApart pairs the projects that flags has read with their text.
-func takeApart(f flags.File, raw []byte) ([]fileProject, error) {
+// readRecords pairs the projects that flags has read with their text.
+func splitProjects(f flags.File, raw []byte) ([]fileProject, error) {
 	// As flags reads it: without the mark at the beginning, and with U+FFFD for
 	// what is no UTF-8, which PostgreSQL refuses.
 	raw = bytes.ToValidUTF8(bytes.TrimPrefix(raw, []byte("\ufeff")), []byte("\ufffd"))
@@ -63,14 +63,14 @@ func takeApart(f flags.File, raw []byte) ([]fileProject, error) {
 			return nil, fmt.Errorf("projects[%d].api_key: must not hold U+0000", i)
 		}
 		p.Name = cleanText(p.Name)
-		if err := p.takeApart(texts[i]); err != nil {
+		if err := p.readRecords(texts[i]); err != nil {
 			return nil, fmt.Errorf("project %q: %w", p.APIKey, err)
 		}
 	}
 	return out, nil
 }
 
-func (p *fileProject) takeApart(text map[string]json.RawMessage) error {
+func (p *fileProject) readRecords(text map[string]json.RawMessage) error {
 	settings := map[string]json.RawMessage{}
 	for _, name := range settingNames {
 		if v, ok := text[name]; ok {
@@ -82,18 +82,18 @@ func (p *fileProject) takeApart(text map[string]json.RawMessage) error {
 		return err
 	}
 	p.settings = string(encoded)
-	if err := p.takeFlags(text["flags"]); err != nil {
+	if err := p.readFlags(text["flags"]); err != nil {
 		return fmt.Errorf("flags: %w", err)
 	}
-	if err := p.takeCohorts(text["cohorts"]); err != nil {
+	if err := p.readCohorts(text["cohorts"]); err != nil {
 		return fmt.Errorf("cohorts: %w", err)
 	}
 	return nil
 }
 
-// takeFlags gives a record without an id of its own a negative one, so that it
+// readFlags gives a record without an id of its own a negative one, so that it
 // can be kept, and fails alone when it is read (decision 4).
-func (p *fileProject) takeFlags(text json.RawMessage) error {
+func (p *fileProject) readFlags(text json.RawMessage) error {
 	var list []json.RawMessage
 	if err := unmarshal(text, &list); err != nil {
 		return err
@@ -101,13 +101,13 @@ func (p *fileProject) takeFlags(text json.RawMessage) error {
 	if len(list) != len(p.Definitions.Flags) {
 		return errors.New("the file has changed while it was read")
 	}
-	taken := map[int64]bool{}
+	used := map[int64]bool{}
 	for i := range list {
 		id := p.Definitions.Flags[i].ID
-		if id <= 0 || taken[id] {
+		if id <= 0 || used[id] {
 			id = -1 - int64(i)
 		}
-		taken[id] = true
+		used[id] = true
 		compact, err := compactJSON(list[i])
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (p *fileProject) takeFlags(text json.RawMessage) error {
 	return nil
 }
 
-func (p *fileProject) takeCohorts(text json.RawMessage) error {
+func (p *fileProject) readCohorts(text json.RawMessage) error {
 	byID, err := cohortTexts(text)
 	if err != nil {
 		return err
@@ -152,18 +152,18 @@ func cohortTexts(text json.RawMessage) (map[int64]json.RawMessage, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(text, &list) == nil {
 		for _, record := range list {
-			var with struct {
+			var header struct {
 				ID json.Number `json:"id"`
 			}
-			if err := json.Unmarshal(record, &with); err != nil {
+			if err := json.Unmarshal(record, &header); err != nil {
 				return nil, err
 			}
-			id, err := strconv.ParseFloat(with.ID.String(), 64) // 3.0 is a whole number, too
+			id, err := strconv.ParseFloat(header.ID.String(), 64) // 3.0 is a whole number, too
 			if err != nil {
 				return nil, err
 			}
-			if whole, err := strconv.ParseInt(with.ID.String(), 10, 64); err == nil {
-				out[whole] = record
+			if integer, err := strconv.ParseInt(header.ID.String(), 10, 64); err == nil {
+				out[integer] = record
 			} else {
 				out[int64(id)] = record
 			}
@@ -179,7 +179,7 @@ func cohortTexts(text json.RawMessage) (map[int64]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := out[id]; twice {
+		if _, exists := out[id]; exists {
 			return nil, fmt.Errorf("%d stands there twice", id)
 		}
 		out[id] = record

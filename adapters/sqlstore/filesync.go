@@ -24,7 +24,7 @@ func (s *Store) ApplyFile(ctx context.Context, origin string, f flags.File, raw 
 	if origin == "" {
 		return errors.New("sqlstore: a definitions file needs a path as its origin")
 	}
-	projects, err := takeApart(f, raw)
+	projects, err := splitProjects(f, raw)
 	if err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
@@ -56,7 +56,7 @@ type fileSync struct {
 func (y *fileSync) run() error {
 	err := y.store.inWrite(y.ctx, func(tx *sql.Tx) error {
 		y.tx, y.changed = tx, nil
-		if err := y.work(); err != nil {
+		if err := y.apply(); err != nil {
 			return fmt.Errorf("%s: %w", y.origin, err)
 		}
 		return y.store.notifyServers(y.ctx, tx, y.changed)
@@ -76,7 +76,7 @@ func (y *fileSync) exec(text string, args ...any) error {
 	return err
 }
 
-func (y *fileSync) work() error {
+func (y *fileSync) apply() error {
 	// First of all: another server may be bringing the same file in.
 	if err := y.store.lockManagement(y.ctx, y.tx); err != nil {
 		return err
@@ -91,16 +91,16 @@ func (y *fileSync) work() error {
 	if err := y.saveOrganization(); err != nil {
 		return err
 	}
-	var kept []int64
+	var present []int64
 	for i := range y.projects {
 		p := &y.projects[i]
 		if err := y.saveProject(p, stored); err != nil {
 			return fmt.Errorf("project %q: %w", p.APIKey, err)
 		}
-		kept = append(kept, p.ID)
+		present = append(present, p.ID)
 	}
 	for _, old := range stored {
-		if old.origin != y.origin || old.deleted || slices.Contains(kept, old.id) {
+		if old.origin != y.origin || old.deleted || slices.Contains(present, old.id) {
 			continue
 		}
 		y.changed = append(y.changed, old.id)
@@ -178,9 +178,9 @@ func (y *fileSync) storedProjects() ([]storedProject, error) {
 	}, `SELECT id, revision, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
 }
 
-// place finds the project that a key names, nil for a new one, and refuses what
+// findProject finds the project that a key names, nil for a new one, and refuses what
 // would mix two projects.
-func (y *fileSync) place(p *fileProject, stored []storedProject) (*storedProject, error) {
+func (y *fileSync) findProject(p *fileProject, stored []storedProject) (*storedProject, error) {
 	for i := range stored {
 		old := &stored[i]
 		switch {
@@ -201,7 +201,7 @@ func (y *fileSync) place(p *fileProject, stored []storedProject) (*storedProject
 }
 
 func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
-	old, err := y.place(p, stored)
+	old, err := y.findProject(p, stored)
 	if err != nil {
 		return err
 	}
@@ -224,11 +224,11 @@ func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
 	if !changed && old.organization == y.organization.ID && old.name == p.Name && old.paused == paused && old.origin == y.origin {
 		return nil
 	}
-	grows := 0
+	increment := 0
 	if changed {
 		y.changed = append(y.changed, p.ID)
-		grows = 1
+		increment = 1
 	}
 	return y.exec(`UPDATE projects SET organization_id = $2, name = $3, settings = $4, paused = $5, origin = $6, deleted = 0, revision = revision + $7
-		WHERE id = $1`, p.ID, y.organization.ID, p.Name, p.settings, paused, y.origin, grows)
+		WHERE id = $1`, p.ID, y.organization.ID, p.Name, p.settings, paused, y.origin, increment)
 }

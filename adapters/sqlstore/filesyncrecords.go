@@ -27,13 +27,13 @@ func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
 	}
 	for _, index := range slices.Sorted(maps.Keys(p.Definitions.GroupTypes)) {
 		name := cleanText(p.Definitions.GroupTypes[index])
-		switch at := slices.Index(names, name); {
+		switch other := slices.Index(names, name); {
 		case index < len(names) && names[index] == name:
 			continue
 		case index < len(names) && names[index] != "":
 			return false, fmt.Errorf("group_type_mapping: %d is %q in the file and %q in the store: give %q another number", index, name, names[index], name)
-		case at >= 0 && name != "":
-			return false, fmt.Errorf("group_type_mapping: %q is %d in the file and %d in the store: give it that number", name, index, at)
+		case other >= 0 && name != "":
+			return false, fmt.Errorf("group_type_mapping: %q is %d in the file and %d in the store: give it that number", name, index, other)
 		}
 		if err := y.exec(`INSERT INTO group_types (project_id, type_index, name, created_at) VALUES ($1, $2, $3, $4)`,
 			p.ID, index, name, micros(y.store.now())); err != nil {
@@ -86,8 +86,8 @@ func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
 	for id, old := range stored {
 		// What came from a file, be it under another name, is only this file's to keep.
 		// A flag of the API whose key stands in the file gives way to it.
-		gone := old.origin != "" || old.key != "" && keys[old.key]
-		if !gone || old.deleted || slices.ContainsFunc(p.flags, func(f fileRecord) bool { return f.id == id }) {
+		replaced := old.origin != "" || old.key != "" && keys[old.key]
+		if !replaced || old.deleted || slices.ContainsFunc(p.flags, func(f fileRecord) bool { return f.id == id }) {
 			continue
 		}
 		changed = true
@@ -104,11 +104,11 @@ func (y *fileSync) saveCohorts(p *fileProject) (changed bool, err error) {
 		return false, err
 	}
 	for _, c := range p.cohorts {
-		moved, err := y.saveMembers(p.ID, c)
+		membersChanged, err := y.saveMembers(p.ID, c)
 		if err != nil {
 			return false, fmt.Errorf("cohort %d: members: %w", c.id, err)
 		}
-		changed = changed || moved
+		changed = changed || membersChanged
 		if old, ok := stored[c.id]; ok && old == (record{"", c.text, y.origin, false}) {
 			continue
 		}
@@ -135,8 +135,8 @@ func (y *fileSync) saveCohorts(p *fileProject) (changed bool, err error) {
 }
 
 var (
-	insertMembers = inserts(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
-	deleteMembers = lookups(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
+	insertMembers = newInsert(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
+	deleteMembers = newLookup(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 )
 
 // saveMembers makes the members of a cohort those of the file. Where it lists
@@ -149,24 +149,24 @@ func (y *fileSync) saveMembers(projectID int64, c fileRecord) (changed bool, err
 	if err != nil {
 		return false, err
 	}
-	var gone []string
-	have := map[string]bool{}
+	var removed []string
+	existing := map[string]bool{}
 	for _, id := range stored {
-		if have[id] = true; !c.members[id] {
-			gone = append(gone, id)
+		if existing[id] = true; !c.members[id] {
+			removed = append(removed, id)
 		}
 	}
-	var come []string
+	var added []string
 	for id := range c.members {
-		if !have[id] {
-			come = append(come, id)
+		if !existing[id] {
+			added = append(added, id)
 		}
 	}
-	slices.Sort(come)
-	err = insertMembers.run(&y.store.dialect, nil, len(come), func(args []any, i int) []any { return append(args, projectID, come[i], c.id) }, y.exec)
+	slices.Sort(added)
+	err = insertMembers.run(&y.store.dialect, nil, len(added), func(args []any, i int) []any { return append(args, projectID, added[i], c.id) }, y.exec)
 	if err != nil {
 		return false, err
 	}
-	err = deleteMembers.run(&y.store.dialect, []any{projectID, c.id}, len(gone), func(args []any, i int) []any { return append(args, gone[i]) }, y.exec)
-	return len(come)+len(gone) > 0, err
+	err = deleteMembers.run(&y.store.dialect, []any{projectID, c.id}, len(removed), func(args []any, i int) []any { return append(args, removed[i]) }, y.exec)
+	return len(added)+len(removed) > 0, err
 }

@@ -12,7 +12,7 @@ import (
 // GroupTypes implements capture.History.
 func (s *Store) GroupTypes(ctx context.Context, projectID int64) ([]string, error) {
 	names, err := readGroupTypes(ctx, s.read, projectID)
-	return names, s.reading("group types", err)
+	return names, s.readError("group types", err)
 }
 
 // searchStep is how many persons or groups of a search are read at a time.
@@ -26,10 +26,10 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 	search = lowerASCII(search)
 	from := after
 	var held piece
-	for looked := 0; looked < capture.SearchScan; {
+	for scanned := 0; scanned < capture.SearchScan; {
 		step := min(limit+1, searchStep)
 		if search != "" {
-			step = min(searchStep, capture.SearchScan-looked)
+			step = min(searchStep, capture.SearchScan-scanned)
 		}
 		read := 0
 		err = query(ctx, s.read, func(rows *sql.Rows) error {
@@ -55,13 +55,13 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 			return held.hold(len(properties))
 		}, `SELECT key, created_at, properties FROM stored_groups
 			WHERE project_id = $1 AND type_index = $2 AND key > $3 ORDER BY key LIMIT $4`, projectID, groupType, from, step)
-		if errors.Is(err, errEnough) {
+		if errors.Is(err, errPageFull) {
 			return page, from, nil
 		}
 		if err != nil {
-			return nil, "", s.reading("groups", err)
+			return nil, "", s.readError("groups", err)
 		}
-		looked += read
+		scanned += read
 		if next != "" || read < step {
 			return page, next, nil
 		}
@@ -81,7 +81,7 @@ func (s *Store) Group(ctx context.Context, projectID int64, id capture.GroupID) 
 		found = &g
 		return err
 	}, `SELECT created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key = $3`, projectID, id.Type, cleanText(id.Key))
-	return found, s.reading("a group", err)
+	return found, s.readError("a group", err)
 }
 
 func storedGroup(id capture.GroupID, created int64, properties string) (capture.Group, error) {
@@ -96,30 +96,30 @@ func storedGroup(id capture.GroupID, created int64, properties string) (capture.
 func (s *Store) Warnings(ctx context.Context, projectID int64, limit, offset int) ([]capture.StoredWarning, error) {
 	out, err := list(ctx, s.read, func(w *capture.StoredWarning) []any {
 		w.ProjectID = projectID
-		return []any{&w.Type, &w.DistinctID, uuidIn(&w.EventUUID), &w.Detail, &w.Count, timeIn(&w.First), timeIn(&w.At)}
+		return []any{&w.Type, &w.DistinctID, scanUUID(&w.EventUUID), &w.Detail, &w.Count, scanTime(&w.First), scanTime(&w.At)}
 	}, `SELECT type, distinct_id, event_uuid, detail, count, first_at, last_at FROM warnings
 		WHERE project_id = $1 ORDER BY last_at DESC, type, distinct_id LIMIT $2 OFFSET $3`, projectID, max(limit, 0), max(offset, 0))
-	return out, s.reading("warnings", err)
+	return out, s.readError("warnings", err)
 }
 
 // SeenNames implements capture.History.
-func (s *Store) SeenNames(ctx context.Context, projectID int64, kind capture.SeenKind, limit, offset int) ([]capture.Seen, error) {
-	out, err := list(ctx, s.read, func(n *capture.Seen) []any {
+func (s *Store) SeenNames(ctx context.Context, projectID int64, kind capture.SeenKind, limit, offset int) ([]capture.SeenName, error) {
+	out, err := list(ctx, s.read, func(n *capture.SeenName) []any {
 		n.ProjectID, n.Kind = projectID, kind
-		return []any{&n.Group, &n.Name, &n.Type, timeIn(&n.At)}
+		return []any{&n.Group, &n.Name, &n.Type, scanTime(&n.At)}
 	}, `SELECT group_index, name, type, seen_at FROM seen_names
 		WHERE project_id = $1 AND kind = $2 ORDER BY name, group_index LIMIT $3 OFFSET $4`, projectID, int(kind), max(limit, 0), max(offset, 0))
-	return out, s.reading("names", err)
+	return out, s.readError("names", err)
 }
 
 // FlagCalls implements capture.History.
 func (s *Store) FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]capture.FlagCalls, error) {
 	out, err := list(ctx, s.read, func(c *capture.FlagCalls) []any {
 		c.ProjectID = projectID
-		return []any{&c.Flag, &c.Value, &c.Calls, timeIn(&c.First), timeIn(&c.Last)}
+		return []any{&c.Flag, &c.Value, &c.Calls, scanTime(&c.First), scanTime(&c.Last)}
 	}, `SELECT flag_key, value, calls, first_called_at, last_called_at FROM flag_calls
 		WHERE project_id = $1 AND ($2 = '' OR flag_key = $2) ORDER BY flag_key, value LIMIT $3`, projectID, cleanText(key), max(limit, 0))
-	return out, s.reading("calls of flags", err)
+	return out, s.readError("calls of flags", err)
 }
 
 var _ capture.History = (*Store)(nil)

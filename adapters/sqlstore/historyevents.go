@@ -18,16 +18,16 @@ const eventColumns = `e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.prop
 
 func eventFields(r *capture.Record) []any {
 	return []any{
-		&r.ID, &r.ProjectID, uuidIn(&r.UUID), &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, timeIn(&r.Timestamp), timeIn(&r.CreatedAt),
-		uuidIn(&r.PersonID), timeIn(&r.PersonCreatedAt), &r.PersonProperties, &r.PersonMode, &r.Historical,
+		&r.ID, &r.ProjectID, scanUUID(&r.UUID), &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, scanTime(&r.Timestamp), scanTime(&r.CreatedAt),
+		scanUUID(&r.PersonID), scanTime(&r.PersonCreatedAt), &r.PersonProperties, &r.PersonMode, &r.Historical,
 	}
 }
 
-// eventPlace is an event's place in a page.
-type eventPlace struct{ timestamp, id int64 }
+// eventPosition is an event's place in a page.
+type eventPosition struct{ timestamp, id int64 }
 
-// newer orders places as pages are ordered, newest first.
-func newer(a, b eventPlace) int {
+// compareNewest orders places as pages are ordered, newest first.
+func compareNewest(a, b eventPosition) int {
 	return cmp.Or(cmp.Compare(b.timestamp, a.timestamp), cmp.Compare(b.id, a.id))
 }
 
@@ -43,10 +43,10 @@ func (s *Store) Events(ctx context.Context, projectID int64, q capture.EventQuer
 	}
 	p := newEventPage(s, projectID, q)
 	if err := p.find(ctx); err != nil {
-		return nil, s.reading("events", err)
+		return nil, s.readError("events", err)
 	}
-	out, err := s.eventsAt(ctx, projectID, p.places)
-	return out, s.reading("events", err)
+	out, err := s.readEvents(ctx, projectID, p.positions)
+	return out, s.readError("events", err)
 }
 
 // eventPage is a page that is being found.
@@ -55,10 +55,10 @@ type eventPage struct {
 	project int64
 	query   capture.EventQuery
 	// from <= timestamp <= to; of those at the time of the cursor, id < after.
-	from, to int64
-	cursor   eventPlace
-	mark     int64 // events above it are not indexed
-	places   []eventPlace
+	from, to  int64
+	cursor    eventPosition
+	mark      int64 // events above it are not indexed
+	positions []eventPosition
 }
 
 func newEventPage(s *Store, projectID int64, q capture.EventQuery) *eventPage {
@@ -69,9 +69,9 @@ func newEventPage(s *Store, projectID int64, q capture.EventQuery) *eventPage {
 	if !q.To.IsZero() {
 		p.to = micros(q.To) - 1
 	}
-	p.cursor = eventPlace{math.MaxInt64, math.MaxInt64}
+	p.cursor = eventPosition{math.MaxInt64, math.MaxInt64}
 	if q.After != nil {
-		p.cursor = eventPlace{micros(q.After.Timestamp), q.After.ID}
+		p.cursor = eventPosition{micros(q.After.Timestamp), q.After.ID}
 		p.to = min(p.to, p.cursor.timestamp)
 	}
 	return p
@@ -81,7 +81,7 @@ func newEventPage(s *Store, projectID int64, q capture.EventQuery) *eventPage {
 const epochGroup = 128
 
 func (p *eventPage) find(ctx context.Context) (err error) {
-	if p.mark, err = p.store.indexedUpTo(ctx, p.store.read); err != nil {
+	if p.mark, err = p.store.lastIndexedID(ctx, p.store.read); err != nil {
 		return err
 	}
 	if p.mark < math.MaxInt64 {
@@ -94,7 +94,7 @@ func (p *eventPage) find(ctx context.Context) (err error) {
 		return err
 	}
 	for size := 1; len(epochs) > 0; size = min(2*size, epochGroup) {
-		if least, full := p.least(); full && epochs[0].last < least {
+		if oldest, full := p.lowerBound(); full && epochs[0].last < oldest {
 			return nil
 		}
 		group := epochs[:min(size, len(epochs))]
@@ -106,21 +106,21 @@ func (p *eventPage) find(ctx context.Context) (err error) {
 	return nil
 }
 
-// least is the time below which nothing can come into the page any more; false
+// lowerBound is the time below which nothing can come into the page any more; false
 // while it is not full.
-func (p *eventPage) least() (int64, bool) {
-	if len(p.places) < p.query.Limit {
+func (p *eventPage) lowerBound() (int64, bool) {
+	if len(p.positions) < p.query.Limit {
 		return p.from, false
 	}
-	return p.places[len(p.places)-1].timestamp, true
+	return p.positions[len(p.positions)-1].timestamp, true
 }
 
 // read lays what a statement finds into the page.
 func (p *eventPage) read(ctx context.Context, text string, args []any) error {
-	found, err := list(ctx, p.store.read, func(e *eventPlace) []any { return []any{&e.timestamp, &e.id} }, text, args...)
-	p.places = append(p.places, found...)
-	slices.SortFunc(p.places, newer)
-	p.places = p.places[:min(len(p.places), p.query.Limit)]
+	found, err := list(ctx, p.store.read, func(e *eventPosition) []any { return []any{&e.timestamp, &e.id} }, text, args...)
+	p.positions = append(p.positions, found...)
+	slices.SortFunc(p.positions, compareNewest)
+	p.positions = p.positions[:min(len(p.positions), p.query.Limit)]
 	return err
 }
 
@@ -145,7 +145,7 @@ func (c *conditions) arg(v any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-func (c *conditions) oneOf(column string, values []string) {
+func (c *conditions) addOneOf(column string, values []string) {
 	c.text.WriteString(" AND " + column + " IN (")
 	for i, v := range values {
 		if i > 0 {
@@ -163,7 +163,7 @@ func (p *eventPage) index(c *conditions, times func()) (table string, withRow bo
 	switch {
 	case p.query.DistinctIDs != nil:
 		table, withRow = "events_by_distinct_id", name != ""
-		c.oneOf("i.distinct_id", p.query.DistinctIDs)
+		c.addOneOf("i.distinct_id", p.query.DistinctIDs)
 		if withRow {
 			c.text.WriteString(" AND e.event = " + c.arg(name))
 		}
@@ -182,8 +182,8 @@ func (p *eventPage) index(c *conditions, times func()) (table string, withRow bo
 // the page, so that the second part reads no more than a page of each.
 func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 	c := &conditions{args: []any{p.project}}
-	least, _ := p.least()
-	lower := c.arg(least)
+	oldest, _ := p.lowerBound()
+	lower := c.arg(oldest)
 	table, withRow := p.index(c, func() {
 		fmt.Fprintf(&c.text, " AND i.timestamp <= %s", c.arg(p.to))
 		if p.query.After != nil {
@@ -202,7 +202,7 @@ func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 			SELECT i.timestamp FROM ` + table + ` i` + join + `
 			WHERE i.epoch = x.epoch AND i.project_id = $1 AND i.timestamp >= ` + lower + c.text.String() + `
 			ORDER BY i.timestamp DESC, i.id DESC LIMIT 1 OFFSET ` + strconv.Itoa(p.query.Limit-1) + `), ` + lower + `) AS oldest
-		FROM event_epochs x WHERE x.project_id = $1 AND x.epoch IN (` + numbers(epochs, func(e eventEpoch) int64 { return e.epoch }) + `))
+		FROM event_epochs x WHERE x.project_id = $1 AND x.epoch IN (` + joinNumbers(epochs, func(e eventEpoch) int64 { return e.epoch }) + `))
 		SELECT i.timestamp, i.id FROM spans CROSS JOIN ` + table + ` i` + join + `
 		WHERE i.epoch = spans.epoch AND i.project_id = $1 AND i.timestamp >= spans.oldest` + c.text.String() + `
 		ORDER BY i.timestamp DESC, i.id DESC LIMIT ` + limit
@@ -213,7 +213,7 @@ func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 func (p *eventPage) scan(ctx context.Context) error {
 	c := &conditions{args: []any{p.project, p.mark, p.from, p.to}}
 	if p.query.DistinctIDs != nil {
-		c.oneOf("distinct_id", p.query.DistinctIDs)
+		c.addOneOf("distinct_id", p.query.DistinctIDs)
 	}
 	if name := cleanText(p.query.Name); name != "" {
 		c.text.WriteString(" AND event = " + c.arg(name))
@@ -226,12 +226,12 @@ func (p *eventPage) scan(ctx context.Context) error {
 		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args)
 }
 
-// eventsAt reads the events of a page in its order.
-func (s *Store) eventsAt(ctx context.Context, projectID int64, places []eventPlace) ([]capture.Record, error) {
-	byID := make(map[int64]capture.Record, len(places))
-	for chunk := range slices.Chunk(places, 200) {
+// readEvents reads the events of a page in its order.
+func (s *Store) readEvents(ctx context.Context, projectID int64, positions []eventPosition) ([]capture.Record, error) {
+	byID := make(map[int64]capture.Record, len(positions))
+	for chunk := range slices.Chunk(positions, 200) {
 		found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.project_id = $1
-			AND e.id IN (`+numbers(chunk, func(p eventPlace) int64 { return p.id })+`)`, projectID)
+			AND e.id IN (`+joinNumbers(chunk, func(p eventPosition) int64 { return p.id })+`)`, projectID)
 		if err != nil {
 			return nil, err
 		}
@@ -239,8 +239,8 @@ func (s *Store) eventsAt(ctx context.Context, projectID int64, places []eventPla
 			byID[found[i].ID] = found[i]
 		}
 	}
-	out := make([]capture.Record, 0, len(places))
-	for _, p := range places {
+	out := make([]capture.Record, 0, len(positions))
+	for _, p := range positions {
 		if r, ok := byID[p.id]; ok { // it may have been erased meanwhile
 			out = append(out, r)
 		}
@@ -251,15 +251,15 @@ func (s *Store) eventsAt(ctx context.Context, projectID int64, places []eventPla
 // Event implements capture.History: events with the same uuid differ in name or
 // distinct id, and their keys begin with it.
 func (s *Store) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
-	low, high := keysOf(id)
+	low, high := keyBounds(id)
 	found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM event_keys k JOIN events e ON e.id = k.id
 		WHERE k.key >= $1 AND k.key <= $2 AND e.project_id = $3 AND e.uuid = $4
 		ORDER BY e.timestamp DESC, e.id DESC LIMIT 1`, low, high, projectID, id[:])
-	return firstOf(found), s.reading("an event", err)
+	return firstOrNil(found), s.readError("an event", err)
 }
 
-// keysOf are the bounds of the duplicate keys of a uuid's events.
-func keysOf(id capture.UUID) (low, high []byte) {
+// keyBounds are the bounds of the duplicate keys of a uuid's events.
+func keyBounds(id capture.UUID) (low, high []byte) {
 	low = append(low, id[:]...)
 	high = append(high, id[:]...)
 	for len(high) < keySize {
@@ -275,11 +275,11 @@ func (s *Store) Ledger(ctx context.Context, projectID, after int64, limit int) (
 		return nil, nil
 	}
 	out, err := s.ledgerAfter(ctx, projectID, after, limit)
-	return out, s.reading("events", err)
+	return out, s.readError("events", err)
 }
 
 func (s *Store) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
-	mark, err := s.indexedUpTo(ctx, s.read)
+	mark, err := s.lastIndexedID(ctx, s.read)
 	if err != nil {
 		return nil, err
 	}

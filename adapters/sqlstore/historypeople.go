@@ -19,7 +19,7 @@ const personColumns = `p.id, p.uuid, p.created_at, p.is_identified, p.version, p
 func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 	var p capture.StoredPerson
 	var properties string
-	err = rows.Scan(&p.ID, uuidIn(&p.UUID), timeIn(&p.CreatedAt), &p.Identified, &p.Version, &properties)
+	err = rows.Scan(&p.ID, scanUUID(&p.UUID), scanTime(&p.CreatedAt), &p.Identified, &p.Version, &properties)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -32,16 +32,16 @@ func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 // piece counts what is held of rows that may be long, and ends their reading early.
 type piece struct{ bytes int }
 
-// hold counts a row that was read; errEnough: no other one is to be.
+// hold counts a row that was read; errPageFull: no other one is to be.
 func (p *piece) hold(bytes int) error {
 	if p.bytes += bytes; p.bytes >= pieceBytes {
-		return errEnough
+		return errPageFull
 	}
 	return nil
 }
 
 // People implements capture.History. Where it searches, it looks at the first
-// capture.MaxShownIDs distinct ids of a person. A page ends early after some MiB of
+// capture.MaxReturnedIDs distinct ids of a person. A page ends early after some MiB of
 // properties.
 func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQuery) (page []capture.StoredPerson, next int64, err error) {
 	if q.Limit <= 0 {
@@ -54,14 +54,14 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 		from = math.MaxInt64
 	}
 	var held piece
-	for looked := 0; looked < capture.SearchScan; {
+	for scanned := 0; scanned < capture.SearchScan; {
 		step := min(q.Limit+1, searchStep)
 		if filtered {
-			step = min(searchStep, capture.SearchScan-looked)
+			step = min(searchStep, capture.SearchScan-scanned)
 		}
 		found, sizes, more, err := s.peopleBelow(ctx, projectID, from, step)
 		if err != nil {
-			return nil, 0, s.reading("persons", err)
+			return nil, 0, s.readError("persons", err)
 		}
 		full := false
 		for i, p := range found {
@@ -69,7 +69,7 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 				return page, from, nil
 			}
 			from = p.ID
-			if matches(p, search) && (q.Match == nil || q.Match(p)) {
+			if matchesSearch(p, search) && (q.Match == nil || q.Match(p)) {
 				page = append(page, *p)
 				full = held.hold(sizes[i]) != nil
 			}
@@ -80,14 +80,14 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 		case full:
 			return page, from, nil
 		}
-		looked += len(found)
+		scanned += len(found)
 	}
 	return page, from, nil
 }
 
-// matches reports whether a person is one that is searched for; search is in
+// matchesSearch reports whether a person is one that is searched for; search is in
 // lower case.
-func matches(p *capture.StoredPerson, search string) bool {
+func matchesSearch(p *capture.StoredPerson, search string) bool {
 	if search == "" {
 		return true
 	}
@@ -110,8 +110,8 @@ func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit i
 		out, sizes = append(out, p), append(sizes, size)
 		return held.hold(size)
 	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.id < $2 ORDER BY p.id DESC LIMIT $3`, projectID, below, limit)
-	more = errors.Is(err, errEnough) || len(out) == limit
-	if err != nil && !errors.Is(err, errEnough) {
+	more = errors.Is(err, errPageFull) || len(out) == limit
+	if err != nil && !errors.Is(err, errPageFull) {
 		return nil, nil, false, err
 	}
 	return out, sizes, more, s.addIDs(ctx, projectID, out)
@@ -131,19 +131,19 @@ func (s *Store) addIDs(ctx context.Context, projectID int64, people []*capture.S
 	return query(ctx, s.read, func(rows *sql.Rows) error {
 		var uuid capture.UUID
 		var id string
-		err := rows.Scan(uuidIn(&uuid), &id)
+		err := rows.Scan(scanUUID(&uuid), &id)
 		if p := byUUID[uuid]; p != nil && err == nil {
 			p.DistinctIDs = append(p.DistinctIDs, id)
 		}
 		return err
 	}, `SELECT person_uuid, distinct_id FROM (
 		SELECT person_uuid, distinct_id, ROW_NUMBER() OVER (PARTITION BY person_uuid ORDER BY distinct_id) AS place
-		FROM distinct_ids WHERE project_id = $1 AND person_uuid IN (`+places(2, len(people))+`)) AS numbered
-		WHERE place <= `+strconv.Itoa(capture.MaxShownIDs)+` ORDER BY person_uuid, distinct_id`, args...)
+		FROM distinct_ids WHERE project_id = $1 AND person_uuid IN (`+placeholders(2, len(people))+`)) AS numbered
+		WHERE place <= `+strconv.Itoa(capture.MaxReturnedIDs)+` ORDER BY person_uuid, distinct_id`, args...)
 }
 
-// PersonBy implements capture.History.
-func (s *Store) PersonBy(ctx context.Context, projectID int64, distinctID string) (*capture.StoredPerson, error) {
+// PersonForDistinctID implements capture.History.
+func (s *Store) PersonForDistinctID(ctx context.Context, projectID int64, distinctID string) (*capture.StoredPerson, error) {
 	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM distinct_ids d
 		JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
 		WHERE d.project_id = $1 AND d.distinct_id = $2`, capture.StoredDistinctID(distinctID))
@@ -168,7 +168,7 @@ func (s *Store) onePerson(ctx context.Context, projectID int64, text string, key
 		err = s.addIDs(ctx, projectID, []*capture.StoredPerson{found})
 	}
 	if err != nil {
-		return nil, s.reading("a person", err)
+		return nil, s.readError("a person", err)
 	}
 	return found, nil
 }
@@ -177,7 +177,7 @@ func (s *Store) onePerson(ctx context.Context, projectID int64, text string, key
 func (s *Store) CountPeople(ctx context.Context, projectID int64) (n int64, err error) {
 	err = query(ctx, s.read, func(rows *sql.Rows) error { return rows.Scan(&n) },
 		`SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
-	return n, s.reading("the number of persons", err)
+	return n, s.readError("the number of persons", err)
 }
 
 // containsFold reports whether text, in lower case by ASCII, contains search,

@@ -16,16 +16,16 @@ const (
 	indexChunk = 2048
 )
 
-// indexing are the statements that index the events with $1 < id <= $2. Sorted
+// indexStatements are the statements that index the events with $1 < id <= $2. Sorted
 // rows are far cheaper than those in the order of their coming.
-var indexing = indexTexts("")
+var indexStatements = newIndexStatements("")
 
-// indexingProject are those for the events of one project, $3.
-var indexingProject = indexTexts("AND project_id = $3")
+// projectIndexStatements are those for the events of one project, $3.
+var projectIndexStatements = newIndexStatements("AND project_id = $3")
 
-func indexTexts(and string) (texts []string) {
+func newIndexStatements(condition string) (texts []string) {
 	epoch := fmt.Sprintf("id >> %d", epochBits)
-	from := " FROM events WHERE id > $1 AND id <= $2 " + and
+	from := " FROM events WHERE id > $1 AND id <= $2 " + condition
 	for _, index := range []struct{ table, key string }{
 		{"events_by_time", "timestamp, id"},
 		{"events_by_name", "event, timestamp, id"},
@@ -45,7 +45,7 @@ func indexTexts(and string) (texts []string) {
 // of its own, at most 2,048 of them, or makes the blocks of an epoch, and reports whether
 // there is more to do. Unless idle it waits until there are that many. On PostgreSQL there is nothing to do.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
-	if !s.dialect.indexBehind {
+	if !s.dialect.indexesLater {
 		return false, nil
 	}
 	from, last := s.ledger.indexed.Load(), s.ledger.last.Load()
@@ -57,15 +57,15 @@ func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	to := min(from+indexChunk, last)
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		t.tx = tx
-		for _, text := range indexing {
+		for _, text := range indexStatements {
 			if _, err := t.exec(text, from, to); err != nil {
 				return err
 			}
 		}
-		_, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeIndex, to)
+		_, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, positionIndexed, to)
 		return err
 	})
-	t.prepareMissed()
+	t.prepareStatements()
 	if err != nil {
 		return true, fmt.Errorf("events %d to %d: %w", from+1, to, err)
 	}
@@ -86,7 +86,7 @@ func (t *ledgerTx) indexProjects(events []capture.Record, first, last int64) err
 			continue
 		}
 		done[project] = true
-		for _, text := range indexingProject {
+		for _, text := range projectIndexStatements {
 			if _, err := t.exec(text, first-1, last, project); err != nil {
 				return err
 			}
@@ -95,12 +95,12 @@ func (t *ledgerTx) indexProjects(events []capture.Record, first, last int64) err
 	return nil
 }
 
-// indexedUpTo is the id up to which events are in the indexes; those above it
+// lastIndexedID is the id up to which events are in the indexes; those above it
 // are found by scanning. To be read in the transaction that reads the indexes.
-func (s *Store) indexedUpTo(ctx context.Context, q querier) (id int64, err error) {
-	if !s.dialect.indexBehind {
+func (s *Store) lastIndexedID(ctx context.Context, q querier) (id int64, err error) {
+	if !s.dialect.indexesLater {
 		return math.MaxInt64, nil
 	}
-	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeIndex).Scan(&id)
+	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, positionIndexed).Scan(&id)
 	return id, err
 }

@@ -13,15 +13,15 @@ type readAhead struct {
 	units []unit
 	spare func() bool // nil: there is none
 	// read reads a unit into memory that give gets once or more often.
-	read    func(ctx context.Context, u unit, e *eventColumnsRead, give func(*eventColumnsRead) error) error
-	deliver func(ctx context.Context, u unit, e *eventColumnsRead) error
+	read    func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
+	deliver func(ctx context.Context, u unit, e *columnBuffer) error
 
 	mu      sync.Mutex
 	next    int
-	beside  sync.WaitGroup
-	filled  chan handed            // nil: nobody reads beside
-	free    chan *eventColumnsRead // memory for who reads beside
-	stopped chan struct{}          // closed when nobody takes what is read
+	workers sync.WaitGroup
+	filled  chan readResult    // nil: nobody reads beside
+	free    chan *columnBuffer // memory for who reads beside
+	stopped chan struct{}      // closed when nobody takes what is read
 }
 
 // unit is a stretch of ids that is read on its own: some of an epoch.
@@ -29,10 +29,10 @@ type unit struct{ first, last int64 }
 
 func (u unit) epoch() int64 { return u.first >> epochBits }
 
-// handed is what was read beside. Without columns it is the end.
-type handed struct {
+// readResult is what was read beside. Without columns it is the end.
+type readResult struct {
 	unit unit
-	e    *eventColumnsRead
+	e    *columnBuffer
 	err  error
 }
 
@@ -45,21 +45,21 @@ func (a *readAhead) run(ctx context.Context) error {
 	defer func() {
 		cancel()
 		close(a.stopped)
-		a.beside.Wait()
+		a.workers.Wait()
 	}()
-	mine := &eventColumnsRead{}
+	mine := &columnBuffer{}
 	for {
-		if err := a.take(ctx, false); err != nil {
+		if err := a.deliverReady(ctx, false); err != nil {
 			return err
 		}
 		u, ok := a.claim()
 		if !ok {
-			return a.take(ctx, true)
+			return a.deliverReady(ctx, true)
 		}
 		if a.filled == nil && a.spare != nil && a.spare() {
-			a.begin(ctx)
+			a.startWorker(ctx)
 		}
-		err := a.read(ctx, u, mine, func(e *eventColumnsRead) error { return a.deliver(ctx, u, e) })
+		err := a.read(ctx, u, mine, func(e *columnBuffer) error { return a.deliver(ctx, u, e) })
 		if err != nil {
 			return err
 		}
@@ -77,10 +77,10 @@ func (a *readAhead) claim() (unit, bool) {
 	return a.units[a.next-1], true
 }
 
-// take delivers what was read beside: what is there, or all that will be.
-func (a *readAhead) take(ctx context.Context, all bool) error {
+// deliverReady delivers what was read beside: what is there, or all that will be.
+func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 	for a.filled != nil {
-		var h handed
+		var h readResult
 		if all {
 			h = <-a.filled
 		} else {
@@ -105,33 +105,33 @@ func (a *readAhead) take(ctx context.Context, all bool) error {
 	return nil
 }
 
-// begin has a goroutine read beside.
-func (a *readAhead) begin(ctx context.Context) {
-	a.filled, a.free = make(chan handed, aheadBuffers+1), make(chan *eventColumnsRead, aheadBuffers)
+// startWorker has a goroutine read beside.
+func (a *readAhead) startWorker(ctx context.Context) {
+	a.filled, a.free = make(chan readResult, aheadBuffers+1), make(chan *columnBuffer, aheadBuffers)
 	for range aheadBuffers {
-		a.free <- &eventColumnsRead{}
+		a.free <- &columnBuffer{}
 	}
 	filled, free := a.filled, a.free // which never block who sends
-	a.beside.Go(func() { filled <- handed{err: a.readBeside(ctx, filled, free)} })
+	a.workers.Go(func() { filled <- readResult{err: a.readUnits(ctx, filled, free)} })
 }
 
-func (a *readAhead) readBeside(ctx context.Context, filled chan<- handed, free <-chan *eventColumnsRead) (err error) {
+func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, free <-chan *columnBuffer) (err error) {
 	defer func() { // a mistake of ours ends the query, not the process
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	e := &eventColumnsRead{}
+	e := &columnBuffer{}
 	for a.spare() {
 		u, ok := a.claim()
 		if !ok {
 			return nil
 		}
-		err := a.read(ctx, u, e, func(e *eventColumnsRead) error {
+		err := a.read(ctx, u, e, func(e *columnBuffer) error {
 			select {
-			case full := <-free:
-				*full, *e = *e, *full
-				filled <- handed{unit: u, e: full}
+			case next := <-free:
+				*next, *e = *e, *next
+				filled <- readResult{unit: u, e: next}
 				return nil
 			case <-a.stopped:
 				return context.Canceled

@@ -34,12 +34,12 @@ func TestReadAhead(t *testing.T) {
 		{"a delivery that fails", func(int64) bool { return true }, -1, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var asked atomic.Int64
+			var calls atomic.Int64
 			a := &readAhead{units: units}
 			if tt.spare != nil {
-				a.spare = func() bool { return tt.spare(asked.Add(1)) }
+				a.spare = func() bool { return tt.spare(calls.Add(1)) }
 			}
-			a.read = func(_ context.Context, u unit, e *eventColumnsRead, give func(*eventColumnsRead) error) error {
+			a.read = func(_ context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 				if u.first == tt.unread {
 					return broken
 				}
@@ -53,7 +53,7 @@ func TestReadAhead(t *testing.T) {
 				return nil
 			}
 			var got []int64
-			a.deliver = func(_ context.Context, u unit, e *eventColumnsRead) error {
+			a.deliver = func(_ context.Context, u unit, e *columnBuffer) error {
 				if u.first == tt.undelivered {
 					return broken
 				}
@@ -86,14 +86,14 @@ func TestReadAhead(t *testing.T) {
 // A mistake in who reads beside ends the query, not the process.
 func TestReadAhead_Panics(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	beside := make(chan struct{})
+	reads := make(chan struct{})
 	a := &readAhead{units: []unit{{0, 0}, {1, 1}}, spare: func() bool { return true }}
-	a.read = func(_ context.Context, u unit, _ *eventColumnsRead, _ func(*eventColumnsRead) error) error {
+	a.read = func(_ context.Context, u unit, _ *columnBuffer, _ func(*columnBuffer) error) error {
 		if u.first == 0 { // read by who calls run, who takes a unit first
-			<-beside
+			<-reads
 			return nil
 		}
-		close(beside)
+		close(reads)
 		panic("a mistake")
 	}
 	if err := a.run(t.Context()); err == nil || !strings.Contains(err.Error(), "a mistake") {

@@ -9,16 +9,16 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// ofPeople are the columns in the second text of a block, inBlock those of both.
+// peopleColumns are the columns in the second text of a block, blockColumns those of both.
 const (
-	ofPeople = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.PeopleThen
-	inBlock  = insights.Names | insights.IDs | ofPeople
+	peopleColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.PeopleAtEvent
+	blockColumns  = insights.Names | insights.IDs | peopleColumns
 )
 
-// block reads the unit out of its block, where it has one that holds all that is asked
+// readBlock reads the unit out of its block, where it has one that holds all that is asked
 // for: done. Few distinct ids are found sooner in the index.
-func (u *unitScan) block(ctx context.Context) (done bool, err error) {
-	if !u.store.dialect.indexBehind || u.want&^inBlock != 0 || u.scan.DistinctIDs != nil || u.last != (u.epoch()+1)<<epochBits-1 {
+func (u *unitScan) readBlock(ctx context.Context) (done bool, err error) {
+	if !u.store.dialect.indexesLater || u.want&^blockColumns != 0 || u.scan.DistinctIDs != nil || u.last != (u.epoch()+1)<<epochBits-1 {
 		return false, nil
 	}
 	events, err := u.blockText(ctx, "events")
@@ -32,14 +32,14 @@ func (u *unitScan) block(ctx context.Context) (done bool, err error) {
 	if err := b.readEvents(u.epoch(), events); err != nil {
 		return false, nil //nolint:nilerr // rows and indexes have the same
 	}
-	u.scan.Rest(ctx)
-	keep := u.chosen(b)
+	u.scan.Pause(ctx)
+	keep := u.selectEvents(b)
 	if len(keep) == 0 {
 		return true, nil
 	}
 	u.e.reset()
 	u.e.bytes = len(events)
-	if u.want&ofPeople != 0 {
+	if u.want&peopleColumns != 0 {
 		people, err := u.blockText(ctx, "people")
 		if err != nil {
 			return false, err
@@ -48,10 +48,10 @@ func (u *unitScan) block(ctx context.Context) (done bool, err error) {
 			return false, nil
 		}
 		u.e.bytes += len(people)
-		u.scan.Rest(ctx)
+		u.scan.Pause(ctx)
 	}
 	u.fill(b, keep)
-	return true, u.hand()
+	return true, u.flush()
 }
 
 // blockText is one text of the unit's block, empty where there is none.
@@ -64,20 +64,20 @@ func (u *unitScan) blockText(ctx context.Context, column string) (text string, e
 	return text, err
 }
 
-// chosen are the places of the events that are asked for.
-func (u *unitScan) chosen(b *blockEvents) []int32 {
-	wanted := map[string]bool{} // anybody may make up names: there may be many
+// selectEvents are the places of the events that are asked for.
+func (u *unitScan) selectEvents(b *blockEvents) []int32 {
+	names := map[string]bool{} // anybody may make up names: there may be many
 	for _, name := range u.scan.Names {
-		wanted[cleanText(name)] = true
+		names[cleanText(name)] = true
 	}
-	asked := make([]bool, len(b.names))
+	matching := make([]bool, len(b.names))
 	for i, name := range b.names {
-		asked[i] = u.scan.Names == nil || wanted[name]
+		matching[i] = u.scan.Names == nil || names[name]
 	}
 	keep := u.e.keep[:0]
-	if slices.Contains(asked, true) {
-		for i, at := range b.times {
-			if asked[b.nameOf[i]] && at >= u.from && at <= u.to {
+	if slices.Contains(matching, true) {
+		for i, t := range b.times {
+			if matching[b.nameOf[i]] && t >= u.from && t <= u.to {
 				keep = append(keep, int32(i))
 			}
 		}
@@ -97,7 +97,7 @@ func (u *unitScan) fill(b *blockEvents, keep []int32) {
 			e.names = append(e.names, b.names[b.nameOf[i]])
 		}
 	}
-	if u.want&ofPeople != 0 {
+	if u.want&peopleColumns != 0 {
 		for _, i := range keep {
 			e.ids, e.stored = append(e.ids, b.distinctIDs[b.idOf[i]]), append(e.stored, b.persons[b.personOf[i]])
 		}

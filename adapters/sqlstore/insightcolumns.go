@@ -8,9 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// eventColumnsRead are events as they are read, before they are given away: columns
+// columnBuffer are events as they are read, before they are given away: columns
 // of one length, those empty that were not asked for.
-type eventColumnsRead struct {
+type columnBuffer struct {
 	id, time       []int64
 	names, ids     []string
 	uuid, stored   []capture.UUID
@@ -24,19 +24,19 @@ type eventColumnsRead struct {
 	bytes int // of texts
 
 	// Memory, nil until it is needed.
-	joining *joining
-	block   *blockEvents
-	keep    []int32
+	join  *indexJoin
+	block *blockEvents
+	keep  []int32
 }
 
-// joining is memory for putting the columns of two indexes together.
-type joining struct {
-	named eventColumnsRead
-	// at is the place in named of an event of the epoch, and one; 0: it is not there.
-	at [1 << epochBits]uint16
+// indexJoin is memory for putting the columns of two indexes together.
+type indexJoin struct {
+	byName columnBuffer
+	// positions is the place in named of an event of the epoch, and one; 0: it is not there.
+	positions [1 << epochBits]uint16
 }
 
-func (e *eventColumnsRead) reset() {
+func (e *columnBuffer) reset() {
 	e.id, e.time, e.created = e.id[:0], e.time[:0], e.created[:0]
 	for _, texts := range e.texts() {
 		clear(*texts) // what was yielded may be collected
@@ -46,30 +46,30 @@ func (e *eventColumnsRead) reset() {
 	e.bytes = 0
 }
 
-func (e *eventColumnsRead) texts() []*[]string {
+func (e *columnBuffer) texts() []*[]string {
 	return []*[]string{&e.names, &e.ids, &e.elements, &e.properties, &e.personProperty}
 }
 
-// drop takes events away.
-func (e *eventColumnsRead) drop(gone func(i int) bool) {
+// remove takes events away.
+func (e *columnBuffer) remove(shouldRemove func(i int) bool) {
 	keep := make([]int, 0, len(e.time))
 	for i := range e.time {
-		if !gone(i) {
+		if !shouldRemove(i) {
 			keep = append(keep, i)
 		}
 	}
 	if len(keep) == len(e.time) {
 		return
 	}
-	e.id, e.time, e.created = kept(e.id, keep), kept(e.time, keep), kept(e.created, keep)
+	e.id, e.time, e.created = pick(e.id, keep), pick(e.time, keep), pick(e.created, keep)
 	for _, texts := range e.texts() {
-		*texts = kept(*texts, keep)
+		*texts = pick(*texts, keep)
 	}
-	e.uuid, e.stored, e.person, e.mode = kept(e.uuid, keep), kept(e.stored, keep), kept(e.person, keep), kept(e.mode, keep)
+	e.uuid, e.stored, e.person, e.mode = pick(e.uuid, keep), pick(e.stored, keep), pick(e.person, keep), pick(e.mode, keep)
 }
 
-// kept are some elements of a column, none of one that is empty.
-func kept[T any](column []T, keep []int) []T {
+// pick are some elements of a column, none of one that is empty.
+func pick[T any](column []T, keep []int) []T {
 	if len(column) == 0 {
 		return column
 	}
@@ -80,19 +80,19 @@ func kept[T any](column []T, keep []int) []T {
 }
 
 // batch is some of the events.
-func (e *eventColumnsRead) batch(asked insights.Columns, from, to int) insights.Batch {
+func (e *columnBuffer) batch(columns insights.Columns, from, to int) insights.Batch {
 	b := insights.Batch{
 		Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
 		Person: part(e.person, from, to), Mode: part(e.mode, from, to),
 		Elements: part(e.elements, from, to), Properties: part(e.properties, from, to), PersonProperties: part(e.personProperty, from, to),
 	}
-	if asked&insights.DistinctIDs != 0 {
+	if columns&insights.DistinctIDs != 0 {
 		b.DistinctID = part(e.ids, from, to)
 	}
-	if asked&insights.PeopleThen != 0 {
-		b.PersonThen = part(e.stored, from, to)
+	if columns&insights.PeopleAtEvent != 0 {
+		b.PersonAtEvent = part(e.stored, from, to)
 	}
-	if asked&insights.IDs != 0 {
+	if columns&insights.IDs != 0 {
 		b.ID = part(e.id, from, to)
 	}
 	return b
@@ -111,11 +111,11 @@ func part[T any](column []T, from, to int) []T {
 type scanColumn struct {
 	column insights.Columns
 	text   string
-	fill   func(*eventColumnsRead, driver.Value) error
+	fill   func(*columnBuffer, driver.Value) error
 }
 
-func textColumn(to func(*eventColumnsRead) *[]string) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
+func textColumn(to func(*columnBuffer) *[]string) func(*columnBuffer, driver.Value) error {
+	return func(e *columnBuffer, v driver.Value) error {
 		list, text := to(e), v.(string)
 		*list = append(*list, text)
 		e.bytes += len(text)
@@ -123,16 +123,16 @@ func textColumn(to func(*eventColumnsRead) *[]string) func(*eventColumnsRead, dr
 	}
 }
 
-func numberColumn(to func(*eventColumnsRead) *[]int64) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
+func numberColumn(to func(*columnBuffer) *[]int64) func(*columnBuffer, driver.Value) error {
+	return func(e *columnBuffer, v driver.Value) error {
 		list := to(e)
 		*list = append(*list, v.(int64))
 		return nil
 	}
 }
 
-func uuidsColumn(to func(*eventColumnsRead) *[]capture.UUID) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
+func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, driver.Value) error {
+	return func(e *columnBuffer, v driver.Value) error {
 		list := to(e)
 		uuid, err := uuidOf(v.([]byte))
 		*list = append(*list, uuid)
@@ -140,32 +140,32 @@ func uuidsColumn(to func(*eventColumnsRead) *[]capture.UUID) func(*eventColumnsR
 	}
 }
 
-// everyTime is the column that is read whatever was asked for.
-const everyTime = ^insights.Columns(0)
+// alwaysRead is the column that is read whatever was asked for.
+const alwaysRead = ^insights.Columns(0)
 
 // scanColumns are all columns, of an index too where the table is i.
 var scanColumns = []scanColumn{
-	{insights.IDs, "%s.id", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.id })},
-	{everyTime, "%s.timestamp", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.time })},
-	{insights.Names, "%s.event", textColumn(func(e *eventColumnsRead) *[]string { return &e.names })},
-	{insights.DistinctIDs | insights.People, "%s.distinct_id", textColumn(func(e *eventColumnsRead) *[]string { return &e.ids })},
-	{insights.UUIDs, "%s.uuid", uuidsColumn(func(e *eventColumnsRead) *[]capture.UUID { return &e.uuid })},
-	{insights.CreatedAt, "%s.created_at", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.created })},
-	{insights.PeopleThen, "%s.person_uuid", uuidsColumn(func(e *eventColumnsRead) *[]capture.UUID { return &e.stored })},
-	{insights.Modes, "%s.person_mode", func(e *eventColumnsRead, v driver.Value) error {
+	{insights.IDs, "%s.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
+	{alwaysRead, "%s.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
+	{insights.Names, "%s.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
+	{insights.DistinctIDs | insights.People, "%s.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
+	{insights.UUIDs, "%s.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
+	{insights.CreatedAt, "%s.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
+	{insights.PeopleAtEvent, "%s.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
+	{insights.Modes, "%s.person_mode", func(e *columnBuffer, v driver.Value) error {
 		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
 		return nil
 	}},
-	{insights.Elements, "%s.elements_chain", textColumn(func(e *eventColumnsRead) *[]string { return &e.elements })},
-	{insights.Properties, "%s.properties", textColumn(func(e *eventColumnsRead) *[]string { return &e.properties })},
+	{insights.Elements, "%s.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
+	{insights.Properties, "%s.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
 	{insights.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = %s.person_state), '{}')`,
-		textColumn(func(e *eventColumnsRead) *[]string { return &e.personProperty })},
+		textColumn(func(e *columnBuffer) *[]string { return &e.personProperty })},
 }
 
 // columnTexts are the expressions for some columns of a table, and where they go.
-func columnTexts(asked insights.Columns, table string) (texts []string, fill []func(*eventColumnsRead, driver.Value) error) {
+func columnTexts(columns insights.Columns, table string) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
 	for i := range scanColumns {
-		if c := &scanColumns[i]; c.column == everyTime || asked&c.column != 0 {
+		if c := &scanColumns[i]; c.column == alwaysRead || columns&c.column != 0 {
 			texts, fill = append(texts, fmt.Sprintf(c.text, table)), append(fill, c.fill)
 		}
 	}

@@ -31,15 +31,15 @@ func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
 
 // The indexes of events.
 const (
-	inTimeOrder = "events_by_time"
-	inNameOrder = "events_by_name"
-	inIDOrder   = "events_by_distinct_id"
+	timeIndex       = "events_by_time"
+	nameIndex       = "events_by_name"
+	distinctIDIndex = "events_by_distinct_id"
 )
 
-// inNames and inIDs are the columns that the indexes of events hold.
+// nameIndexColumns and distinctIDIndexColumns are the columns that the indexes of events hold.
 const (
-	inNames = insights.Names | insights.IDs
-	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
+	nameIndexColumns       = insights.Names | insights.IDs
+	distinctIDIndexColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
 )
 
 // epochs are those that can hold what is asked for.
@@ -52,31 +52,31 @@ func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
 func (p *insightScan) index(c *conditions) (table string) {
 	switch {
 	case p.scan.DistinctIDs != nil:
-		table = inIDOrder
-		c.oneOf("i.distinct_id", p.scan.DistinctIDs)
+		table = distinctIDIndex
+		c.addOneOf("i.distinct_id", p.scan.DistinctIDs)
 	case p.scan.Names != nil:
-		table = inNameOrder
-		c.named("i.event", p.scan.Names)
+		table = nameIndex
+		c.addNames("i.event", p.scan.Names)
 	case p.want&insights.Names != 0:
-		table = inNameOrder
-	case p.want&inIDs&^insights.IDs != 0:
-		table = inIDOrder
+		table = nameIndex
+	case p.want&distinctIDIndexColumns&^insights.IDs != 0:
+		table = distinctIDIndex
 	default:
-		table = inTimeOrder
+		table = timeIndex
 	}
-	p.inTime(c, "i")
+	p.addTimeRange(c, "i")
 	return table
 }
 
-// inTime asks for the scan's stretch of time.
-func (p *insightScan) inTime(c *conditions, table string) {
+// addTimeRange asks for the scan's stretch of time.
+func (p *insightScan) addTimeRange(c *conditions, table string) {
 	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
 		fmt.Fprintf(&c.text, " AND %s.timestamp >= %s AND %s.timestamp <= %s", table, c.arg(p.from), table, c.arg(p.to))
 	}
 }
 
-// named asks for names of events.
-func (c *conditions) named(column string, names []string) {
+// addNames asks for names of events.
+func (c *conditions) addNames(column string, names []string) {
 	values := make([]string, len(names))
 	for i, name := range names {
 		values[i] = c.arg(cleanText(name))
@@ -87,10 +87,10 @@ func (c *conditions) named(column string, names []string) {
 // covers says whether an index holds all that is asked for.
 func (p *insightScan) covers(table string) bool {
 	switch {
-	case table == inNameOrder:
-		return p.want&^inNames == 0
-	case table == inIDOrder:
-		return p.want&^inIDs == 0 && p.scan.Names == nil
+	case table == nameIndex:
+		return p.want&^nameIndexColumns == 0
+	case table == distinctIDIndex:
+		return p.want&^distinctIDIndexColumns == 0 && p.scan.Names == nil
 	}
 	return p.want&^insights.IDs == 0
 }

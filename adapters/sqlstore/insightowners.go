@@ -33,7 +33,7 @@ type owners struct {
 	size      int64
 	// unknown are ids without a row. They may get one, which rewrites nothing.
 	unknown []string
-	// filling: some of numbers are askedFor.
+	// filling: some of numbers are pendingPerson.
 	filling bool
 }
 
@@ -52,21 +52,21 @@ func (o *owners) number(p insights.Person) uint32 {
 // ownersCache remembers owners that nobody uses, those used last.
 type ownersCache struct {
 	mu    sync.Mutex
-	of    *simplelru.LRU[int64, *owners]
+	lru   *simplelru.LRU[int64, *owners]
 	bytes int64
 }
 
 func newOwnersCache() *ownersCache {
 	c := &ownersCache{}
-	c.of, _ = simplelru.NewLRU(ownersProjects, func(_ int64, o *owners) { c.bytes -= o.size }) // fails only for sizes below 1
+	c.lru, _ = simplelru.NewLRU(ownersProjects, func(_ int64, o *owners) { c.bytes -= o.size }) // fails only for sizes below 1
 	return c
 }
 
 // take gives what is remembered of a project away, nothing where it is no longer right.
 func (c *ownersCache) take(project, rewritten int64) *owners {
 	c.mu.Lock()
-	o, ok := c.of.Peek(project)
-	c.of.Remove(project)
+	o, ok := c.lru.Peek(project)
+	c.lru.Remove(project)
 	c.mu.Unlock()
 	if !ok || o.rewritten != rewritten {
 		o = &owners{rewritten: rewritten, numbers: map[string]uint32{}, byUUID: map[capture.UUID]uint32{}}
@@ -84,9 +84,9 @@ func (c *ownersCache) put(project int64, o *owners) {
 	o.unknown = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of.Remove(project)
-	c.of.Add(project, o)
+	c.lru.Remove(project)
+	c.lru.Add(project, o)
 	for c.bytes += o.size; c.bytes > ownersBytes; {
-		c.of.RemoveOldest()
+		c.lru.RemoveOldest()
 	}
 }

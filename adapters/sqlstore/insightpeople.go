@@ -13,11 +13,11 @@ import (
 const (
 	// noPerson stands for distinct ids that belong to nobody.
 	noPerson = ^uint32(0)
-	// askedFor stands for distinct ids that are being asked for.
-	askedFor = noPerson - 1
-	// knownSize and numberSize are the bytes that a distinct id and a person take in
+	// pendingPerson stands for distinct ids that are being asked for.
+	pendingPerson = noPerson - 1
+	// ownerEntrySize and personEntrySize are the bytes that a distinct id and a person take in
 	// memory beside the text of the id, about.
-	knownSize, numberSize = 64, 96
+	ownerEntrySize, personEntrySize = 64, 96
 )
 
 // errWithoutIDs says that events were read without their ids, which are needed.
@@ -26,105 +26,105 @@ var errWithoutIDs = errors.New("the ids of events are needed")
 // attribute fills in the people of a piece of events. Those of distinct ids that
 // belong to nobody have the person that the event was stored with, which is read now
 // where it is not there yet.
-func (r *insightReader) attribute(ctx context.Context, e *eventColumnsRead, s *insights.Scan) error {
+func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
 	r.owners.filling = true
 	if err := r.resolve(ctx, e, s); err != nil {
 		return err
 	}
 	r.owners.filling = false
-	var lost []int
+	var unresolved []int
 	for i, n := range e.person {
 		switch {
 		case n != noPerson:
 		case len(e.stored) == 0:
-			lost = append(lost, i)
+			unresolved = append(unresolved, i)
 		default:
 			e.person[i] = r.owners.number(insights.Person{UUID: e.stored[i]})
 		}
 	}
-	if len(lost) > 0 && len(e.id) == 0 {
+	if len(unresolved) > 0 && len(e.id) == 0 {
 		return errWithoutIDs
 	}
-	return r.attributeLost(ctx, e, lost)
+	return r.attributeUnresolved(ctx, e, unresolved)
 }
 
-func (r *insightReader) attributeLost(ctx context.Context, e *eventColumnsRead, lost []int) error {
-	at := make(map[int64]int, min(len(lost), profileStep))
-	for chunk := range slices.Chunk(lost, profileStep) {
-		clear(at)
+func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer, unresolved []int) error {
+	indexByID := make(map[int64]int, min(len(unresolved), profileStep))
+	for chunk := range slices.Chunk(unresolved, profileStep) {
+		clear(indexByID)
 		for _, i := range chunk {
-			at[e.id[i]] = i
+			indexByID[e.id[i]] = i
 			e.person[i] = noPerson
 		}
 		err := plainRows(ctx, r.store.read, func(row []driver.Value) error {
 			uuid, err := uuidOf(row[1].([]byte))
-			e.person[at[row[0].(int64)]] = r.owners.number(insights.Person{UUID: uuid})
+			e.person[indexByID[row[0].(int64)]] = r.owners.number(insights.Person{UUID: uuid})
 			return err
-		}, `SELECT id, person_uuid FROM events WHERE id IN (`+numbers(chunk, func(i int) int64 { return e.id[i] })+`)`)
+		}, `SELECT id, person_uuid FROM events WHERE id IN (`+joinNumbers(chunk, func(i int) int64 { return e.id[i] })+`)`)
 		if err != nil {
 			return err
 		}
 	}
-	if len(lost) > 0 { // those that were erased since are gone
-		e.drop(func(i int) bool { return e.person[i] == noPerson })
+	if len(unresolved) > 0 { // those that were erased since are gone
+		e.remove(func(i int) bool { return e.person[i] == noPerson })
 	}
 	return nil
 }
 
 // resolve finds to whom the distinct ids of a piece belong now.
-func (r *insightReader) resolve(ctx context.Context, e *eventColumnsRead, s *insights.Scan) error {
+func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
 	var unknown []string
-	var asked []int // the events of unknown, and of others whose id is one of them
+	var pending []int // the events of unknown, and of others whose id is one of them
 	e.person = e.person[:0]
-	before, n := "", uint32(0)
+	previous, n := "", uint32(0)
 	for i, id := range e.ids {
-		if i == 0 || id != before { // indexes are sorted by id
-			var known bool
-			if n, known = r.numbers[id]; !known {
-				n = askedFor
+		if i == 0 || id != previous { // indexes are sorted by id
+			var ok bool
+			if n, ok = r.numbers[id]; !ok {
+				n = pendingPerson
 				r.numbers[id] = n
 				unknown = append(unknown, id)
 			}
-			before = id
+			previous = id
 		}
-		if n == askedFor {
-			asked = append(asked, i)
+		if n == pendingPerson {
+			pending = append(pending, i)
 		}
 		e.person = append(e.person, n)
 	}
 	for chunk := range slices.Chunk(unknown, ownersStep) {
-		if err := r.resolveSome(ctx, chunk, s.Reserve); err != nil {
+		if err := r.resolveIDs(ctx, chunk, s.Reserve); err != nil {
 			return err
 		}
-		s.Rest(ctx)
+		s.Pause(ctx)
 	}
-	for _, i := range asked {
+	for _, i := range pending {
 		e.person[i] = r.numbers[e.ids[i]]
 	}
 	return nil
 }
 
-// ownersOf asks to whom distinct ids belong, a JSON list of them, with when these
+// ownersQuery asks to whom distinct ids belong, a JSON list of them, with when these
 // people were made. (Hundreds of places for arguments take longer than the looking.)
-func (d *dialect) ownersOf(created bool) string {
+func (d *dialect) ownersQuery(created bool) string {
 	person, join := "", ""
 	if created {
 		person, join = ", p.created_at", " LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid"
 	}
-	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM ` + d.listed + ` j CROSS JOIN distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id = j.value`
+	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM ` + d.jsonRows + ` j CROSS JOIN distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id = j.value`
 }
 
-// resolveSome finds to whom some distinct ids belong, of which nothing is known.
-func (r *insightReader) resolveSome(ctx context.Context, ids []string, reserve func(int64) error) error {
+// resolveIDs finds to whom some distinct ids belong, of which nothing is known.
+func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve func(int64) error) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
 	size := int64(0)
 	for _, id := range ids {
-		size += int64(len(id)) + knownSize
+		size += int64(len(id)) + ownerEntrySize
 	}
-	known := len(r.owners.people)
+	before := len(r.owners.people)
 	err = plainRows(ctx, r.store.read, func(row []driver.Value) (err error) {
 		n := uint32(noPerson)
 		if owner, _ := row[1].([]byte); owner != nil {
@@ -137,17 +137,17 @@ func (r *insightReader) resolveSome(ctx context.Context, ids []string, reserve f
 		}
 		r.numbers[row[0].(string)] = n
 		return err
-	}, r.store.dialect.ownersOf(r.created), r.project, string(list))
+	}, r.store.dialect.ownersQuery(r.created), r.project, string(list))
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if r.numbers[id] == askedFor {
+		if r.numbers[id] == pendingPerson {
 			r.numbers[id] = noPerson
 			r.owners.unknown = append(r.owners.unknown, id)
 		}
 	}
-	size += int64(len(r.owners.people)-known) * numberSize
+	size += int64(len(r.owners.people)-before) * personEntrySize
 	if !r.created {
 		r.owners.size += size
 	}

@@ -43,20 +43,20 @@ const cancelRows = 512
 // plainRows runs a statement on the driver's connection itself: between the driver
 // and sql.Rows every value is copied and looked at once more, which is half of the
 // time of reading a short row. see may keep the texts, not the slice.
-func plainRows(ctx context.Context, db *sql.DB, see func(row []driver.Value) error, text string, args ...any) error {
+func plainRows(ctx context.Context, db *sql.DB, visit func(row []driver.Value) error, text string, args ...any) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(of any) error {
+	return conn.Raw(func(driverConn any) error {
 		named := make([]driver.NamedValue, len(args))
 		for i, v := range args {
 			named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 		}
-		q, ok := of.(driver.QueryerContext)
+		q, ok := driverConn.(driver.QueryerContext)
 		if !ok {
-			return fmt.Errorf("a connection that is a %T cannot be asked", of)
+			return fmt.Errorf("a connection that is a %T cannot be asked", driverConn)
 		}
 		rows, err := q.QueryContext(ctx, text, named)
 		if err != nil {
@@ -74,7 +74,7 @@ func plainRows(ctx context.Context, db *sql.DB, see func(row []driver.Value) err
 			case err != nil:
 				return err
 			}
-			if err := see(row); err != nil {
+			if err := visit(row); err != nil {
 				return err
 			}
 		}

@@ -10,20 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// BeginRun implements queries.Runs.
-func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, unseen time.Time, b queries.RunBounds) (fresh bool, err error) {
+// BeginRun implements queries.RunStore.
+func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore time.Time, b queries.RunBounds) (isNew bool, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		if err := forgetRuns(ctx, tx, b.Before); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, `INSERT INTO query_runs (project_id, id, server, seen_at, ended, status, result, size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		result, err := tx.ExecContext(ctx, `INSERT INTO query_runs (project_id, id, server, seen_at, ended, status, result, size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 			ON CONFLICT (project_id, id) DO UPDATE SET server = excluded.server, seen_at = excluded.seen_at, ended = excluded.ended,
 				status = excluded.status, result = excluded.result, size = excluded.size
-			WHERE query_runs.ended = 1 OR query_runs.seen_at < $9`, append(runRow(r), micros(unseen))...)
+			WHERE query_runs.ended = 1 OR query_runs.seen_at < $9`, append(runRow(r), micros(staleBefore))...)
 		if err != nil {
 			return err
 		}
-		if fresh, err = changedOne(done, nil); err != nil {
+		if isNew, err = hasChangedOne(result, nil); err != nil {
 			return err
 		}
 		// What is over the bounds are the oldest that have ended.
@@ -34,38 +34,38 @@ func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, unseen time.
 			WHERE place > $2 OR bytes > $3)`, r.Project, b.Count, b.Bytes)
 		return err
 	})
-	return fresh, s.writingRun(err)
+	return isNew, s.runError(err)
 }
 
-// UpdateRun implements queries.Runs. Where this is the only server nobody reads how a
+// UpdateRun implements queries.RunStore. Where this is the only server nobody reads how a
 // run stands that goes on.
-func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (goesOn bool, err error) {
+func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (running bool, err error) {
 	if s.dialect.singleWriter && !r.Ended {
 		return true, nil
 	}
 	err = s.inWrite(ctx, func(tx *sql.Tx) (err error) {
-		goesOn, err = changedOne(tx.ExecContext(ctx, `UPDATE query_runs SET seen_at = $4, ended = $5, status = $6, result = $7, size = $8
+		running, err = hasChangedOne(tx.ExecContext(ctx, `UPDATE query_runs SET seen_at = $4, ended = $5, status = $6, result = $7, size = $8
 			WHERE project_id = $1 AND id = $2 AND server = $3 AND ended = 0`, runRow(r)...))
 		return err
 	})
-	return goesOn, s.writingRun(err)
+	return running, s.runError(err)
 }
 
-// Run implements queries.Runs.
+// Run implements queries.RunStore.
 func (s *Store) Run(ctx context.Context, project int64, id string) (*queries.StoredRun, error) {
 	found, err := list(ctx, s.read, func(r *queries.StoredRun) []any {
 		r.Project, r.ID = project, id
-		return []any{&r.Server, timeIn(&r.Seen), &r.Ended, rawIn(&r.Status), rawIn(&r.Result)}
+		return []any{&r.Server, scanTime(&r.Seen), &r.Ended, scanRawJSON(&r.Status), scanRawJSON(&r.Result)}
 	}, `SELECT server, seen_at, ended, status, result FROM query_runs WHERE project_id = $1 AND id = $2`, project, cleanText(id))
 	if err != nil || len(found) == 0 {
-		return nil, s.reading("a run of a query", err)
+		return nil, s.readError("a run of a query", err)
 	}
 	return &found[0], nil
 }
 
-// ForgetRuns implements queries.Runs.
-func (s *Store) ForgetRuns(ctx context.Context, before time.Time) error {
-	return s.writingRun(s.inWrite(ctx, func(tx *sql.Tx) error { return forgetRuns(ctx, tx, before) }))
+// DeleteRuns implements queries.RunStore.
+func (s *Store) DeleteRuns(ctx context.Context, before time.Time) error {
+	return s.runError(s.inWrite(ctx, func(tx *sql.Tx) error { return forgetRuns(ctx, tx, before) }))
 }
 
 func forgetRuns(ctx context.Context, tx *sql.Tx, before time.Time) error {
@@ -82,19 +82,19 @@ func runRow(r *queries.StoredRun) []any {
 	return []any{r.Project, cleanText(r.ID), r.Server, micros(r.Seen), ended, string(r.Status), string(r.Result), len(r.Result)}
 }
 
-func changedOne(done sql.Result, err error) (bool, error) {
+func hasChangedOne(result sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := done.RowsAffected()
+	n, err := result.RowsAffected()
 	return n == 1, err
 }
 
-func (s *Store) writingRun(err error) error {
-	if err != nil && failing(err) {
+func (s *Store) runError(err error) error {
+	if err != nil && isDatabaseFailure(err) {
 		return fmt.Errorf("%w: keeping a run of a query: %w", flags.ErrUnavailable, s.dialect.explain(err))
 	}
-	return doing("keeping a run of a query", s.dialect.explain(err))
+	return wrapError("keeping a run of a query", s.dialect.explain(err))
 }
 
-var _ queries.Runs = (*Store)(nil)
+var _ queries.RunStore = (*Store)(nil)

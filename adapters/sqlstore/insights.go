@@ -35,13 +35,13 @@ func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, err
 	r := &insightReader{store: s, project: projectID}
 	rewritten, err := s.rewritten(ctx, projectID)
 	if err == nil {
-		err = s.lastSeen(ctx, projectID, &r.last)
+		err = s.readLastID(ctx, projectID, &r.last)
 	}
 	if err == nil {
-		r.mark, err = s.indexedUpTo(ctx, s.read)
+		r.mark, err = s.lastIndexedID(ctx, s.read)
 	}
 	if err != nil {
-		return nil, s.reading("the ledger's last id", err)
+		return nil, s.readError("the ledger's last id", err)
 	}
 	r.mark = min(r.mark, r.last)
 	r.owners = s.owners.take(projectID, rewritten)
@@ -49,9 +49,9 @@ func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, err
 	return r, nil
 }
 
-func (s *Store) lastSeen(ctx context.Context, projectID int64, last *int64) error {
+func (s *Store) readLastID(ctx context.Context, projectID int64, last *int64) error {
 	if s.dialect.singleWriter {
-		return s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeID).Scan(last)
+		return s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, positionEventID).Scan(last)
 	}
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
@@ -64,29 +64,29 @@ func (s *Store) lastSeen(ctx context.Context, projectID int64, last *int64) erro
 	return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(last)
 }
 
-// countedEpochs is how many epochs are counted exactly for an estimate.
-const countedEpochs = 8
+// sampledEpochs is how many epochs are counted exactly for an estimate.
+const sampledEpochs = 8
 
 // Count implements insights.Reader: it counts some of the epochs.
 func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, error) {
 	p := newInsightScan(r, s)
 	epochs, err := p.epochs(ctx)
 	if err != nil {
-		return 0, r.store.reading("the number of events", err)
+		return 0, r.store.readError("the number of events", err)
 	}
-	step := max(len(epochs)/countedEpochs, 1)
-	var n, looked int64
+	step := max(len(epochs)/sampledEpochs, 1)
+	var n, sampled int64
 	for i := 0; i < len(epochs); i += step {
 		c := &conditions{args: []any{epochs[i], r.project}}
 		table := p.index(c)
 		var found int64
 		if err := r.store.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` i WHERE i.epoch = $1 AND i.project_id = $2`+c.text.String(), c.args...).Scan(&found); err != nil {
-			return 0, r.store.reading("the number of events", err)
+			return 0, r.store.readError("the number of events", err)
 		}
-		n, looked = n+found, looked+1
+		n, sampled = n+found, sampled+1
 	}
-	if looked > 0 {
-		n = n * int64(len(epochs)) / looked
+	if sampled > 0 {
+		n = n * int64(len(epochs)) / sampled
 	}
 	return n + r.last - r.mark, nil
 }
@@ -95,21 +95,21 @@ func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, erro
 // first times, which are too early where events were erased.
 func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool, error) {
 	best, found, err := r.earliest(ctx, since)
-	return best, found, r.store.reading("the first event", err)
+	return best, found, r.store.readError("the first event", err)
 }
 
 func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, found bool, err error) {
 	best = math.MaxInt64
-	take := func(text string, args ...any) error {
-		var at sql.NullInt64
-		err := r.store.read.QueryRowContext(ctx, text, args...).Scan(&at)
-		if at.Valid {
-			best, found = min(best, at.Int64), true
+	consider := func(text string, args ...any) error {
+		var t sql.NullInt64
+		err := r.store.read.QueryRowContext(ctx, text, args...).Scan(&t)
+		if t.Valid {
+			best, found = min(best, t.Int64), true
 		}
 		return err
 	}
 	if r.mark < r.last {
-		if err := take(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since); err != nil {
+		if err := consider(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since); err != nil {
 			return 0, false, err
 		}
 	}
@@ -119,7 +119,7 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 		if e.last >= best || err != nil {
 			break
 		}
-		err = take(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3 AND timestamp >= $4`, e.epoch, r.project, r.mark, since)
+		err = consider(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3 AND timestamp >= $4`, e.epoch, r.project, r.mark, since)
 	}
 	return best, found, err
 }
@@ -134,7 +134,7 @@ func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yie
 			var found []*capture.StoredPerson
 			var err error
 			if found, more, err = r.profiles(ctx, chunk); err != nil {
-				return r.store.reading("persons", err)
+				return r.store.readError("persons", err)
 			}
 			if err := yieldAll(found, yield); err != nil {
 				return err
@@ -150,7 +150,7 @@ func (r *insightReader) allProfiles(ctx context.Context, yield func(*capture.Sto
 	for below := int64(math.MaxInt64); ; {
 		found, _, more, err := r.store.peopleBelow(ctx, r.project, below, profileStep)
 		if err != nil {
-			return r.store.reading("persons", err)
+			return r.store.readError("persons", err)
 		}
 		if err := yieldAll(found, yield); err != nil || !more {
 			return err
@@ -196,8 +196,8 @@ func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (fo
 		}
 		found = append(found, p)
 		return held.hold(size)
-	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.uuid IN (`+places(2, len(people))+`)`, args...)
-	if more = errors.Is(err, errEnough); err != nil && !more {
+	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.uuid IN (`+placeholders(2, len(people))+`)`, args...)
+	if more = errors.Is(err, errPageFull); err != nil && !more {
 		return nil, false, err
 	}
 	return found, more, r.store.addIDs(ctx, r.project, found)
@@ -217,7 +217,7 @@ func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string
 			var found []capture.Group
 			var err error
 			if found, more, err = r.groupsOf(ctx, groupType, chunk); err != nil {
-				return r.store.reading("groups", err)
+				return r.store.readError("groups", err)
 			}
 			if err := yieldEach(found, yield); err != nil {
 				return err
@@ -262,8 +262,8 @@ func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []stri
 		}
 		found = append(found, g)
 		return held.hold(len(properties))
-	}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+places(3, len(keys))+`)`, args...)
-	if more = errors.Is(err, errEnough); more {
+	}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+placeholders(3, len(keys))+`)`, args...)
+	if more = errors.Is(err, errPageFull); more {
 		err = nil
 	}
 	return found, more, err
@@ -280,10 +280,10 @@ func yieldEach[T any](list []T, yield func(*T) error) error {
 
 // Members implements insights.Reader.
 func (r *insightReader) Members(ctx context.Context, cohort int64) (out []capture.UUID, err error) {
-	out, err = list(ctx, r.store.read, func(u *capture.UUID) []any { return []any{uuidIn(u)} },
+	out, err = list(ctx, r.store.read, func(u *capture.UUID) []any { return []any{scanUUID(u)} },
 		`SELECT DISTINCT d.person_uuid FROM cohort_members m CROSS JOIN distinct_ids d
 		WHERE m.project_id = $1 AND m.cohort_id = $2 AND d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL`, r.project, cohort)
-	return out, r.store.reading("the members of a cohort", err)
+	return out, r.store.readError("the members of a cohort", err)
 }
 
 var _ insights.Source = (*Store)(nil)

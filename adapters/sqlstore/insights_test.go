@@ -27,7 +27,7 @@ func TestInsights_OwnersByID(t *testing.T) {
 			err := rows.Scan(&id, &parent, &unused, &detail)
 			plan += detail + "\n"
 			return err
-		}, `EXPLAIN QUERY PLAN `+s.dialect.ownersOf(created), 1, `["a","b"]`)
+		}, `EXPLAIN QUERY PLAN `+s.dialect.ownersQuery(created), 1, `["a","b"]`)
 		if err != nil || !strings.HasPrefix(plan, "SCAN j VIRTUAL TABLE INDEX 1:\nSEARCH d USING PRIMARY KEY (project_id=? AND distinct_id=?)\n") {
 			t.Errorf("created %t: %v\n%s", created, err, plan)
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// scanBatch is how many ids of long rows are read at a time, givenBatch the most
+	// scanBatch is how many ids of long rows are read at a time, yieldBatch the most
 	// events of a batch: between them somebody looks whether the query was cancelled, and
 	// a regular expression may take 50 µs for each.
-	scanBatch, givenBatch = 4096, 512
+	scanBatch, yieldBatch = 4096, 512
 	// pieceBytes is about how much text of rows is held at a time.
 	pieceBytes = 4 << 20
 	// scanNames is how many names or distinct ids one statement asks for.
@@ -27,30 +27,30 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	if s.Reserve == nil {
 		s.Reserve = func(int64) error { return nil }
 	}
-	if s.Rest == nil {
-		s.Rest = func(context.Context) {}
+	if s.Pause == nil {
+		s.Pause = func(context.Context) {}
 	}
-	var seen error // what yield and Reserve say is not the store's
-	give := func(b *insights.Batch) error {
-		seen = yield(b)
-		return seen
+	var yieldErr error // what yield and Reserve say is not the store's
+	yieldBatchOnce := func(b *insights.Batch) error {
+		yieldErr = yield(b)
+		return yieldErr
 	}
-	for _, names := range chunked(s.Names) {
-		for _, ids := range chunked(s.DistinctIDs) {
+	for _, names := range splitNames(s.Names) {
+		for _, ids := range splitNames(s.DistinctIDs) {
 			s.Names, s.DistinctIDs = names, ids
-			switch err := newInsightScan(r, s).run(ctx, give); {
-			case seen != nil:
-				return seen
+			switch err := newInsightScan(r, s).run(ctx, yieldBatchOnce); {
+			case yieldErr != nil:
+				return yieldErr
 			case err != nil:
-				return r.store.reading("events", err)
+				return r.store.readError("events", err)
 			}
 		}
 	}
 	return nil
 }
 
-// chunked cuts a list into pieces that fit into a statement; no list stays none.
-func chunked(list []string) (out [][]string) {
+// splitNames cuts a list into pieces that fit into a statement; no list stays none.
+func splitNames(list []string) (out [][]string) {
 	if list == nil {
 		return [][]string{nil}
 	}
@@ -68,11 +68,11 @@ func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error
 	if err != nil {
 		return err
 	}
-	ahead := &readAhead{units: units, spare: p.scan.Spare}
-	ahead.read = func(ctx context.Context, u unit, e *eventColumnsRead, give func(*eventColumnsRead) error) error {
+	ahead := &readAhead{units: units, spare: p.scan.HasSpareCPU}
+	ahead.read = func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
 	}
-	ahead.deliver = func(ctx context.Context, u unit, e *eventColumnsRead) error { return p.deliver(ctx, u, e, yield) }
+	ahead.deliver = func(ctx context.Context, u unit, e *columnBuffer) error { return p.deliver(ctx, u, e, yield) }
 	return ahead.run(ctx)
 }
 
@@ -93,12 +93,12 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 }
 
 // deliver gives events away that were read.
-func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, yield func(*insights.Batch) error) error {
-	held := int64(e.bytes)
-	if err := p.scan.Reserve(held); err != nil {
+func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yield func(*insights.Batch) error) error {
+	reserved := int64(e.bytes)
+	if err := p.scan.Reserve(reserved); err != nil {
 		return err
 	}
-	defer func() { _ = p.scan.Reserve(-held) }() // also when the scan ends here: another one may follow
+	defer func() { _ = p.scan.Reserve(-reserved) }() // also when the scan ends here: another one may follow
 	if p.scan.Columns&insights.People != 0 {
 		switch err := p.attribute(ctx, e, &p.scan); {
 		case errors.Is(err, errWithoutIDs):
@@ -110,8 +110,8 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 	if p.scan.Columns&insights.Names != 0 && p.want&insights.Names == 0 {
 		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.time))...)
 	}
-	for from := 0; from < len(e.time); from += givenBatch {
-		b := e.batch(p.scan.Columns, from, min(from+givenBatch, len(e.time)))
+	for from := 0; from < len(e.time); from += yieldBatch {
+		b := e.batch(p.scan.Columns, from, min(from+yieldBatch, len(e.time)))
 		if err := yield(&b); err != nil {
 			return err
 		}
@@ -124,9 +124,9 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 
 // deliverWithIDs reads a unit once more, with the ids of events.
 func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*insights.Batch) error) error {
-	with := *p
-	with.want |= insights.IDs
-	s := &unitScan{insightScan: &with, unit: u, e: &eventColumnsRead{}}
-	s.give = func(e *eventColumnsRead) error { return with.deliver(ctx, u, e, yield) }
+	copied := *p
+	copied.want |= insights.IDs
+	s := &unitScan{insightScan: &copied, unit: u, e: &columnBuffer{}}
+	s.give = func(e *columnBuffer) error { return copied.deliver(ctx, u, e, yield) }
 	return s.run(ctx)
 }

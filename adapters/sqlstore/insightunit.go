@@ -13,8 +13,8 @@ import (
 type unitScan struct {
 	*insightScan
 	unit
-	e    *eventColumnsRead
-	give func(*eventColumnsRead) error
+	e    *columnBuffer
+	give func(*columnBuffer) error
 }
 
 // run reads out of a block, or out of an index where that has all columns, or out of two that have them
@@ -23,36 +23,36 @@ type unitScan struct {
 // that few are asked for.
 func (u *unitScan) run(ctx context.Context) error {
 	if u.first > u.mark {
-		return u.stretch(ctx, u.first, u.last)
+		return u.readRange(ctx, u.first, u.last)
 	}
-	if done, err := u.block(ctx); done || err != nil {
+	if done, err := u.readBlock(ctx); done || err != nil {
 		return err
 	}
 	c := &conditions{args: []any{u.epoch(), u.project}}
 	table := u.index(c)
-	where := u.within(c, table)
+	where := u.indexClause(c, table)
 	switch {
 	case u.covers(table):
 		if err := u.readInto(ctx, u.e, "i", u.want, where, c.args); err != nil {
 			return err
 		}
-		return u.hand()
-	case table == inNameOrder && u.scan.DistinctIDs == nil && u.want&^(inNames|inIDs) == 0:
-		return u.joined(ctx, where, c)
+		return u.flush()
+	case table == nameIndex && u.scan.DistinctIDs == nil && u.want&^(nameIndexColumns|distinctIDIndexColumns) == 0:
+		return u.joinIndexes(ctx, where, c)
 	case u.scan.Names != nil || u.scan.DistinctIDs != nil:
 		var n int64
 		if err := u.store.read.QueryRowContext(ctx, `SELECT COUNT(*)`+where, c.args...).Scan(&n); err != nil || n == 0 {
 			return err
 		}
 		if n < fewRows {
-			return u.few(ctx, where, c)
+			return u.readFew(ctx, where, c)
 		}
 	}
-	return u.stretches(ctx)
+	return u.readRanges(ctx)
 }
 
-// within is what follows the columns of a statement over an index.
-func (u *unitScan) within(c *conditions, table string) string {
+// indexClause is what follows the columns of a statement over an index.
+func (u *unitScan) indexClause(c *conditions, table string) string {
 	if u.epoch() == u.mark>>epochBits {
 		c.text.WriteString(" AND i.id <= " + c.arg(u.mark))
 	}
@@ -65,40 +65,40 @@ const longColumns = insights.Properties | insights.PersonProperties | insights.E
 // than by reading all of them.
 const fewRows = 1 << epochBits / 8
 
-// few reads the rows that an index shows.
-func (u *unitScan) few(ctx context.Context, where string, c *conditions) error {
-	more := &conditions{args: c.args}
-	after := more.arg(u.first)
+// readFew reads the rows that an index shows.
+func (u *unitScan) readFew(ctx context.Context, where string, c *conditions) error {
+	extra := &conditions{args: c.args}
+	after := extra.arg(u.first)
 	if u.scan.DistinctIDs != nil && u.scan.Names != nil {
-		more.named("e.event", u.scan.Names)
+		extra.addNames("e.event", u.scan.Names)
 	}
-	return u.rows(ctx, ` FROM (SELECT i.id`+where+` AND i.id >= `+after+`) i CROSS JOIN events e WHERE e.id = i.id`+more.text.String()+` ORDER BY i.id`, more.args, len(c.args))
+	return u.rows(ctx, ` FROM (SELECT i.id`+where+` AND i.id >= `+after+`) i CROSS JOIN events e WHERE e.id = i.id`+extra.text.String()+` ORDER BY i.id`, extra.args, len(c.args))
 }
 
-// stretches reads all rows of the unit. Of short rows that is done at once: the more
+// readRanges reads all rows of the unit. Of short rows that is done at once: the more
 // people are asked for together, the nearer they lie to each other.
-func (u *unitScan) stretches(ctx context.Context) error {
+func (u *unitScan) readRanges(ctx context.Context) error {
 	step := int64(scanBatch)
 	if u.want&longColumns == 0 {
 		step = 1 << epochBits
 	}
 	for id := u.first; id <= u.last; id += step {
-		if err := u.stretch(ctx, id, min(id+step-1, u.last)); err != nil {
+		if err := u.readRange(ctx, id, min(id+step-1, u.last)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stretch reads the rows of events with first <= id <= last.
-func (u *unitScan) stretch(ctx context.Context, first, last int64) error {
+// readRange reads the rows of events with first <= id <= last.
+func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
 	c := &conditions{args: []any{first, last, u.project}}
-	u.inTime(c, "e")
+	u.addTimeRange(c, "e")
 	if u.scan.Names != nil {
-		c.named("e.event", u.scan.Names)
+		c.addNames("e.event", u.scan.Names)
 	}
 	if u.scan.DistinctIDs != nil {
-		c.oneOf("e.distinct_id", u.scan.DistinctIDs)
+		c.addOneOf("e.distinct_id", u.scan.DistinctIDs)
 	}
 	return u.rows(ctx, ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String()+` ORDER BY e.id`, c.args, 0)
 }
@@ -118,7 +118,7 @@ func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) 
 		if full {
 			args[from] = u.e.id[len(u.e.id)-1] + 1
 		}
-		if err := u.hand(); err != nil || !full {
+		if err := u.flush(); err != nil || !full {
 			return err
 		}
 	}
@@ -128,18 +128,18 @@ func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) 
 const restRows = 256
 
 // read runs a statement, and rests between its rows.
-func (u *unitScan) read(ctx context.Context, see func(row []driver.Value) error, text string, args ...any) error {
+func (u *unitScan) read(ctx context.Context, visit func(row []driver.Value) error, text string, args ...any) error {
 	n := 0
 	return plainRows(ctx, u.store.read, func(row []driver.Value) error {
 		if n++; n%restRows == 0 {
-			u.scan.Rest(ctx)
+			u.scan.Pause(ctx)
 		}
-		return see(row)
+		return visit(row)
 	}, text, args...)
 }
 
 // readInto reads columns of the rows of one statement.
-func (u *unitScan) readInto(ctx context.Context, e *eventColumnsRead, table string, columns insights.Columns, rest string, args []any) error {
+func (u *unitScan) readInto(ctx context.Context, e *columnBuffer, table string, columns insights.Columns, rest string, args []any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -158,51 +158,51 @@ func (u *unitScan) readInto(ctx context.Context, e *eventColumnsRead, table stri
 	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
 }
 
-// hand gives what was read away.
-func (u *unitScan) hand() error {
+// flush gives what was read away.
+func (u *unitScan) flush() error {
 	if len(u.e.time) == 0 {
 		return nil
 	}
 	return u.give(u.e)
 }
 
-// joined reads names out of one index and distinct ids out of the other, and puts them
+// joinIndexes reads names out of one index and distinct ids out of the other, and puts them
 // together by the ids of events: together that is half of reading the rows, six of which
 // lie on a page. where and c are the conditions on the names.
-func (u *unitScan) joined(ctx context.Context, where string, c *conditions) error {
-	if u.e.joining == nil {
-		u.e.joining = &joining{}
+func (u *unitScan) joinIndexes(ctx context.Context, where string, c *conditions) error {
+	if u.e.join == nil {
+		u.e.join = &indexJoin{}
 	}
-	j := u.e.joining
-	if err := u.readInto(ctx, &j.named, "i", insights.IDs|u.want&insights.Names, where, c.args); err != nil || len(j.named.id) == 0 {
+	j := u.e.join
+	if err := u.readInto(ctx, &j.byName, "i", insights.IDs|u.want&insights.Names, where, c.args); err != nil || len(j.byName.id) == 0 {
 		return err
 	}
-	if len(j.named.id) < fewRows {
-		return u.few(ctx, where, c)
+	if len(j.byName.id) < fewRows {
+		return u.readFew(ctx, where, c)
 	}
-	clear(j.at[:])
-	for i, id := range j.named.id {
-		j.at[id&(1<<epochBits-1)] = uint16(i) + 1
+	clear(j.positions[:])
+	for i, id := range j.byName.id {
+		j.positions[id&(1<<epochBits-1)] = uint16(i) + 1
 	}
 	e := u.e
 	e.reset()
 	all := &conditions{args: []any{u.epoch(), u.project}}
-	u.inTime(all, "i")
-	where = u.within(all, inIDOrder)
+	u.addTimeRange(all, "i")
+	where = u.indexClause(all, distinctIDIndex)
 	err := u.read(ctx, func(row []driver.Value) error {
 		id := row[0].(int64)
-		at := int(j.at[id&(1<<epochBits-1)]) - 1
-		if at < 0 {
+		position := int(j.positions[id&(1<<epochBits-1)]) - 1
+		if position < 0 {
 			return nil
 		}
-		e.id, e.time, e.ids = append(e.id, id), append(e.time, j.named.time[at]), append(e.ids, row[1].(string))
-		if len(j.named.names) > 0 {
-			e.names = append(e.names, j.named.names[at])
+		e.id, e.time, e.ids = append(e.id, id), append(e.time, j.byName.time[position]), append(e.ids, row[1].(string))
+		if len(j.byName.names) > 0 {
+			e.names = append(e.names, j.byName.names[position])
 		}
 		return nil
 	}, `SELECT i.id, i.distinct_id`+where, all.args...)
 	if err != nil {
 		return err
 	}
-	return u.hand()
+	return u.flush()
 }

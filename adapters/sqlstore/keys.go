@@ -44,10 +44,10 @@ type KeyProject struct {
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	var k KeyRecord
 	var ids []int64
-	var places []string
+	var organizations []string
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-			Scan(&k.Kind, &k.Label, jsonIn(&k.Scopes), jsonIn(&ids), jsonIn(&places))
+			Scan(&k.Kind, &k.Label, scanJSON(&k.Scopes), scanJSON(&ids), scanJSON(&organizations))
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -60,7 +60,7 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 		return KeyRecord{}, err
 	}
 	for _, p := range all {
-		if (len(ids) == 0 || slices.Contains(ids, p.ID)) && (len(places) == 0 || slices.Contains(places, p.OrganizationID)) {
+		if (len(ids) == 0 || slices.Contains(ids, p.ID)) && (len(organizations) == 0 || slices.Contains(organizations, p.OrganizationID)) {
 			k.Projects = append(k.Projects, KeyProject{p.ID, p.APIKey})
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
 		out, err = list(ctx, s.quick, func(p *flags.Project) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
 		return err
 	})
-	return out, doing("listing projects", s.dialect.explain(err))
+	return out, wrapError("listing projects", s.dialect.explain(err))
 }
 
 // CaptureKeys is the Store as capture.Keys.

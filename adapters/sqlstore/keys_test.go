@@ -85,7 +85,7 @@ func TestCapture_3_6_Keys(t *testing.T) {
 func TestBootstrap(t *testing.T) { // decision 21
 	ctx := context.Background()
 	s := openStore(t, "sqlite::memory:")
-	b, err := s.Bootstrap(ctx, FirstStart{OwnerEmail: "me@example.com"})
+	b, err := s.Bootstrap(ctx, BootstrapConfig{OwnerEmail: "me@example.com"})
 	if err != nil || b == nil {
 		t.Fatal(b, err)
 	}
@@ -102,7 +102,7 @@ func TestBootstrap(t *testing.T) { // decision 21
 	if diff := cmp.Diff([]flags.Project{{ID: 1, Name: "Default project", APIKey: b.APIKey, OrganizationID: b.OrganizationID}}, names); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if again, err := s.Bootstrap(ctx, FirstStart{OwnerEmail: "me@example.com"}); err != nil || again != nil {
+	if again, err := s.Bootstrap(ctx, BootstrapConfig{OwnerEmail: "me@example.com"}); err != nil || again != nil {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	// A file takes a project over that was made otherwise.

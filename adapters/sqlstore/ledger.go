@@ -20,9 +20,9 @@ type ledgerState struct {
 	blocks atomic.Bool
 	// erasures counts transactions that have erased events, before they commit.
 	erasures atomic.Int64
-	// making are blocks that are being made, by maker. Only Index and Close use them.
-	making *madeBlocks
-	maker  *background
+	// build are blocks that are being made, by maker. Only Index and Close use them.
+	build *blockBuild
+	maker *background
 
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
@@ -32,8 +32,8 @@ type ledgerState struct {
 // given to an event, so that ids do not come back when the newest events are
 // erased; and how far Index has come.
 const (
-	placeID    = "event_id"
-	placeIndex = "event_index"
+	positionEventID = "event_id"
+	positionIndexed = "event_index"
 )
 
 func (s *Store) startLedger(ctx context.Context) error {
@@ -41,7 +41,7 @@ func (s *Store) startLedger(ctx context.Context) error {
 		return nil
 	}
 	s.ledger.blocks.Store(true)
-	for name, to := range map[string]*atomic.Int64{placeID: &s.ledger.last, placeIndex: &s.ledger.indexed} {
+	for name, to := range map[string]*atomic.Int64{positionEventID: &s.ledger.last, positionIndexed: &s.ledger.indexed} {
 		var id int64
 		if err := s.write.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, name).Scan(&id); err != nil {
 			return fmt.Errorf("reading the place %s: %w", name, err)
@@ -61,8 +61,8 @@ func (l *ledgerState) close() {
 	l.statements = nil
 }
 
-// SingleWriter implements capture.Ledger: on SQLite nobody else writes.
-func (s *Store) SingleWriter() bool { return s.dialect.singleWriter }
+// HasSingleWriter implements capture.Ledger: on SQLite nobody else writes.
+func (s *Store) HasSingleWriter() bool { return s.dialect.singleWriter }
 
 // Commit implements capture.Ledger. Errors of the database itself are
 // capture.ErrStore.
@@ -77,15 +77,15 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	})
 	// When the connection is lost during the commit nobody knows whether it counts,
 	// so what is remembered is forgotten in any case.
-	t.forget()
+	t.invalidateCache()
 	if err == nil {
 		for key, id := range t.states {
 			t.store.states.Add(key, id)
 		}
 		t.notifyChanged()
 	}
-	t.prepareMissed()
-	if err != nil && failing(err) {
+	t.prepareStatements()
+	if err != nil && isDatabaseFailure(err) {
 		return failure{err}
 	}
 	return err
@@ -104,9 +104,9 @@ type ledgerTx struct {
 	// erasures are those of the projects, as far as they were asked for.
 	erasures map[int64]int64
 	// moved are the projects in which a distinct id got to another person.
-	moved  map[int64]bool
-	missed []string
-	args   []any
+	moved      map[int64]bool
+	unprepared []string
+	args       []any
 }
 
 // lock makes the other servers that write to these projects wait. Projects are
@@ -134,7 +134,7 @@ func (t *ledgerTx) statement(text string) *sql.Stmt {
 	stmt := l.statements[text]
 	l.mu.Unlock()
 	if stmt == nil {
-		t.missed = append(t.missed, text)
+		t.unprepared = append(t.unprepared, text)
 		return nil
 	}
 	return t.tx.StmtContext(t.ctx, stmt)
@@ -163,16 +163,16 @@ func (t *ledgerTx) each(scan func(rows *sql.Rows) error, text string, args ...an
 // maxStatements bounds the prepared statements; the ledger has some 100 texts.
 const maxStatements = 192
 
-// prepareMissed prepares what the transaction would have liked to have: inside
+// prepareStatements prepares what the transaction would have liked to have: inside
 // of it the one connection that writes is taken.
-func (t *ledgerTx) prepareMissed() {
+func (t *ledgerTx) prepareStatements() {
 	l := &t.store.ledger
-	for _, text := range t.missed {
+	for _, text := range t.unprepared {
 		l.mu.Lock()
-		_, there := l.statements[text]
+		_, exists := l.statements[text]
 		full := len(l.statements) >= maxStatements
 		l.mu.Unlock()
-		if there || full {
+		if exists || full {
 			continue
 		}
 		stmt, err := t.store.write.PrepareContext(t.ctx, text)
@@ -197,8 +197,8 @@ func (t *ledgerTx) notifyChanged() {
 	}
 }
 
-// forget makes flags read the people and groups anew that were changed.
-func (t *ledgerTx) forget() {
+// invalidateCache makes flags read the people and groups anew that were changed.
+func (t *ledgerTx) invalidateCache() {
 	ids, persons, groups := map[int64][]string{}, map[int64][]capture.UUID{}, map[int64][]capture.GroupID{}
 	for _, c := range t.saved {
 		for _, list := range [...][]capture.ProjectID{c.IDs, c.Personless} {

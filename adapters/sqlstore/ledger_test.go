@@ -26,18 +26,18 @@ func testTwoWriters(t *testing.T, stores ...*Store) {
 		wg.Go(func() {
 			for range times {
 				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
-					known, err := tx.People(1, []string{"ann"})
+					people, err := tx.People(1, []string{"ann"})
 					if err != nil {
 						return err
 					}
 					var c capture.Changes
 					p := capture.Person{UUID: id, Version: 1}
-					if old := known[0].Person; old != nil {
+					if old := people[0].Person; old != nil {
 						p.Version = old.Version + 1
 					} else {
 						c.IDs = []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: id}}
 					}
-					c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: known[0].Person == nil}}
+					c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, IsNew: people[0].Person == nil}}
 					return tx.Save(&c)
 				})
 				if err != nil {
@@ -47,7 +47,7 @@ func testTwoWriters(t *testing.T, stores ...*Store) {
 		})
 	}
 	wg.Wait()
-	p, err := stores[0].PersonBy(ctx, 1, "ann")
+	p, err := stores[0].PersonForDistinctID(ctx, 1, "ann")
 	if err != nil || p == nil || p.Version != int64(times*len(stores)) {
 		t.Errorf("%+v, %v, want version %d", p, err, times*len(stores))
 	}
@@ -103,12 +103,12 @@ func TestLedger_IDsGrow(t *testing.T) {
 		if err := commitEvents(s, 0, 50); err != nil {
 			t.Fatal(err)
 		}
-		var least, most int64
-		err = s.read.QueryRow(`SELECT MIN(id), MAX(id) FROM events`).Scan(&least, &most)
-		if err != nil || least <= last || most != least+49 {
-			t.Errorf("round %d: events %d to %d, %v, want 50 above %d", i, least, most, err, last)
+		var first, highest int64
+		err = s.read.QueryRow(`SELECT MIN(id), MAX(id) FROM events`).Scan(&first, &highest)
+		if err != nil || first <= last || highest != first+49 {
+			t.Errorf("round %d: events %d to %d, %v, want 50 above %d", i, first, highest, err, last)
 		}
-		last = most
+		last = highest
 		for _, table := range []string{"events", "event_keys"} {
 			if _, err := s.write.Exec(`DELETE FROM ` + table); err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestLedger_Index(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if want := (total+indexChunk-1)/indexChunk + blocks; s.dialect.indexBehind && calls != want {
+			if want := (total+indexChunk-1)/indexChunk + blocks; s.dialect.indexesLater && calls != want {
 				t.Errorf("%d calls of Index, want %d", calls, want)
 			}
 			for table, key := range map[string]string{
@@ -196,14 +196,14 @@ func TestDecision_17_ErasedPerson(t *testing.T) {
 				p := &capture.Person{UUID: ann, Version: 0}
 				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
 					return tx.Save(&capture.Changes{
-						Persons: []capture.ProjectPerson{{ProjectID: 1, Person: p, New: true}},
+						Persons: []capture.ProjectPerson{{ProjectID: 1, Person: p, IsNew: true}},
 						IDs:     []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: ann}},
 					})
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				stored, err := s.PersonBy(ctx, 1, "ann")
+				stored, err := s.PersonForDistinctID(ctx, 1, "ann")
 				if err != nil || stored == nil || stored.Version != p.Version {
 					t.Fatalf("%+v, %v is stored, want version %d", stored, err, p.Version)
 				}
@@ -289,15 +289,15 @@ func TestLedger_Bounds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			at := fromMicros(1e15)
+			when := fromMicros(1e15)
 			var c capture.Changes
 			for i := range maxSeen {
-				c.Seen = append(c.Seen, capture.Seen{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("name %05d", i), At: at})
+				c.Seen = append(c.Seen, capture.SeenName{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("name %05d", i), At: when})
 			}
 			for i := range maxFlagCalls + 5 {
-				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "a", Value: fmt.Sprintf("%05d", i)}, Calls: 1, First: at, Last: at})
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "a", Value: fmt.Sprintf("%05d", i)}, Calls: 1, First: when, Last: when})
 			}
-			c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "b", Value: "x"}, Calls: 3, First: at, Last: at})
+			c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "b", Value: "x"}, Calls: 3, First: when, Last: when})
 			save(&c)
 			save(&c)
 			if n := countRows(t, s, "seen_names"); n != maxSeen {
@@ -315,7 +315,7 @@ func TestLedger_Bounds(t *testing.T) {
 			}
 			c = capture.Changes{}
 			for i := range maxFlagCalls + 5 {
-				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: fmt.Sprintf("flag %05d", i), Value: "x"}, Calls: 1, First: at, Last: at})
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: fmt.Sprintf("flag %05d", i), Value: "x"}, Calls: 1, First: when, Last: when})
 			}
 			save(&c)
 			var others int64
@@ -330,7 +330,7 @@ func TestLedger_Bounds(t *testing.T) {
 			}
 			c = capture.Changes{}
 			for value, calls := range map[string]int64{"true": 2, "control": 3, "invented": 5, "another": 7} {
-				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "real", Value: value}, Calls: calls, First: at, Last: at})
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "real", Value: value}, Calls: calls, First: when, Last: when})
 			}
 			save(&c)
 			for value, want := range map[string]int64{"true": 2, "control": 3, "(others)": 12} {
@@ -347,12 +347,12 @@ func TestLedger_Bounds(t *testing.T) {
 				}
 				return n
 			}
-			c = capture.Changes{Seen: []capture.Seen{{ProjectID: 1, Kind: capture.SeenEvent, Name: "name 00000", At: at.Add(time.Second)}}}
+			c = capture.Changes{Seen: []capture.SeenName{{ProjectID: 1, Kind: capture.SeenEvent, Name: "name 00000", At: when.Add(time.Second)}}}
 			save(&c)
 			for round := range 2 {
 				c = capture.Changes{}
 				for i := range seenSlack {
-					c.Seen = append(c.Seen, capture.Seen{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("invented %d %05d", round, i), At: at.Add(time.Minute)})
+					c.Seen = append(c.Seen, capture.SeenName{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("invented %d %05d", round, i), At: when.Add(time.Minute)})
 				}
 				save(&c)
 			}
@@ -369,7 +369,7 @@ func TestLedger_Bounds(t *testing.T) {
 				for i := range maxWarningsOfType + 1 {
 					c.Warnings = append(c.Warnings, capture.Warning{
 						ProjectID: 1, Type: capture.WarningType(fmt.Sprintf("type %02d", kind)), DistinctID: fmt.Sprintf("id %04d", i), Count: 1,
-						At: at.AddDate(0, 0, kind).Add(-fromMicros(int64(i)).Sub(fromMicros(0))),
+						At: when.AddDate(0, 0, kind).Add(-fromMicros(int64(i)).Sub(fromMicros(0))),
 					})
 				}
 				save(&c)
@@ -393,7 +393,7 @@ func TestLedger_Bounds(t *testing.T) {
 
 func TestBulk_Chunks(t *testing.T) {
 	for _, d := range []*dialect{&sqlite, &postgres} {
-		b := inserts("INSERT INTO x", 2, "DO")
+		b := newInsert("INSERT INTO x", 2, "DO")
 		var got []string
 		err := b.chunks(d, 163, func(text string, from, rows int) error {
 			got = append(got, fmt.Sprint(from, "+", rows))

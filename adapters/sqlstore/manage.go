@@ -57,7 +57,7 @@ func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) er
 		return fmt.Errorf("reading for management: %w", s.dialect.explain(err))
 	}
 	defer func() { _ = tx.Rollback() }()
-	return s.managed(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
+	return s.translateError(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
 }
 
 // Write implements rooms.Store.
@@ -72,7 +72,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 		return fmt.Errorf("writing for management: %w", ctx.Err())
 	}
 	defer func() { <-s.managing }()
-	t := &manageTx{store: s.Store, ctx: ctx, writes: true}
+	t := &manageTx{store: s.Store, ctx: ctx, canWrite: true}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
 		t.tx, t.changed, t.totals = tx, map[int64]bool{}, nil
 		if err := s.lockManagement(ctx, tx); err != nil {
@@ -90,7 +90,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 		err = ctx.Err()
 	}
 	if err != nil {
-		return s.managed(err)
+		return s.translateError(err)
 	}
 	for id := range t.changed {
 		s.people.forgetProject(id)
@@ -99,14 +99,14 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 	return nil
 }
 
-// managed explains the errors of the database, and says of those that are about it
+// translateError explains the errors of the database, and says of those that are about it
 // and not about what is written that another time may work; those of management pass.
-func (s ManagementStore) managed(err error) error {
+func (s ManagementStore) translateError(err error) error {
 	var target *management.Error
-	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrTaken) {
+	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrDuplicate) {
 		return err
 	}
-	if failing(err) {
+	if isDatabaseFailure(err) {
 		return fmt.Errorf("%w: %w", flags.ErrUnavailable, s.dialect.explain(err))
 	}
 	return s.dialect.explain(err)
@@ -114,10 +114,10 @@ func (s ManagementStore) managed(err error) error {
 
 // manageTx implements rooms.Tx.
 type manageTx struct {
-	store  *Store
-	ctx    context.Context
-	tx     *sql.Tx
-	writes bool
+	store    *Store
+	ctx      context.Context
+	tx       *sql.Tx
+	canWrite bool
 	// changed are the projects whose definitions are others now.
 	changed map[int64]bool
 	// totals are those of projects that were asked for, kept up to date.
@@ -128,30 +128,30 @@ var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
 
 // exec runs a statement that writes; what names it in errors.
 func (t *manageTx) exec(what, text string, args ...any) error {
-	if !t.writes {
+	if !t.canWrite {
 		return errReadOnly
 	}
 	_, err := t.tx.ExecContext(t.ctx, text, args...)
-	return doing(what, err)
+	return wrapError(what, err)
 }
 
-// one reads one row, false when there is none.
-func (t *manageTx) one(what, text string, args []any, to ...any) (bool, error) {
+// queryRow reads one row, false when there is none.
+func (t *manageTx) queryRow(what, text string, args []any, to ...any) (bool, error) {
 	err := t.tx.QueryRowContext(t.ctx, text, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, doing(what, err)
+	return err == nil, wrapError(what, err)
 }
 
-// listed is list in a transaction of management.
-func listed[T any](t *manageTx, what string, into func(*T) []any, text string, args ...any) ([]T, error) {
+// listRows is list in a transaction of management.
+func listRows[T any](t *manageTx, what string, into func(*T) []any, text string, args ...any) ([]T, error) {
 	out, err := list(t.ctx, t.tx, into, text, args...)
-	return out, doing(what, err)
+	return out, wrapError(what, err)
 }
 
-// definitionsChanged makes the project's revision grow when the work is done.
-func (t *manageTx) definitionsChanged(project int64) { t.changed[project] = true }
+// markChanged makes the project's revision grow when the work is done.
+func (t *manageTx) markChanged(project int64) { t.changed[project] = true }
 
 func (t *manageTx) raiseRevisions() error {
 	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
@@ -165,23 +165,23 @@ func (t *manageTx) raiseRevisions() error {
 // Next implements rooms.Tx.
 func (t *manageTx) Next(name string) (n int64, err error) { return t.NextMany(name, 1) }
 
-// orNull is a text that is null when it is empty.
-func orNull(text string) sql.NullString {
+// nullIfEmpty is a text that is null when it is empty.
+func nullIfEmpty(text string) sql.NullString {
 	return sql.NullString{String: cleanText(text), Valid: text != ""}
 }
 
 // optionalMicros is a time that is 0 when it is the zero one.
-func optionalMicros(at time.Time) int64 {
-	if at.IsZero() {
+func optionalMicros(t time.Time) int64 {
+	if t.IsZero() {
 		return 0
 	}
-	return micros(at)
+	return micros(t)
 }
 
-// jsonOr is a JSON text, or another one when there is none.
-func jsonOr(raw []byte, or string) string {
+// jsonOrDefault is a JSON text, or another one when there is none.
+func jsonOrDefault(raw []byte, fallback string) string {
 	if len(raw) == 0 {
-		return or
+		return fallback
 	}
 	return strings.ToValidUTF8(string(raw), "\uFFFD")
 }

@@ -69,19 +69,19 @@ func BenchmarkManagement_Read(b *testing.B) {
 	}{
 		{"one record", 1, func(tx rooms.Tx, n int) (int, error) {
 			r, err := tx.Get("dashboard", "1", fmt.Sprintf("%08d", n))
-			return found(r != nil), err
+			return boolToCount(r != nil), err
 		}},
 		{"one by its name", 1, func(tx rooms.Tx, n int) (int, error) {
 			r, err := tx.Find("dashboard", fmt.Sprintf("unique %08d", n))
-			return found(r != nil), err
+			return boolToCount(r != nil), err
 		}},
 		{"one flag", 1, func(tx rooms.Tx, n int) (int, error) {
 			d, err := tx.Definition(featureflags.FlagDefinition, 1, int64(n+1))
-			return found(d != nil), err
+			return boolToCount(d != nil), err
 		}},
 		{"one flag by its key", 1, func(tx rooms.Tx, n int) (int, error) {
 			d, err := tx.DefinitionByKey(featureflags.FlagDefinition, 1, fmt.Sprintf("flag-%08d", n))
-			return found(d != nil), err
+			return boolToCount(d != nil), err
 		}},
 		{"100 records", 100, list(management.Query{Parent: "1"})},
 		{"the last 100 records", 100, list(management.Query{Parent: "1", Descending: true})},
@@ -113,8 +113,8 @@ func BenchmarkManagement_Read(b *testing.B) {
 	}
 }
 
-func found(is bool) int {
-	if is {
+func boolToCount(isFound bool) int {
+	if isFound {
 		return 1
 	}
 	return 0

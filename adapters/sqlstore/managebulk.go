@@ -12,16 +12,16 @@ import (
 // This file writes many things of management at once.
 
 var (
-	insertRecords = inserts(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8, "")
-	putRecord     = inserts(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8,
+	insertRecords = newInsert(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8, "")
+	putRecord     = newInsert(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8,
 		`ON CONFLICT (kind, parent, id) DO UPDATE SET other = excluded.other, sort = excluded.sort, name = excluded.name, hidden = excluded.hidden, data = excluded.data`)
-	countRecords = inserts(`INSERT INTO record_counts (kind, place, parent, hidden, n)`, 5,
+	countRecords = newInsert(`INSERT INTO record_counts (kind, place, parent, hidden, n)`, 5,
 		`ON CONFLICT (kind, place, parent, hidden) DO UPDATE SET n = record_counts.n + excluded.n`)
-	putFlags = inserts(`INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key)`, 7,
+	putFlags = newInsert(`INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key)`, 7,
 		`ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`)
-	putCohorts = inserts(`INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted)`, 6,
+	putCohorts = newInsert(`INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted)`, 6,
 		`ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`)
-	findSamePersons = lookups(`SELECT DISTINCT o.distinct_id FROM distinct_ids d
+	findSamePersons = newLookup(`SELECT DISTINCT o.distinct_id FROM distinct_ids d
 		CROSS JOIN distinct_ids o WHERE o.project_id = d.project_id AND o.person_uuid = d.person_uuid AND d.project_id = $1 AND d.distinct_id`, 1)
 )
 
@@ -30,34 +30,34 @@ func (t *manageTx) bulk(what string, b *bulk, fixed []any, n int, row func(args 
 	return b.run(&t.store.dialect, fixed, n, row, func(text string, args ...any) error { return t.exec(what, text, args...) })
 }
 
-// among runs a bulk query for texts, behind fixed arguments, and returns its one column.
-func (t *manageTx) among(what string, b *bulk, fixed []any, texts []string) (out []string, err error) {
+// queryColumn runs a bulk query for texts, behind fixed arguments, and returns its one column.
+func (t *manageTx) queryColumn(what string, b *bulk, fixed []any, texts []string) (out []string, err error) {
 	clean := func(args []any, i int) []any { return append(args, cleanText(texts[i])) }
 	err = b.run(&t.store.dialect, fixed, len(texts), clean, func(text string, args ...any) error {
 		found, err := column[string](t.ctx, t.tx, text, args...)
 		out = append(out, found...)
 		return err
 	})
-	return out, doing(what, err)
+	return out, wrapError(what, err)
 }
 
 // NextMany implements rooms.Tx.
 func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
-	if !t.writes {
+	if !t.canWrite {
 		return 0, errReadOnly
 	}
 	var last int64
-	_, err = t.one("numbering", `INSERT INTO sequences (name, n) VALUES ($1, $2)
+	_, err = t.queryRow("numbering", `INSERT INTO sequences (name, n) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET n = sequences.n + $2 RETURNING n`, []any{cleanText(name), n}, &last)
 	return last - n + 1, err
 }
 
-// NumberDefinitions implements rooms.Tx.
-func (t *manageTx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
+// ReserveDefinitionIDs implements rooms.Tx.
+func (t *manageTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	const what = "numbering definitions"
 	table := definitionTables[kind].table
 	var highest int64
-	if _, err := t.one(what, `SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
+	if _, err := t.queryRow(what, `SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
 		return 0, err
 	}
 	first, err = t.NextMany(table, int64(n))
@@ -82,10 +82,10 @@ func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID in
 }
 
 func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
-	t.definitionsChanged(projectID)
+	t.markChanged(projectID)
 	return t.bulk("saving definitions", definitionTables[kind].put, nil, len(list), func(args []any, i int) []any {
 		d := list[i]
-		args = append(args, projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted))
+		args = append(args, projectID, d.ID, jsonOrDefault(d.Record, "{}"), jsonOrDefault(d.Meta, "{}"), d.Origin, boolToInt(d.Deleted))
 		if kind == featureflags.FlagDefinition {
 			args = append(args, cleanText(d.Key))
 		}
@@ -93,17 +93,17 @@ func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID i
 	})
 }
 
-// recordPlace is a row of record_counts.
-type recordPlace struct {
+// recordCountKey is a row of record_counts.
+type recordCountKey struct {
 	kind   string
-	place  int
+	index  int
 	parent string
 	hidden int
 }
 
 // AddRecords implements rooms.Tx.
 func (t *manageTx) AddRecords(list []*management.Record) error {
-	counts := map[recordPlace]int{}
+	counts := map[recordCountKey]int{}
 	err := t.bulk("saving records", &insertRecords, nil, len(list), func(args []any, i int) []any {
 		countRecord(counts, list[i], 1)
 		return recordArguments(args, list[i])
@@ -115,34 +115,34 @@ func (t *manageTx) AddRecords(list []*management.Record) error {
 }
 
 // countRecord adds a record to the counts of its places.
-func countRecord(counts map[recordPlace]int, r *management.Record, n int) {
-	counts[recordPlace{r.Kind, placeParent, cleanText(r.Parent), truth(r.Hidden)}] += n
+func countRecord(counts map[recordCountKey]int, r *management.Record, n int) {
+	counts[recordCountKey{r.Kind, indexParent, cleanText(r.Parent), boolToInt(r.Hidden)}] += n
 	if r.Other != "" {
-		counts[recordPlace{r.Kind, placeOther, cleanText(r.Other), truth(r.Hidden)}] += n
+		counts[recordCountKey{r.Kind, indexOther, cleanText(r.Other), boolToInt(r.Hidden)}] += n
 	}
 }
 
-func (t *manageTx) saveCounts(counts map[recordPlace]int) error {
-	places := slices.Collect(maps.Keys(counts))
-	return t.bulk("counting records", &countRecords, nil, len(places), func(args []any, i int) []any {
-		p := places[i]
-		return append(args, p.kind, p.place, p.parent, p.hidden, counts[p])
+func (t *manageTx) saveCounts(counts map[recordCountKey]int) error {
+	keys := slices.Collect(maps.Keys(counts))
+	return t.bulk("counting records", &countRecords, nil, len(keys), func(args []any, i int) []any {
+		p := keys[i]
+		return append(args, p.kind, p.index, p.parent, p.hidden, counts[p])
 	})
 }
 
 func recordArguments(args []any, r *management.Record) []any {
-	return append(args, r.Kind, cleanText(r.Parent), cleanText(r.ID), orNull(r.Other), cleanText(r.Sort), orNull(r.Unique), truth(r.Hidden), jsonOr(r.Data, "{}"))
+	return append(args, r.Kind, cleanText(r.Parent), cleanText(r.ID), nullIfEmpty(r.Other), cleanText(r.Sort), nullIfEmpty(r.Unique), boolToInt(r.Hidden), jsonOrDefault(r.Data, "{}"))
 }
 
 // MembersOf implements rooms.Tx.
 func (t *manageTx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	members, err := readMembers(t.ctx, t.tx, projectID, cohorts, limit)
-	return members, doing("reading the members of static cohorts", err)
+	return members, wrapError("reading the members of static cohorts", err)
 }
 
 // SamePersons implements rooms.Tx.
 func (t *manageTx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
-	found, err := t.among("looking for the ids of persons", &findSamePersons, []any{projectID}, distinctIDs)
+	found, err := t.queryColumn("looking for the ids of persons", &findSamePersons, []any{projectID}, distinctIDs)
 	for _, id := range distinctIDs {
 		found = append(found, cleanText(id))
 	}

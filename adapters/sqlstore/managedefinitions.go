@@ -25,11 +25,11 @@ func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(feat
 	d := definitionTables[kind]
 	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var x featureflags.Definition
-		err := rows.Scan(&x.ID, &x.Key, rawIn(&x.Record), rawIn(&x.Meta), &x.Origin, &x.Deleted)
+		err := rows.Scan(&x.ID, &x.Key, scanRawJSON(&x.Record), scanRawJSON(&x.Meta), &x.Origin, &x.Deleted)
 		visit(x)
 		return err
 	}, `SELECT id, `+d.key+`, record, meta, origin, deleted FROM `+d.table+` WHERE `+where, args...)
-	return doing("reading definitions", err)
+	return wrapError("reading definitions", err)
 }
 
 // Definition implements rooms.Tx.
@@ -51,13 +51,13 @@ func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID i
 // Definitions implements rooms.Tx.
 func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, count int, err error) {
 	const shown = `project_id = $1 AND deleted = $2`
-	table, args := definitionTables[q.Kind].table, []any{q.Project, truth(q.Deleted)}
+	table, args := definitionTables[q.Kind].table, []any{q.Project, boolToInt(q.Deleted)}
 	// The index of what is shown holds the ids, as that of keys does.
 	where := func(limit, offset int) string {
 		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, shown, limit, offset)
 	}
 	if q.Match == nil {
-		if _, err := t.one("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
+		if _, err := t.queryRow("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
 			return nil, 0, err
 		}
 		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(pageLimit(q.Limit), max(q.Offset, 0)), args...)
@@ -77,9 +77,9 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 
 // PutDefinition implements rooms.Tx.
 func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) error {
-	before, err := t.weigh(kind, projectID, d.ID)
+	before, err := t.readSize(kind, projectID, d.ID)
 	if err == nil && d.ID == 0 {
-		d.ID, err = t.NumberDefinitions(kind, 1)
+		d.ID, err = t.ReserveDefinitionIDs(kind, 1)
 	}
 	if err == nil {
 		err = t.saveDefinitions(kind, projectID, []*featureflags.Definition{d})
@@ -87,27 +87,27 @@ func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int
 	if err != nil {
 		return err
 	}
-	t.reckon(kind, projectID, before, -1)
+	t.addToTotals(kind, projectID, before, -1)
 	if !d.Deleted {
-		t.reckon(kind, projectID, weight{1, int64(len(jsonOr(d.Record, "{}")) + len(jsonOr(d.Meta, "{}")))}, 1)
+		t.addToTotals(kind, projectID, definitionSize{1, int64(len(jsonOrDefault(d.Record, "{}")) + len(jsonOrDefault(d.Meta, "{}")))}, 1)
 	}
 	return nil
 }
 
-// DropDefinition implements rooms.Tx.
-func (t *manageTx) DropDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
-	before, err := t.weigh(kind, projectID, id)
+// DeleteDefinition implements rooms.Tx.
+func (t *manageTx) DeleteDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
+	before, err := t.readSize(kind, projectID, id)
 	if err != nil {
 		return err
 	}
-	t.reckon(kind, projectID, before, -1)
-	t.definitionsChanged(projectID)
+	t.addToTotals(kind, projectID, before, -1)
+	t.markChanged(projectID)
 	return t.exec("deleting a definition", `DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id)
 }
 
 // AddMembers implements rooms.Tx.
 func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
-	t.definitionsChanged(projectID)
+	t.markChanged(projectID)
 	return t.bulk("adding members", &insertMembers, nil, len(distinctIDs), func(args []any, i int) []any {
 		return append(args, projectID, cleanText(distinctIDs[i]), cohort)
 	})
@@ -115,7 +115,7 @@ func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) err
 
 // RemoveMembers implements rooms.Tx.
 func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
-	t.definitionsChanged(projectID)
+	t.markChanged(projectID)
 	return t.bulk("removing members", &deleteMembers, []any{projectID, cohort}, len(distinctIDs), func(args []any, i int) []any {
 		return append(args, cleanText(distinctIDs[i]))
 	})
@@ -125,22 +125,22 @@ func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) 
 func (t *manageTx) Members(projectID, cohort int64, after string, limit int) ([]string, error) {
 	out, err := column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3
 		ORDER BY distinct_id LIMIT $4`, projectID, cohort, cleanText(after), limit)
-	return out, doing("listing members", err)
+	return out, wrapError("listing members", err)
 }
 
-// membersAmong looks for some distinct ids among the members of a cohort.
-var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
+// findMembers looks for some distinct ids among the members of a cohort.
+var findMembers = newLookup(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 
-// MembersAmong implements rooms.Tx.
-func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error) {
-	out, err := t.among("looking for members", &membersAmong, []any{projectID, cohort}, distinctIDs)
+// FilterMembers implements rooms.Tx.
+func (t *manageTx) FilterMembers(projectID, cohort int64, distinctIDs []string) ([]string, error) {
+	out, err := t.queryColumn("looking for members", &findMembers, []any{projectID, cohort}, distinctIDs)
 	slices.Sort(out)
 	return out, err
 }
 
 // CountMembers implements rooms.Tx.
 func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
-	_, err = t.one("counting members", `SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
+	_, err = t.queryRow("counting members", `SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
 		FROM cohort_members m LEFT JOIN distinct_ids d ON d.project_id = m.project_id AND d.distinct_id = m.distinct_id
 		WHERE m.project_id = $1 AND m.cohort_id = $2 HAVING COUNT(*) > 0`, []any{projectID, cohort}, &n)
 	return n, err
@@ -156,13 +156,13 @@ func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 		out[index] = name
 		return err
 	}, `SELECT type_index, name FROM group_types WHERE project_id = $1`, projectID)
-	return out, doing("reading group types", err)
+	return out, wrapError("reading group types", err)
 }
 
 // FlagCalls implements rooms.Tx.
 func (t *manageTx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
-	return listed(t, "reading calls of a flag", func(c *featureflags.FlagCall) []any {
-		return []any{&c.Value, &c.Calls, timeIn(&c.First), timeIn(&c.Last)}
+	return listRows(t, "reading calls of a flag", func(c *featureflags.FlagCall) []any {
+		return []any{&c.Value, &c.Calls, scanTime(&c.First), scanTime(&c.Last)}
 	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
 }
 
@@ -172,7 +172,7 @@ func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
 		flag string
 		at   time.Time
 	}
-	rows, err := listed(t, "reading when flags were called", func(l *last) []any { return []any{&l.flag, timeIn(&l.at)} },
+	rows, err := listRows(t, "reading when flags were called", func(l *last) []any { return []any{&l.flag, scanTime(&l.at)} },
 		`SELECT flag_key, MAX(last_called_at) FROM flag_calls WHERE project_id = $1 GROUP BY flag_key`, projectID)
 	out := make(map[string]time.Time, len(rows))
 	for _, l := range rows {
@@ -183,7 +183,7 @@ func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
 
 // Usage implements rooms.Tx.
 func (t *manageTx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
-	return listed(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{dayIn(&u.Day), &u.Project, &u.N} },
+	return listRows(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{scanDay(&u.Day), &u.Project, &u.N} },
 		`SELECT day, project_id, n FROM usage WHERE organization_id = $1 AND resource = $2 AND day >= $3 ORDER BY day, project_id`,
 		cleanText(organizationID), resource, dayOf(since))
 }

@@ -23,7 +23,7 @@ const (
 // Persons implements management.ExportRows.
 func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
 	if !span.From.IsZero() || !span.To.IsZero() {
-		return s.personsSeen(ctx, projectID, &span, visit)
+		return s.visitFirstSeen(ctx, projectID, &span, visit)
 	}
 	// Persons are taken by the beginning of their uuid, in parts that are halved
 	// while there are too many.
@@ -31,12 +31,12 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexp
 		width = min(width, 1<<32-low)
 		var changed map[capture.UUID]bool
 		var err error
-		if changed, width, err = s.changed(ctx, projectID, &span, low, width); err != nil {
-			return s.Store.reading("persons", err)
+		if changed, width, err = s.findChanged(ctx, projectID, &span, low, width); err != nil {
+			return s.Store.readError("persons", err)
 		}
 		ids := slices.SortedFunc(maps.Keys(changed), func(a, b capture.UUID) int { return bytes.Compare(a[:], b[:]) })
 		for chunk := range slices.Chunk(ids, changedChunk) {
-			if err := s.personsNamed(ctx, projectID, chunk, visit); err != nil {
+			if err := s.visitByUUID(ctx, projectID, chunk, visit); err != nil {
 				return err
 			}
 		}
@@ -44,25 +44,25 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexp
 	return nil
 }
 
-// changed are the persons of a part of all uuids that have changed, and how wide
+// findChanged are the persons of a part of all uuids that have changed, and how wide
 // the part has become.
-func (s ExportStore) changed(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
+func (s ExportStore) findChanged(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
 	found := map[capture.UUID]bool{}
-	holds := func(id capture.UUID) bool {
-		at := uint64(binary.BigEndian.Uint32(id[:]))
-		return at >= low && at < low+width
+	contains := func(id capture.UUID) bool {
+		prefix := uint64(binary.BigEndian.Uint32(id[:]))
+		return prefix >= low && prefix < low+width
 	}
 	for after := span.After; after < span.UpTo; {
-		upTo := min(after+passedStep, span.UpTo)
+		upTo := min(after+scanStep, span.UpTo)
 		err := query(ctx, s.Store.read, func(rows *sql.Rows) error {
 			var id capture.UUID
-			err := rows.Scan(uuidIn(&id))
-			if err == nil && holds(id) {
+			err := rows.Scan(scanUUID(&id))
+			if err == nil && contains(id) {
 				found[id] = true
 			}
 			for len(found) > changedPersons && width > 1 {
 				width /= 2
-				maps.DeleteFunc(found, func(id capture.UUID, _ bool) bool { return !holds(id) })
+				maps.DeleteFunc(found, func(id capture.UUID, _ bool) bool { return !contains(id) })
 			}
 			return err
 		}, `SELECT uuid FROM person_changes WHERE id > $1 AND id <= $2 AND project_id = $3`, after, upTo, projectID)
@@ -74,51 +74,51 @@ func (s ExportStore) changed(ctx context.Context, projectID int64, span *batchex
 	return found, width, nil
 }
 
-// personPlace is how far a list of persons with their distinct ids has been read.
-type personPlace struct {
+// personPosition is how far a list of persons with their distinct ids has been read.
+type personPosition struct {
 	id         int64
 	distinctID string
 }
 
-const exportedPerson = `SELECT p.id, p.uuid, p.properties, p.version, p.is_identified, p.created_at, d.distinct_id
+const exportPersonQuery = `SELECT p.id, p.uuid, p.properties, p.version, p.is_identified, p.created_at, d.distinct_id
 	FROM persons p CROSS JOIN distinct_ids d WHERE d.project_id = p.project_id AND d.person_uuid = p.uuid AND d.person_uuid IS NOT NULL AND p.project_id = $1`
 
-// personsSeen are the persons who were first seen in a span of time.
-func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
+// visitFirstSeen are the persons who were first seen in a span of time.
+func (s ExportStore) visitFirstSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
 	r := exportReader{span: span}
 	from, to := r.times()
-	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
-		return exportedPerson + ` AND p.id >= $2 AND (p.id > $2 OR d.distinct_id > $3) AND p.created_at >= $4 AND p.created_at < $5
-			ORDER BY p.id, d.distinct_id`, []any{projectID, at.id, at.distinctID, from, to}
+	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
+		return exportPersonQuery + ` AND p.id >= $2 AND (p.id > $2 OR d.distinct_id > $3) AND p.created_at >= $4 AND p.created_at < $5
+			ORDER BY p.id, d.distinct_id`, []any{projectID, position.id, position.distinctID, from, to}
 	})
 }
 
-// personsNamed are some persons.
-func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
-	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
-		args := []any{projectID, at.id, at.distinctID}
+// visitByUUID are some persons.
+func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
+	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
+		args := []any{projectID, position.id, position.distinctID}
 		for i := range ids {
 			args = append(args, ids[i][:])
 		}
-		return exportedPerson + ` AND p.uuid IN (` + places(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
+		return exportPersonQuery + ` AND p.uuid IN (` + placeholders(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
 			ORDER BY p.id, d.distinct_id`, args
 	})
 }
 
-// persons visits what statements give, each of which goes on behind a place.
-func (s ExportStore) persons(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPlace) (string, []any)) error {
+// visitPages visits what statements give, each of which goes on behind a place.
+func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPosition) (string, []any)) error {
 	var page []batchexports.Person
-	for at, full := (personPlace{}), true; full; {
+	for position, full := (personPosition{}), true; full; {
 		var err error
-		text, args := statement(at)
+		text, args := statement(position)
 		page, full, err = exportPage(ctx, s.Store.read, page[:0], func(rows *sql.Rows, p *batchexports.Person) (int, error) {
 			var uuid capture.UUID
-			err := rows.Scan(&at.id, uuidIn(&uuid), &p.Properties, &p.Version, &p.Identified, timeIn(&p.CreatedAt), &at.distinctID)
-			p.UUID, p.DistinctID = uuid.String(), at.distinctID
+			err := rows.Scan(&position.id, scanUUID(&uuid), &p.Properties, &p.Version, &p.Identified, scanTime(&p.CreatedAt), &position.distinctID)
+			p.UUID, p.DistinctID = uuid.String(), position.distinctID
 			return len(p.Properties), err
 		}, text, args...)
 		if err != nil {
-			return s.Store.reading("persons", err)
+			return s.Store.readError("persons", err)
 		}
 		for i := range page {
 			if err := visit(&page[i]); err != nil {
@@ -129,11 +129,11 @@ func (s ExportStore) persons(ctx context.Context, visit func(*batchexports.Perso
 	return nil
 }
 
-var insertChanged = inserts(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
+var insertChanged = newInsert(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
 
-// saveChanged notes which persons have become others, by themselves or by their
+// savePersonChanges notes which persons have become others, by themselves or by their
 // distinct ids. It comes before saveEvents, which forgets the ids of the events.
-func (t *ledgerTx) saveChanged(c *capture.Changes) error {
+func (t *ledgerTx) savePersonChanges(c *capture.Changes) error {
 	type key struct {
 		project int64
 		person  capture.UUID
@@ -168,7 +168,7 @@ func (t *ledgerTx) saveChanged(c *capture.Changes) error {
 		}
 		id = ids[0]
 		if t.store.dialect.singleWriter {
-			if _, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, id); err != nil {
+			if _, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, positionEventID, id); err != nil {
 				return err
 			}
 		}

@@ -31,7 +31,7 @@ const (
 func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
 	if s.Store.dialect.singleWriter {
 		id, err = s.Store.horizon(ctx)
-		return id, s.Store.reading("the end of the ledger", err)
+		return id, s.Store.readError("the end of the ledger", err)
 	}
 	err = s.Store.inWrite(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, projectLocks+projectID); err != nil {
@@ -39,12 +39,12 @@ func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, er
 		}
 		return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&id)
 	})
-	return id, s.Store.reading("the end of the ledger", err)
+	return id, s.Store.readError("the end of the ledger", err)
 }
 
 // Boundary implements management.ExportRows. Times of coming in grow with ids but
 // for seconds, so it is found by halving.
-func (s ExportStore) Boundary(ctx context.Context, at time.Time, horizon int64) (int64, error) {
+func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
 	first := horizon + 1
 	for low, high := int64(0), horizon+1; low+1 < high; {
 		middle := low + (high-low)/2
@@ -53,10 +53,10 @@ func (s ExportStore) Boundary(ctx context.Context, at time.Time, horizon int64) 
 			`SELECT id, created_at FROM events WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1`, middle, high)
 		switch {
 		case err != nil:
-			return 0, s.Store.reading("events", err)
+			return 0, s.Store.readError("events", err)
 		case id == 0:
 			high = middle
-		case created < micros(at):
+		case created < micros(t):
 			low = id
 		default:
 			first, high = id, middle
@@ -65,17 +65,17 @@ func (s ExportStore) Boundary(ctx context.Context, at time.Time, horizon int64) 
 	return first - 1, nil
 }
 
-// passedStep is through how many ids one statement looks.
-const passedStep = 1 << 17
+// scanStep is through how many ids one statement looks.
+const scanStep = 1 << 17
 
 // Passed implements management.ExportRows.
-func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, at time.Time) (int64, error) {
+func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
 	for after < upTo {
-		to, found := min(after+passedStep, upTo), int64(0)
+		to, found := min(after+scanStep, upTo), int64(0)
 		err := query(ctx, s.Store.read, func(rows *sql.Rows) error { return rows.Scan(&found) },
-			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, micros(at))
+			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, micros(t))
 		if err != nil {
-			return 0, s.Store.reading("events", err)
+			return 0, s.Store.readError("events", err)
 		}
 		if found > 0 {
 			return found - 1, nil
@@ -87,9 +87,9 @@ func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, a
 
 // FirstEvent implements management.ExportRows.
 func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
-	mark, err := s.Store.indexedUpTo(ctx, s.Store.read)
+	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
 	if err != nil {
-		return time.Time{}, false, s.Store.reading("events", err)
+		return time.Time{}, false, s.Store.readError("events", err)
 	}
 	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_epochs WHERE project_id = $1
 		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
@@ -101,12 +101,12 @@ func (s ExportStore) FirstPerson(ctx context.Context, projectID int64) (time.Tim
 }
 
 func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
-	var at sql.NullInt64
-	err := s.Store.read.QueryRowContext(ctx, text, args...).Scan(&at)
-	if err != nil || !at.Valid {
-		return time.Time{}, false, s.Store.reading("the earliest time", err)
+	var t sql.NullInt64
+	err := s.Store.read.QueryRowContext(ctx, text, args...).Scan(&t)
+	if err != nil || !t.Valid {
+		return time.Time{}, false, s.Store.readError("the earliest time", err)
 	}
-	return fromMicros(at.Int64), true, nil
+	return fromMicros(t.Int64), true, nil
 }
 
 // exportReader reads the events of one span.
@@ -123,9 +123,9 @@ type exportReader struct {
 // Events implements management.ExportRows: by id, or where times are set by the
 // index of times, epoch by epoch, and then through what is not indexed yet.
 func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
-	mark, err := s.Store.indexedUpTo(ctx, s.Store.read)
+	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
 	if err != nil {
-		return s.Store.reading("events", err)
+		return s.Store.readError("events", err)
 	}
 	r := &exportReader{store: s.Store, project: projectID, span: &span, mark: mark, visit: visit}
 	person := `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`
@@ -151,7 +151,7 @@ func (r *exportReader) byID(ctx context.Context, after int64) error {
 		if after < r.mark {
 			epoch, err := r.store.nextEpoch(ctx, r.project, (after+1)>>epochBits)
 			if err != nil {
-				return r.store.reading("events", err)
+				return r.store.readError("events", err)
 			}
 			if !epoch.Valid || epoch.Int64<<epochBits > r.mark {
 				after = r.mark
@@ -189,22 +189,22 @@ func (r *exportReader) byTime(ctx context.Context) error {
 	from, to := r.times()
 	epochs, err := column[int64](ctx, r.store.read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
 	if err != nil {
-		return r.store.reading("events", err)
+		return r.store.readError("events", err)
 	}
 	upTo := min(r.mark, r.span.UpTo)
 	for _, epoch := range epochs {
-		at, id := from, int64(-1)
+		t, id := from, int64(-1)
 		for {
 			last, err := r.read(ctx, ` FROM events_by_time i CROSS JOIN events e WHERE e.id = i.id AND i.epoch = $1 AND i.project_id = $2
 				AND i.timestamp >= $3 AND (i.timestamp > $3 OR i.id > $4) AND i.timestamp < $5 AND i.id > $6 AND i.id <= $7
-				ORDER BY i.timestamp, i.id`, epoch, r.project, at, id, to, r.span.After, upTo)
+				ORDER BY i.timestamp, i.id`, epoch, r.project, t, id, to, r.span.After, upTo)
 			if err != nil {
 				return err
 			}
 			if last == nil {
 				break
 			}
-			at, id = micros(last.Timestamp), last.ID
+			t, id = micros(last.Timestamp), last.ID
 		}
 	}
 	return nil
@@ -213,12 +213,12 @@ func (r *exportReader) byTime(ctx context.Context) error {
 // read visits the first events of a query, and returns the last one that it has
 // read, nil when the query has no more.
 func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
-	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExported, `SELECT `+r.columns+from, args...)
+	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExportEvent, `SELECT `+r.columns+from, args...)
 	if r.page = page; err != nil {
-		return nil, r.store.reading("events", err)
+		return nil, r.store.readError("events", err)
 	}
 	for i := range r.page {
-		if !r.span.Holds(&r.page[i]) {
+		if !r.span.Contains(&r.page[i]) {
 			continue
 		}
 		if err := r.visit(&r.page[i]); err != nil {
@@ -254,9 +254,9 @@ func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql
 	return page, full, err
 }
 
-func scanExported(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
+func scanExportEvent(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
 	var event, owner capture.UUID
-	err = rows.Scan(&e.ID, uuidIn(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, timeIn(&e.Timestamp), timeIn(&e.CreatedAt), uuidIn(&owner), &e.PersonProperties)
+	err = rows.Scan(&e.ID, scanUUID(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, scanTime(&e.Timestamp), scanTime(&e.CreatedAt), scanUUID(&owner), &e.PersonProperties)
 	e.UUID, e.PersonID = event.String(), owner.String()
 	return len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain), err
 }

@@ -88,7 +88,7 @@ func TestExportStore_Events(t *testing.T) {
 				var want, got []int64
 				for i := range all {
 					e := &batchexports.Event{ID: all[i].ID, Timestamp: all[i].Timestamp, CreatedAt: all[i].CreatedAt}
-					if all[i].ProjectID == 1 && span.Holds(e) {
+					if all[i].ProjectID == 1 && span.Contains(e) {
 						want = append(want, e.ID)
 					}
 				}
@@ -116,8 +116,8 @@ func TestExportStore_Places(t *testing.T) {
 			ctx := context.Background()
 			horizon := all[total-1].ID
 			for _, second := range []int64{-10, 0, 1, 777, 2500, total - 1, total + 10} {
-				at := exportTime(second)
-				got, err := s.Boundary(ctx, at, horizon)
+				when := exportTime(second)
+				got, err := s.Boundary(ctx, when, horizon)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,12 +128,12 @@ func TestExportStore_Places(t *testing.T) {
 				after := max(got-100, 0)
 				want := horizon
 				for i := range all {
-					if all[i].ProjectID == 1 && all[i].ID > after && !all[i].CreatedAt.Before(at) {
+					if all[i].ProjectID == 1 && all[i].ID > after && !all[i].CreatedAt.Before(when) {
 						want = all[i].ID - 1
 						break
 					}
 				}
-				if got, err := s.Passed(ctx, 1, after, horizon, at); err != nil || got != want {
+				if got, err := s.Passed(ctx, 1, after, horizon, when); err != nil || got != want {
 					t.Errorf("second %d: passed %d, %v, want %d", second, got, err, want)
 				}
 			}
@@ -175,7 +175,7 @@ func TestExportStore_Persons(t *testing.T) {
 				places = append(places, place)
 			}
 			person := func(project int64, n int) capture.ProjectPerson {
-				return capture.ProjectPerson{ProjectID: project, New: true, Person: &capture.Person{UUID: capture.UUID{byte(n), 1}, CreatedAt: exportTime(int64(n))}}
+				return capture.ProjectPerson{ProjectID: project, IsNew: true, Person: &capture.Person{UUID: capture.UUID{byte(n), 1}, CreatedAt: exportTime(int64(n))}}
 			}
 			id := func(project int64, name string, n int) capture.ProjectID {
 				return capture.ProjectID{ProjectID: project, DistinctID: name, Person: capture.UUID{byte(n), 1}}

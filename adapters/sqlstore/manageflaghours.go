@@ -12,15 +12,15 @@ import (
 )
 
 // hourOf is the hour of a time since 1970.
-func hourOf(at time.Time) int64 {
-	hour := at.Unix() / 3600
-	if at.Unix()%3600 < 0 {
+func hourOf(t time.Time) int64 {
+	hour := t.Unix() / 3600
+	if t.Unix()%3600 < 0 {
 		hour--
 	}
 	return hour
 }
 
-var upsertHours = inserts(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
+var upsertHours = newInsert(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
 	`ON CONFLICT (project_id, evaluations, flag_key, hour, value) DO UPDATE SET n = flag_hours.n + excluded.n`)
 
 // flagHour is a row of flag_hours of a project, but for its number.
@@ -29,30 +29,30 @@ type flagHour struct {
 	hour int64
 }
 
-// inOrderOfKey are hours as their index has them: two servers must not wait for one
+// sortedHours are hours as their index has them: two servers must not wait for one
 // another.
-func inOrderOfKey(sums map[flagHour]int64) []flagHour {
+func sortedHours(sums map[flagHour]int64) []flagHour {
 	return slices.SortedFunc(maps.Keys(sums), func(a, b flagHour) int {
 		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.hour, b.hour), cmp.Compare(a.value, b.value))
 	})
 }
 
 func (t *ledgerTx) upsertCallHours(project int64, sums map[flagHour]int64) error {
-	rows := inOrderOfKey(sums)
+	rows := sortedHours(sums)
 	return t.insert(&upsertHours, len(rows), func(args []any, i int) []any {
 		return append(args, project, 0, rows[i].flag, rows[i].hour, rows[i].value, sums[rows[i]])
 	})
 }
 
-// Evaluated is how often a flag was answered with a value.
-type Evaluated struct {
+// Evaluation is how often a flag was answered with a value.
+type Evaluation struct {
 	Token, Flag, Value string
 	N                  int64
 }
 
-// AddEvaluated adds to what was answered in the hour of at. Tokens of projects that
+// AddEvaluations adds to what was answered in the hour of at. Tokens of projects that
 // have gone are left out.
-func (s *Store) AddEvaluated(ctx context.Context, at time.Time, list []Evaluated) error {
+func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evaluation) error {
 	projects := map[int64]map[flagHour]int64{}
 	ids, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
 	if err != nil {
@@ -66,11 +66,11 @@ func (s *Store) AddEvaluated(ctx context.Context, at time.Time, list []Evaluated
 		if projects[id] == nil {
 			projects[id] = map[flagHour]int64{}
 		}
-		projects[id][flagHour{flagValue{cleanText(e.Flag), cleanText(e.Value)}, hourOf(at)}] += e.N
+		projects[id][flagHour{flagValue{cleanText(e.Flag), cleanText(e.Value)}, hourOf(when)}] += e.N
 	}
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		sums := projects[id]
-		for rows := range slices.Chunk(inOrderOfKey(sums), hoursPiece) { // others write in between
+		for rows := range slices.Chunk(sortedHours(sums), hoursChunk) { // others write in between
 			err := s.inWrite(ctx, func(tx *sql.Tx) error {
 				return upsertHours.chunks(&s.dialect, len(rows), func(text string, from, n int) error {
 					args := make([]any, 0, 6*n)
@@ -82,30 +82,30 @@ func (s *Store) AddEvaluated(ctx context.Context, at time.Time, list []Evaluated
 				})
 			})
 			if err != nil {
-				return doing("counting answers", err)
+				return wrapError("counting answers", err)
 			}
 		}
 	}
 	return nil
 }
 
-// hoursPiece is how many rows of flag_hours one transaction writes or deletes.
-const hoursPiece = 1000
+// hoursChunk is how many rows of flag_hours one transaction writes or deletes.
+const hoursChunk = 1000
 
-// DropFlagHours deletes at most hoursPiece counts of flags that are of an hour before
+// DeleteFlagHours deletes at most hoursChunk counts of flags that are of an hour before
 // the one of a time. more: there may be others.
-func (s *Store) DropFlagHours(ctx context.Context, before time.Time) (more bool, err error) {
+func (s *Store) DeleteFlagHours(ctx context.Context, before time.Time) (more bool, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM flag_hours WHERE (project_id, evaluations, flag_key, hour, value) IN (
-			SELECT project_id, evaluations, flag_key, hour, value FROM flag_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`, hourOf(before), hoursPiece)
+		result, err := tx.ExecContext(ctx, `DELETE FROM flag_hours WHERE (project_id, evaluations, flag_key, hour, value) IN (
+			SELECT project_id, evaluations, flag_key, hour, value FROM flag_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`, hourOf(before), hoursChunk)
 		if err != nil {
 			return err
 		}
-		n, err := done.RowsAffected()
-		more = n == hoursPiece
+		n, err := result.RowsAffected()
+		more = n == hoursChunk
 		return err
 	})
-	return more, doing("deleting old counts of flags", err)
+	return more, wrapError("deleting old counts of flags", err)
 }
 
 // FlagTotals implements rooms.Tx.
@@ -115,7 +115,7 @@ func (t *manageTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, erro
 		n     int64
 	}
 	args := append(hoursArgs(&q), cleanText(q.Keys[0]))
-	rows, err := listed(t, "reading what flags were answered", func(v *total) []any { return []any{&v.value, &v.n} },
+	rows, err := listRows(t, "reading what flags were answered", func(v *total) []any { return []any{&v.value, &v.n} },
 		`SELECT value, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4
 		AND flag_key = $5 GROUP BY value`, args...)
 	out := make(map[string]int64, len(rows))
@@ -128,18 +128,18 @@ func (t *manageTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, erro
 // FlagHours implements rooms.Tx.
 func (t *manageTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
 	value, values, args := `''`, "", hoursArgs(&q)
-	keys := ` AND flag_key IN (` + places(len(args)+1, len(q.Keys)) + `)`
+	keys := ` AND flag_key IN (` + placeholders(len(args)+1, len(q.Keys)) + `)`
 	for _, key := range q.Keys {
 		args = append(args, cleanText(key))
 	}
 	if q.Values != nil {
-		value, values = `value`, ` AND value IN (`+places(len(args)+1, len(q.Values))+`)`
+		value, values = `value`, ` AND value IN (`+placeholders(len(args)+1, len(q.Values))+`)`
 		for _, v := range q.Values {
 			args = append(args, cleanText(v))
 		}
 	}
-	return listed(t, "reading when flags were answered", func(h *featureflags.FlagHour) []any {
-		return []any{&h.Flag, &h.Value, timeIn(&h.At), &h.N}
+	return listRows(t, "reading when flags were answered", func(h *featureflags.FlagHour) []any {
+		return []any{&h.Flag, &h.Value, scanTime(&h.At), &h.N}
 	}, `SELECT flag_key, `+value+`, hour * 3600000000, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4`+
 		keys+values+` GROUP BY 1, 2, 3`, args...)
 }

@@ -24,7 +24,7 @@ func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int
 	defer cancel()
 	events, last, err := s.eventsAfter(ctx, cleanText(name), max(after, 0), limit)
 	if err != nil {
-		return nil, after, s.reading("the log of events", err)
+		return nil, after, s.readError("the log of events", err)
 	}
 	return events, last, nil
 }
@@ -34,26 +34,26 @@ func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int
 	if err != nil || horizon <= after || limit <= 0 {
 		return nil, after, err
 	}
-	mark, err := s.indexedUpTo(ctx, s.read)
+	mark, err := s.lastIndexedID(ctx, s.read)
 	if err != nil {
 		return nil, after, err
 	}
-	ids, last, err := s.namedAfter(ctx, name, after, horizon, mark, limit)
+	ids, last, err := s.eventIDsAfter(ctx, name, after, horizon, mark, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, last, err
 	}
-	events, all, err := s.loggedEvents(ctx, ids)
+	events, all, err := s.readLoggedEvents(ctx, ids)
 	if !all && err == nil {
-		last = events[len(events)-1].Place
+		last = events[len(events)-1].Position
 	}
 	return events, last, err
 }
 
-// namedAfter finds the ids of the next events of a name, in order, and how far it
+// eventIDsAfter finds the ids of the next events of a name, in order, and how far it
 // has looked.
-func (s ManagementStore) namedAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
+func (s ManagementStore) eventIDsAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
 	last = after
-	look := func(upTo int64, text string, args ...any) error {
+	scan := func(upTo int64, text string, args ...any) error {
 		found, err := column[int64](ctx, s.read, text, args...)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s ManagementStore) namedAfter(ctx context.Context, name string, after, hor
 		}
 		epoch := (last + 1) >> epochBits
 		upTo := min((epoch+1)<<epochBits-1, indexed)
-		err := look(upTo, `SELECT i.id FROM projects p CROSS JOIN events_by_name i
+		err := scan(upTo, `SELECT i.id FROM projects p CROSS JOIN events_by_name i
 			WHERE i.epoch = $1 AND i.project_id = p.id AND i.event = $2 AND i.id > $3 AND i.id <= $4`, epoch, name, last, upTo)
 		if err != nil {
 			return nil, after, err
@@ -81,33 +81,33 @@ func (s ManagementStore) namedAfter(ctx context.Context, name string, after, hor
 	}
 	if last < horizon && len(ids) < limit {
 		upTo := min(last+1<<epochBits, horizon)
-		err = look(upTo, `SELECT id FROM events WHERE id > $1 AND id <= $2 AND event = $3`, last, upTo, name)
+		err = scan(upTo, `SELECT id FROM events WHERE id > $1 AND id <= $2 AND event = $3`, last, upTo, name)
 	}
 	return ids, last, err
 }
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
+// errPageFull ends the reading of rows.
+var errPageFull = errors.New("enough")
 
-// loggedEvents reads events in the order of their ids, until they are long enough
+// readLoggedEvents reads events in the order of their ids, until they are long enough
 // together; all is false then. Those that were erased meanwhile are left out.
-func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
+func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
 		err = query(ctx, s.read, func(rows *sql.Rows) error {
 			var e errortracking.LoggedEvent
-			if err := rows.Scan(&e.Place, &e.Project, timeIn(&e.Timestamp), &e.Properties, &e.PersonProperties); err != nil {
+			if err := rows.Scan(&e.Position, &e.Project, scanTime(&e.Timestamp), &e.Properties, &e.PersonProperties); err != nil {
 				return err
 			}
 			out = append(out, e)
 			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
-				return errEnough
+				return errPageFull
 			}
 			return nil
 		}, `SELECT e.id, e.project_id, e.timestamp, e.properties,
 			COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
-			FROM events e WHERE e.id IN (`+numbers(chunk, func(id int64) int64 { return id })+`) ORDER BY e.id`)
-		if errors.Is(err, errEnough) {
+			FROM events e WHERE e.id IN (`+joinNumbers(chunk, func(id int64) int64 { return id })+`) ORDER BY e.id`)
+		if errors.Is(err, errPageFull) {
 			return out, false, nil
 		}
 		if err != nil {
@@ -138,7 +138,7 @@ type horizons struct {
 func (s *Store) horizon(ctx context.Context) (int64, error) {
 	if s.dialect.singleWriter {
 		var id int64
-		err := s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeID).Scan(&id)
+		err := s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, positionEventID).Scan(&id)
 		return id, err
 	}
 	h := &s.horizons
@@ -148,7 +148,7 @@ func (s *Store) horizon(ctx context.Context) (int64, error) {
 	if err := s.read.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&last); err != nil {
 		return 0, err
 	}
-	writing, err := s.writing(ctx) // after the sequence: whoever took ids before has ended, or is among these
+	writing, err := s.writingTransactions(ctx) // after the sequence: whoever took ids before has ended, or is among these
 	if err != nil {
 		return 0, err
 	}
@@ -162,9 +162,9 @@ func (s *Store) horizon(ctx context.Context) (int64, error) {
 	return h.safe, nil
 }
 
-// writing are the transactions that hold the lock of a project. A session that
+// writingTransactions are the transactions that hold the lock of a project. A session that
 // holds locks outside of transactions is none.
-func (s *Store) writing(ctx context.Context) ([]string, error) {
+func (s *Store) writingTransactions(ctx context.Context) ([]string, error) {
 	return column[string](ctx, s.read, `SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND classid::bigint >= $1 AND virtualtransaction NOT LIKE '%/0'`, projectLocks>>32)

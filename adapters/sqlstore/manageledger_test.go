@@ -34,8 +34,8 @@ func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 	return s
 }
 
-// logged follows the log from a place to its end.
-func logged(t testing.TB, s ManagementStore, name string, after int64, limit int) (ids []int64, last int64) {
+// followLog follows the log from a place to its end.
+func followLog(t testing.TB, s ManagementStore, name string, after int64, limit int) (ids []int64, last int64) {
 	t.Helper()
 	for {
 		events, next, err := s.EventsAfter(context.Background(), name, after, limit)
@@ -46,10 +46,10 @@ func logged(t testing.TB, s ManagementStore, name string, after int64, limit int
 			t.Fatalf("%d events, the limit is %d", len(events), limit)
 		}
 		for i := range events {
-			if events[i].Place <= after || events[i].Place > next {
-				t.Fatalf("event %d between %d and %d", events[i].Place, after, next)
+			if events[i].Position <= after || events[i].Position > next {
+				t.Fatalf("event %d between %d and %d", events[i].Position, after, next)
 			}
-			ids = append(ids, events[i].Place)
+			ids = append(ids, events[i].Position)
 		}
 		if next == after {
 			return ids, after
@@ -86,11 +86,11 @@ func TestEventsAfter(t *testing.T) {
 			want := idsOf(t, s, `event = 'name 1'`)
 			for pieces := 0; ; pieces++ {
 				for _, limit := range []int{7000, 999} {
-					ids, last := logged(t, s, "name 1", 0, limit)
+					ids, last := followLog(t, s, "name 1", 0, limit)
 					if diff := cmp.Diff(want, ids); diff != "" {
 						t.Fatalf("%d pieces are indexed (-want +got):\n%s", pieces, diff)
 					}
-					if more, again := logged(t, s, "name 1", last, limit); more != nil || again != last {
+					if more, again := followLog(t, s, "name 1", last, limit); more != nil || again != last {
 						t.Fatalf("behind the end, %d, there are %v", last, more)
 					}
 				}
@@ -98,10 +98,10 @@ func TestEventsAfter(t *testing.T) {
 					break
 				}
 			}
-			if ids, _ := logged(t, s, "name 1", want[len(want)-3], 10); len(ids) != 2 {
+			if ids, _ := followLog(t, s, "name 1", want[len(want)-3], 10); len(ids) != 2 {
 				t.Error(ids)
 			}
-			if ids, last := logged(t, s, "no such name", 0, 10); ids != nil || last < want[len(want)-1] {
+			if ids, last := followLog(t, s, "no such name", 0, 10); ids != nil || last < want[len(want)-1] {
 				t.Error(ids, last)
 			}
 		})
@@ -129,14 +129,14 @@ func TestEventsAfter_Content(t *testing.T) {
 				t.Fatal(err)
 			}
 			page, last, err := s.EventsAfter(ctx, "e", 0, 30)
-			if err != nil || len(page) < 2 || len(page) > 10 || last != page[len(page)-1].Place {
+			if err != nil || len(page) < 2 || len(page) > 10 || last != page[len(page)-1].Position {
 				t.Fatalf("%d events up to %d, %v", len(page), last, err)
 			}
-			want := errortracking.LoggedEvent{Place: events[1].ID, Project: 1, Timestamp: events[1].Timestamp, Properties: long, PersonProperties: `{"n":1}`}
+			want := errortracking.LoggedEvent{Position: events[1].ID, Project: 1, Timestamp: events[1].Timestamp, Properties: long, PersonProperties: `{"n":1}`}
 			if page[1] != want {
-				t.Errorf("place %d of project %d at %s", page[1].Place, page[1].Project, page[1].Timestamp)
+				t.Errorf("place %d of project %d at %s", page[1].Position, page[1].Project, page[1].Timestamp)
 			}
-			if ids, _ := logged(t, s, "e", 0, 30); len(ids) != 30 {
+			if ids, _ := followLog(t, s, "e", 0, 30); len(ids) != 30 {
 				t.Errorf("%d events, want 30", len(ids))
 			}
 		})
@@ -166,7 +166,7 @@ func TestEventsAfter_LateCommit(t *testing.T) {
 	last := int64(0)
 	follow := func() {
 		var ids []int64
-		ids, last = logged(t, s, "e", last, 10)
+		ids, last = followLog(t, s, "e", last, 10)
 		seen = append(seen, ids...)
 	}
 	commit(1, "first", func() {})

@@ -23,7 +23,7 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 			return err
 		}
 		for i := range page {
-			p, err := managedPerson(&page[i])
+			p, err := convertPerson(&page[i])
 			if err != nil {
 				return err
 			}
@@ -48,16 +48,16 @@ func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid
 	if err != nil || p == nil {
 		return nil, err
 	}
-	return managedPerson(p)
+	return convertPerson(p)
 }
 
 // PersonByDistinctID implements management.People.
 func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*featureflags.Person, error) {
-	p, err := s.PersonBy(ctx, projectID, distinctID)
+	p, err := s.PersonForDistinctID(ctx, projectID, distinctID)
 	if err != nil || p == nil {
 		return nil, err
 	}
-	return managedPerson(p)
+	return convertPerson(p)
 }
 
 // CountPersons implements management.People.
@@ -89,7 +89,7 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 	}
 }
 
-func managedPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
+func convertPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
 	properties, err := parseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)

@@ -8,19 +8,19 @@ import (
 )
 
 func (t *manageTx) organizations(where string, args ...any) ([]management.OrganizationRecord, error) {
-	return listed(t, "reading organizations", func(o *management.OrganizationRecord) []any {
-		return []any{&o.ID, &o.Name, jsonIn(&o.Quotas), &o.Origin, timeIn(&o.CreatedAt), rawIn(&o.Meta)}
+	return listRows(t, "reading organizations", func(o *management.OrganizationRecord) []any {
+		return []any{&o.ID, &o.Name, scanJSON(&o.Quotas), &o.Origin, scanTime(&o.CreatedAt), scanRawJSON(&o.Meta)}
 	}, `SELECT id, name, quotas, origin, created_at, meta FROM organizations `+where, args...)
 }
 
 // Organization implements rooms.Tx.
 func (t *manageTx) Organization(id string) (*management.OrganizationRecord, error) {
 	list, err := t.organizations(`WHERE id = $1`, cleanText(id))
-	return firstOf(list), err
+	return firstOrNil(list), err
 }
 
-// firstOf is the first of a list, nil for none.
-func firstOf[T any](list []T) *T {
+// firstOrNil is the first of a list, nil for none.
+func firstOrNil[T any](list []T) *T {
 	if len(list) == 0 {
 		return nil
 	}
@@ -35,46 +35,46 @@ func (t *manageTx) Organizations() ([]management.OrganizationRecord, error) {
 // PutOrganization implements rooms.Tx.
 func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 	quotas := jsonMap(o.Quotas)
-	if err := t.quotasChange(o.ID, quotas); err != nil {
+	if err := t.markQuotasChanged(o.ID, quotas); err != nil {
 		return err
 	}
 	return t.exec("saving an organization", `INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin, meta = excluded.meta`,
-		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOr(o.Meta, "{}"))
+		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOrDefault(o.Meta, "{}"))
 }
 
-// quotasChange renews the projects of an organization whose quotas are about to be
+// markQuotasChanged renews the projects of an organization whose quotas are about to be
 // others: what answers flags knows the limits by project.
-func (t *manageTx) quotasChange(id, quotas string) error {
+func (t *manageTx) markQuotasChanged(id, quotas string) error {
 	var before string
-	there, err := t.one("reading an organization", `SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
-	if err != nil || !there || before == quotas {
+	exists, err := t.queryRow("reading an organization", `SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
+	if err != nil || !exists || before == quotas {
 		return err
 	}
 	projects, err := t.Projects(id)
 	for i := range projects {
-		t.definitionsChanged(projects[i].ID)
+		t.markChanged(projects[i].ID)
 	}
 	return err
 }
 
 // DeleteOrganization implements rooms.Tx.
 func (t *manageTx) DeleteOrganization(id string) error {
-	left, err := t.Projects(id)
+	projects, err := t.Projects(id)
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		return fmt.Errorf("deleting the organization %s: it has %d projects", id, len(left))
+	if len(projects) > 0 {
+		return fmt.Errorf("deleting the organization %s: it has %d projects", id, len(projects))
 	}
 	return t.exec("deleting an organization", `DELETE FROM organizations WHERE id = $1`, cleanText(id))
 }
 
 func (t *manageTx) projects(where string, args ...any) ([]management.ProjectRecord, error) {
-	return listed(t, "reading projects", func(p *management.ProjectRecord) []any {
+	return listRows(t, "reading projects", func(p *management.ProjectRecord) []any {
 		return []any{
-			&p.ID, &p.Organization, &p.Name, &p.APIKey, jsonIn(&p.Settings), jsonIn(&p.Paused), &p.AnonymizeIPs, &p.Origin, &p.Deleted,
-			timeIn(&p.CreatedAt), rawIn(&p.Meta), rawIn(&p.Browser),
+			&p.ID, &p.Organization, &p.Name, &p.APIKey, scanJSON(&p.Settings), scanJSON(&p.Paused), &p.AnonymizeIPs, &p.Origin, &p.Deleted,
+			scanTime(&p.CreatedAt), scanRawJSON(&p.Meta), scanRawJSON(&p.Browser),
 		}
 	}, `SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects `+where, args...)
 }
@@ -82,13 +82,13 @@ func (t *manageTx) projects(where string, args ...any) ([]management.ProjectReco
 // Project implements rooms.Tx.
 func (t *manageTx) Project(id int64) (*management.ProjectRecord, error) {
 	list, err := t.projects(`WHERE id = $1 AND deleted = 0`, id)
-	return firstOf(list), err
+	return firstOrNil(list), err
 }
 
 // ProjectByKey implements rooms.Tx.
 func (t *manageTx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
 	list, err := t.projects(`WHERE api_key = $1 AND deleted = 0`, cleanText(apiKey))
-	return firstOf(list), err
+	return firstOrNil(list), err
 }
 
 // Projects implements rooms.Tx.
@@ -102,28 +102,28 @@ func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, 
 // PutProject implements rooms.Tx.
 func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 	if other, err := t.projects(`WHERE api_key = $1 AND id <> $2`, cleanText(p.APIKey), p.ID); err != nil || len(other) > 0 {
-		return errors.Join(err, management.ErrTaken)
+		return errors.Join(err, management.ErrDuplicate)
 	}
 	if p.ID == 0 {
-		if _, err := t.one("numbering a project", `SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
+		if _, err := t.queryRow("numbering a project", `SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
 			return err
 		}
 	}
-	t.definitionsChanged(p.ID)
+	t.markChanged(p.ID)
 	return t.exec("saving a project", `INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, api_key = excluded.api_key,
 		settings = excluded.settings, paused = excluded.paused, anonymize_ips = excluded.anonymize_ips, origin = excluded.origin,
 		deleted = excluded.deleted, meta = excluded.meta, browser = excluded.browser`,
-		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), jsonMap(p.Settings), jsonList(p.Paused), truth(p.AnonymizeIPs),
-		p.Origin, truth(p.Deleted), micros(p.CreatedAt), jsonOr(p.Meta, "{}"), jsonOr(p.Browser, ""))
+		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), jsonMap(p.Settings), jsonList(p.Paused), boolToInt(p.AnonymizeIPs),
+		p.Origin, boolToInt(p.Deleted), micros(p.CreatedAt), jsonOrDefault(p.Meta, "{}"), jsonOrDefault(p.Browser, ""))
 }
 
 func (t *manageTx) keys(where string, args ...any) ([]management.KeyRecord, error) {
-	return listed(t, "reading keys", func(k *management.KeyRecord) []any {
+	return listRows(t, "reading keys", func(k *management.KeyRecord) []any {
 		return []any{
-			&k.ID, &k.Hash, &k.Secret, &k.Mask, &k.Label, jsonIn(&k.Scopes), jsonIn(&k.Projects), jsonIn(&k.Organizations), &k.User, &k.Origin,
-			timeIn(&k.CreatedAt), optionalTimeIn(&k.LastUsedAt), optionalTimeIn(&k.LastRolledAt),
+			&k.ID, &k.Hash, &k.Secret, &k.Mask, &k.Label, scanJSON(&k.Scopes), scanJSON(&k.Projects), scanJSON(&k.Organizations), &k.User, &k.Origin,
+			scanTime(&k.CreatedAt), scanOptionalTime(&k.LastUsedAt), scanOptionalTime(&k.LastRolledAt),
 		}
 	}, `SELECT id, hash, kind = 'secret', mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at FROM api_keys `+where, args...)
 }
@@ -131,7 +131,7 @@ func (t *manageTx) keys(where string, args ...any) ([]management.KeyRecord, erro
 // Key implements rooms.Tx.
 func (t *manageTx) Key(hash string) (*management.KeyRecord, error) {
 	list, err := t.keys(`WHERE hash = $1`, hash)
-	return firstOf(list), err
+	return firstOrNil(list), err
 }
 
 // KeyByID implements rooms.Tx.
@@ -140,7 +140,7 @@ func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
 		return nil, nil
 	}
 	list, err := t.keys(`WHERE id = $1`, cleanText(id))
-	return firstOf(list), err
+	return firstOrNil(list), err
 }
 
 // Keys implements rooms.Tx.

@@ -23,39 +23,39 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// recorded is a database whose statements are remembered.
-type recorded struct {
+// statementRecorder is a database whose statements are remembered.
+type statementRecorder struct {
 	dsn   string
 	mu    sync.Mutex
 	texts map[string]bool
 }
 
-func (r *recorded) Driver() driver.Driver { return &sqlitedriver.Driver{} }
+func (r *statementRecorder) Driver() driver.Driver { return &sqlitedriver.Driver{} }
 
-func (r *recorded) Connect(context.Context) (driver.Conn, error) {
+func (r *statementRecorder) Connect(context.Context) (driver.Conn, error) {
 	c, err := r.Driver().Open(r.dsn)
-	return &recordedConn{c, r}, err
+	return &recordingConn{c, r}, err
 }
 
-// recordedConn hides all ways to run a statement but preparing it.
-type recordedConn struct {
+// recordingConn hides all ways to run a statement but preparing it.
+type recordingConn struct {
 	driver.Conn
-	of *recorded
+	recorder *statementRecorder
 }
 
-func (c *recordedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	c.of.mu.Lock()
-	c.of.texts[text] = true
-	c.of.mu.Unlock()
+func (c *recordingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	c.recorder.mu.Lock()
+	c.recorder.texts[text] = true
+	c.recorder.mu.Unlock()
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 }
 
-func (c *recordedConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
+func (c *recordingConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, options)
 }
 
-// recordedStore is a store on disk whose statements are remembered.
-func recordedStore(t testing.TB, r *recorded) *Store {
+// newRecordingStore is a store on disk whose statements are remembered.
+func newRecordingStore(t testing.TB, r *statementRecorder) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openStore(t, "sqlite:"+path)
@@ -70,18 +70,18 @@ func recordedStore(t testing.TB, r *recorded) *Store {
 	return s
 }
 
-// scansAllowed are the beginnings of statements that read a whole table or sort
+// allowedScans are the beginnings of statements that read a whole table or sort
 // much, and why they may.
-var scansAllowed = map[string]string{
+var allowedScans = map[string]string{
 	"SELECT id, name, quotas, origin, created_at, meta FROM organizations ORDER BY id":                                                                                   "all organizations of a server, which are wanted",
 	"SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects WHERE deleted = 0 ORDER BY id": "all projects of a server, which are wanted",
 	"WITH c(id) AS (VALUES": "the members of static cohorts, which are wanted up to a limit",
 	"SELECT 0 AS kind, id, settings FROM projects WHERE id = $1 UNION ALL": "all definitions of a project, which decide its flags",
 }
 
-// indexWanted are the indexes of statements that could use one which finds more
+// requiredIndexes are the indexes of statements that could use one which finds more
 // rows than they want.
-var indexWanted = map[string]string{
+var requiredIndexes = map[string]string{
 	"FROM flag_records WHERE project_id = $1 AND key = $2":                           "flag_records_by_key",
 	"FROM records WHERE kind = $1 AND name = $2":                                     "records_by_name",
 	"FROM records WHERE kind = $1 AND hidden = $2 AND par":                           "records_by_sort",
@@ -92,8 +92,8 @@ var indexWanted = map[string]string{
 	"FROM api_keys WHERE kind = 'secret'":                                            "api_keys_secret",
 }
 
-func mayScan(text string) bool {
-	for beginning, reason := range scansAllowed {
+func isScanAllowed(text string) bool {
+	for beginning, reason := range allowedScans {
 		if reason != "" && strings.HasPrefix(text, beginning) {
 			return true
 		}
@@ -108,21 +108,21 @@ var manageFiles = []string{"manage.go", "managerecords.go", "manageplaces.go", "
 // may grow without making what reads one thing slower. Matches and searches are
 // exempt: they read the rows of one list, which its index finds, too.
 func TestManagement_Plans(t *testing.T) {
-	r := &recorded{texts: map[string]bool{}}
-	storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{recordedStore(t, r)} })
-	s := recordedStore(t, r)
-	askRest(t, ManagementStore{s})
+	r := &statementRecorder{texts: map[string]bool{}}
+	storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{newRecordingStore(t, r)} })
+	s := newRecordingStore(t, r)
+	runRest(t, ManagementStore{s})
 	texts := make([]string, 0, len(r.texts))
 	for text := range r.texts {
 		texts = append(texts, text)
 	}
-	for literal, where := range literals(t) {
+	for literal, position := range literals(t) {
 		found := false
 		for _, text := range texts {
 			found = found || strings.Contains(text, literal)
 		}
 		if !found {
-			t.Errorf("%s: %q was never run here: ask for it in askRest", where, literal)
+			t.Errorf("%s: %q was never run here: ask for it in askRest", position, literal)
 		}
 	}
 	for _, text := range texts {
@@ -131,12 +131,12 @@ func TestManagement_Plans(t *testing.T) {
 		}
 		plan := planOf(t, s, text)
 		words := strings.Join(strings.Fields(text), " ")
-		for part, index := range indexWanted {
+		for part, index := range requiredIndexes {
 			if strings.Contains(words, part) && !strings.Contains(plan, index) {
 				t.Errorf("%s\ndoes not use the index %s:\n%s", words, index, plan)
 			}
 		}
-		if !mayScan(words) && badPlan.MatchString(plan) {
+		if !isScanAllowed(words) && badPlan.MatchString(plan) {
 			t.Errorf("%s\nreads more than it needs:\n%s", words, plan)
 		}
 	}
@@ -209,14 +209,14 @@ func literals(t testing.TB) map[string]string {
 
 var statement = regexp.MustCompile(`^ ?(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|ORDER) `)
 
-// askRest runs the statements that the contract does not.
-func askRest(t testing.TB, s ManagementStore) {
+// runRest runs the statements that the contract does not.
+func runRest(t testing.TB, s ManagementStore) {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		p := management.ProjectRecord{ID: 1, Organization: "o", Name: "p", APIKey: "phc_1", CreatedAt: at}
 		d := featureflags.Definition{Record: []byte("{}"), Origin: "file", ID: 7}
-		taken := featureflags.Definition{Record: []byte("{}")}
+		existing := featureflags.Definition{Record: []byte("{}")}
 		for _, do := range []func() error{
 			func() error {
 				return tx.PutOrganization(&management.OrganizationRecord{ID: "o", Name: "o", CreatedAt: at})
@@ -224,26 +224,26 @@ func askRest(t testing.TB, s ManagementStore) {
 			func() error { return tx.DeleteOrganization("o") },
 			func() error { return tx.PutProject(&p) },
 			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &d) },
-			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &taken) },
+			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &existing) },
 		} {
 			if err := do(); err != nil {
 				return err
 			}
 		}
-		return askEach(tx)
+		return runEach(tx)
 	})
 	if err == nil {
-		err = s.AddEvaluated(context.Background(), at, []Evaluated{{"phc_1", "f", "true", 1}})
+		err = s.AddEvaluations(context.Background(), at, []Evaluation{{"phc_1", "f", "true", 1}})
 	}
 	if err == nil {
-		_, err = s.DropFlagHours(context.Background(), at)
+		_, err = s.DeleteFlagHours(context.Background(), at)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func askEach(tx rooms.Tx) (err error) {
+func runEach(tx rooms.Tx) (err error) {
 	note := func(_ any, e error) {
 		if err == nil {
 			err = e
@@ -268,7 +268,7 @@ func askEach(tx rooms.Tx) (err error) {
 	note(tx.Usage("o", "events", time.Unix(0, 0)))
 	note(tx.CountMembers(1, 7))
 	note(tx.Members(1, 7, "", 10))
-	note(tx.MembersAmong(1, 7, []string{"a", "b", "c"}))
+	note(tx.FilterMembers(1, 7, []string{"a", "b", "c"}))
 	for _, q := range []management.Query{
 		{Kind: "k", Parent: "p", Limit: 10}, {Kind: "k", Parent: "p", Hidden: true, Descending: true, Limit: 10},
 		{Kind: "k", Other: "o", Limit: 10, Offset: 5}, {Kind: "k", Other: "o", Descending: true},
@@ -285,7 +285,7 @@ func askEach(tx rooms.Tx) (err error) {
 		_, _, e := tx.Definitions(q)
 		note(nil, e)
 	}
-	note(nil, tx.DropDefinition(featureflags.FlagDefinition, 1, 9))
+	note(nil, tx.DeleteDefinition(featureflags.FlagDefinition, 1, 9))
 	note(nil, tx.RemoveMembers(1, 7, []string{"a"}))
 	note(nil, tx.DeleteKey("k"))
 	note(nil, tx.DeleteUnder("k", "p"))

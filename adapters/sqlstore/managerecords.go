@@ -11,12 +11,12 @@ import (
 const recordColumns = `kind, parent, id, COALESCE(other, ''), sort, COALESCE(name, ''), hidden, data`
 
 func recordFields(r *management.Record) []any {
-	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, rawIn(&r.Data)}
+	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, scanRawJSON(&r.Data)}
 }
 
 func (t *manageTx) record(where string, args ...any) (*management.Record, error) {
-	found, err := listed(t, "reading a record", recordFields, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
-	return firstOf(found), err
+	found, err := listRows(t, "reading a record", recordFields, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
+	return firstOrNil(found), err
 }
 
 // Get implements rooms.Tx.
@@ -34,20 +34,20 @@ func (t *manageTx) Find(kind, unique string) (*management.Record, error) {
 
 // The places of record_counts.
 const (
-	placeParent = iota
-	placeOther
+	indexParent = iota
+	indexOther
 )
 
 // List implements rooms.Tx.
 func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
-	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, truth(q.Hidden)}
+	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, boolToInt(q.Hidden)}
 	add := func(condition, value string) {
 		args = append(args, cleanText(value))
 		where = append(where, fmt.Sprintf(condition, len(args)))
 	}
-	place, parent := placeParent, q.Parent
+	index, parent := indexParent, q.Parent
 	if q.Other != "" {
-		place, parent = placeOther, q.Other
+		index, parent = indexOther, q.Other
 		add("other = $%d", q.Other)
 	} else {
 		add("parent = $%d", q.Parent)
@@ -67,15 +67,15 @@ func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	if q.Match != nil {
 		return t.search(q, `SELECT `+recordColumns+text+order, args)
 	}
-	counting, of := `SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`, []any{q.Kind, place, cleanText(parent), truth(q.Hidden)}
+	countText, countArgs := `SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`, []any{q.Kind, index, cleanText(parent), boolToInt(q.Hidden)}
 	if q.From != "" || q.To != "" {
-		counting, of = `SELECT COUNT(*)`+text, args
+		countText, countArgs = `SELECT COUNT(*)`+text, args
 	}
 	count := 0
-	if _, err := t.one("counting records", counting, of, &count); err != nil {
+	if _, err := t.queryRow("counting records", countText, countArgs, &count); err != nil {
 		return nil, 0, err
 	}
-	page, err := listed(t, "listing records", recordFields,
+	page, err := listRows(t, "listing records", recordFields,
 		fmt.Sprintf(`SELECT %s%s%s LIMIT %d OFFSET %d`, recordColumns, text, order, pageLimit(q.Limit), max(q.Offset, 0)), args...)
 	return page, count, err
 }
@@ -101,7 +101,7 @@ func (t *manageTx) search(q management.Query, text string, args []any) (page []m
 		count++
 		return nil
 	}, fmt.Sprintf(`%s LIMIT %d`, text, management.MaxScan), args...)
-	return page, count, doing("searching records", err)
+	return page, count, wrapError("searching records", err)
 }
 
 // Put implements rooms.Tx.
@@ -112,10 +112,10 @@ func (t *manageTx) Put(r *management.Record) error {
 			return err
 		}
 		if other != nil && (other.Parent != cleanText(r.Parent) || other.ID != cleanText(r.ID)) {
-			return management.ErrTaken
+			return management.ErrDuplicate
 		}
 	}
-	counts, err := t.counted(r.Kind, r.Parent, r.ID)
+	counts, err := t.countsOfRemoval(r.Kind, r.Parent, r.ID)
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ func (t *manageTx) Put(r *management.Record) error {
 	return t.saveCounts(counts)
 }
 
-// counted are the counts that a record's going changes, none where it is not there.
-func (t *manageTx) counted(kind, parent, id string) (map[recordPlace]int, error) {
-	counts := map[recordPlace]int{}
+// countsOfRemoval are the counts that a record's going changes, none where it is not there.
+func (t *manageTx) countsOfRemoval(kind, parent, id string) (map[recordCountKey]int, error) {
+	counts := map[recordCountKey]int{}
 	old, err := t.Get(kind, parent, id)
 	if err == nil && old != nil {
 		countRecord(counts, old, -1)
@@ -139,7 +139,7 @@ func (t *manageTx) counted(kind, parent, id string) (map[recordPlace]int, error)
 
 // Delete implements rooms.Tx.
 func (t *manageTx) Delete(kind, parent, id string) error {
-	counts, err := t.counted(kind, parent, id)
+	counts, err := t.countsOfRemoval(kind, parent, id)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (t *manageTx) Delete(kind, parent, id string) error {
 func (t *manageTx) DeleteUnder(kind, parent string) error {
 	ids, err := column[string](t.ctx, t.tx, `SELECT id FROM records WHERE kind = $1 AND parent = $2`, kind, cleanText(parent))
 	if err != nil {
-		return doing("deleting records", err)
+		return wrapError("deleting records", err)
 	}
 	for _, id := range ids {
 		if err := t.Delete(kind, parent, id); err != nil {
@@ -163,8 +163,8 @@ func (t *manageTx) DeleteUnder(kind, parent string) error {
 	return nil
 }
 
-// truth is a truth as it is stored.
-func truth(b bool) int {
+// boolToInt is a truth as it is stored.
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

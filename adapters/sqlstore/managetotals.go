@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// weight is what definitions add to the totals of their project.
-type weight struct {
+// definitionSize is what definitions add to the totals of their project.
+type definitionSize struct {
 	n     int
 	bytes int64
 }
@@ -19,12 +19,12 @@ const definitionWeight = `SELECT COUNT(*), COALESCE(SUM(octet_length(record) + o
 // DefinitionTotals implements rooms.Tx. They are summed up when they are first
 // asked for, and kept up to date until the transaction ends.
 func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTotals, error) {
-	if known := t.totals[projectID]; known != nil {
-		return *known, nil
+	if cached := t.totals[projectID]; cached != nil {
+		return *cached, nil
 	}
-	var sums [2]weight
+	var sums [2]definitionSize
 	for kind := range definitionTables {
-		if _, err := t.one("summing up definitions", fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
+		if _, err := t.queryRow("summing up definitions", fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
 			return featureflags.DefinitionTotals{}, err
 		}
 	}
@@ -33,23 +33,23 @@ func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTot
 	}
 	t.totals[projectID] = &featureflags.DefinitionTotals{}
 	for kind, w := range sums {
-		t.reckon(featureflags.DefinitionKind(kind), projectID, w, 1)
+		t.addToTotals(featureflags.DefinitionKind(kind), projectID, w, 1)
 	}
 	return *t.totals[projectID], nil
 }
 
-// weigh is what a definition adds, nothing where there is none or the totals are not
+// readSize is what a definition adds, nothing where there is none or the totals are not
 // asked for.
-func (t *manageTx) weigh(kind featureflags.DefinitionKind, projectID, id int64) (w weight, err error) {
+func (t *manageTx) readSize(kind featureflags.DefinitionKind, projectID, id int64) (w definitionSize, err error) {
 	if t.totals[projectID] == nil || id == 0 {
 		return w, nil
 	}
-	_, err = t.one("weighing a definition", fmt.Sprintf(definitionWeight, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes)
+	_, err = t.queryRow("weighing a definition", fmt.Sprintf(definitionWeight, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes)
 	return w, err
 }
 
-// reckon adds a weight to the totals, or takes it away.
-func (t *manageTx) reckon(kind featureflags.DefinitionKind, projectID int64, w weight, sign int) {
+// addToTotals adds a weight to the totals, or takes it away.
+func (t *manageTx) addToTotals(kind featureflags.DefinitionKind, projectID int64, w definitionSize, sign int) {
 	totals := t.totals[projectID]
 	if totals == nil {
 		return

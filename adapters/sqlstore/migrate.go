@@ -61,19 +61,19 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	has, knows, err := provider.GetVersions(ctx)
+	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return err
 	}
-	if has > knows {
-		return fmt.Errorf("it was written by a newer version of bunting (schema %d, this one knows %d): run that version, or restore a backup", has, knows)
+	if current > newest {
+		return fmt.Errorf("it was written by a newer version of bunting (schema %d, this one knows %d): run that version, or restore a backup", current, newest)
 	}
-	if has == knows {
+	if current == newest {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("schema %d could not be brought up to %d: %w", has, knows, err)
+		return fmt.Errorf("schema %d could not be brought up to %d: %w", current, newest, err)
 	}
-	s.logger.Info("database schema is up to date", "schema", knows, "was", has)
+	s.logger.Info("database schema is up to date", "schema", newest, "was", current)
 	return nil
 }

@@ -21,8 +21,8 @@ const (
 	moveBytes = 8 << 20
 )
 
-// Moved is what a move has done.
-type Moved struct {
+// MoveResult is what a move has done.
+type MoveResult struct {
 	Tables  int
 	Rows    int64
 	Resumed bool
@@ -34,9 +34,9 @@ type Moved struct {
 // is, and goes on there when it was interrupted; until it has ended no server starts
 // on the target. At last counts and checksums of all tables are compared. The source is
 // brought to this version's schema, and nothing else of it changes.
-func Move(ctx context.Context, from, to string, progress progress) (out Moved, err error) {
+func Move(ctx context.Context, from, to string, progress progress) (out MoveResult, err error) {
 	m := &mover{progress: progress}
-	if m.tables, err = movedTables(ctx); err != nil {
+	if m.tables, err = readMoveTables(ctx); err != nil {
 		return out, err
 	}
 	if m.from, err = openQuiet(ctx, from); err != nil {
@@ -48,7 +48,7 @@ func Move(ctx context.Context, from, to string, progress progress) (out Moved, e
 	}
 	defer func() { err = errors.Join(err, m.to.Close()) }()
 	for _, s := range []*Store{m.from, m.to} {
-		unlock, err := s.keepOthersOut(ctx)
+		unlock, err := s.excludeServers(ctx)
 		if err != nil {
 			return out, err
 		}
@@ -58,17 +58,17 @@ func Move(ctx context.Context, from, to string, progress progress) (out Moved, e
 		return out, err
 	}
 	for i := range m.tables {
-		if err := m.table(ctx, &m.tables[i]); err != nil {
-			return m.moved, fmt.Errorf("table %s: %w; the same command goes on from there", m.tables[i].name, err)
+		if err := m.copyTable(ctx, &m.tables[i]); err != nil {
+			return m.result, fmt.Errorf("table %s: %w; the same command goes on from there", m.tables[i].name, err)
 		}
 	}
 	if err := m.numbers(ctx); err != nil {
-		return m.moved, err
+		return m.result, err
 	}
 	if err := m.compare(ctx); err != nil {
-		return m.moved, err
+		return m.result, err
 	}
-	return m.moved, m.to.inWrite(ctx, func(tx *sql.Tx) error {
+	return m.result, m.to.inWrite(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM moving`)
 		return err
 	})
@@ -77,8 +77,8 @@ func Move(ctx context.Context, from, to string, progress progress) (out Moved, e
 // ErrMoving is for databases that a move has not ended for.
 var ErrMoving = errors.New("a move into it has not ended: run bunting move again, with the same --from and --to")
 
-// notMoving fails where a move has not ended.
-func (s *Store) notMoving(ctx context.Context) error {
+// checkNotMoving fails where a move has not ended.
+func (s *Store) checkNotMoving(ctx context.Context) error {
 	var n int
 	if err := s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM moving`).Scan(&n); err != nil {
 		return err
@@ -106,21 +106,21 @@ func openQuiet(ctx context.Context, address string) (*Store, error) {
 		return nil, err
 	}
 	s := newStore(&o, Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now, Changed: func(int64) {}})
-	if o.beside != nil {
-		s.checkpoints = startCheckpointer(o.beside, o.write, s.logger)
+	if o.checkpoints != nil {
+		s.checkpoints = startCheckpointer(o.checkpoints, o.write, s.logger)
 	}
 	if err = s.migrate(ctx); err == nil {
 		err = s.startLedger(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("database %s: %w", o.displayURL, s.dialect.explain(err)), s.Close())
 	}
 	return s, nil
 }
 
-// keepOthersOut makes servers that start wait, and refuses where one runs. A SQLite
+// excludeServers makes servers that start wait, and refuses where one runs. A SQLite
 // file is locked already.
-func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
+func (s *Store) excludeServers(ctx context.Context) (unlock func(), err error) {
 	if s.dialect.singleWriter {
 		return func() {}, nil
 	}
@@ -130,7 +130,7 @@ func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
 	var n int
 	err = s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'bunting'`).Scan(&n)
 	if err == nil && n > 0 {
-		err = fmt.Errorf("database %s: a server uses it: stop all servers first", s.shown)
+		err = fmt.Errorf("database %s: a server uses it: stop all servers first", s.displayURL)
 	}
 	if err != nil {
 		unlock()
@@ -142,16 +142,16 @@ func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
 // mover is one move.
 type mover struct {
 	from, to    *Store
-	tables      []movedTable
+	tables      []moveTable
 	progress    progress
 	done, total int64 // rows
-	moved       Moved
+	result      MoveResult
 }
 
 // begin looks whether the target is empty, or half moved from the same source.
 func (m *mover) begin(ctx context.Context) error {
-	if err := m.from.notMoving(ctx); err != nil {
-		return fmt.Errorf("database %s: %w", m.from.shown, err)
+	if err := m.from.checkNotMoving(ctx); err != nil {
+		return fmt.Errorf("database %s: %w", m.from.displayURL, err)
 	}
 	// What SQLite indexes behind the commit is indexed now.
 	for more := true; more; {
@@ -160,76 +160,76 @@ func (m *mover) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	m.moved.Tables = len(m.tables)
+	m.result.Tables = len(m.tables)
 	for i := range m.tables {
 		t := &m.tables[i]
 		var n int64
-		if err := m.from.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+t.name+`"`+where(t.but)).Scan(&n); err != nil {
+		if err := m.from.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+t.name+`"`+whereClause(t.exclude)).Scan(&n); err != nil {
 			return err
 		}
 		m.total += n
 	}
-	m.moved.Rows = m.total
+	m.result.Rows = m.total
 	var source string
 	err := m.to.write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)
 	switch {
-	case err == nil && source != m.from.shown:
-		return fmt.Errorf("database %s: a move out of %s has begun: go on with that one, or begin with an empty database", m.to.shown, source)
+	case err == nil && source != m.from.displayURL:
+		return fmt.Errorf("database %s: a move out of %s has begun: go on with that one, or begin with an empty database", m.to.displayURL, source)
 	case err == nil:
-		m.moved.Resumed = true
+		m.result.Resumed = true
 		return nil
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
 	return m.to.inWrite(ctx, func(tx *sql.Tx) error {
 		for i := range m.tables {
-			if err := m.tables[i].vacate(ctx, tx, m.to.shown); err != nil {
+			if err := m.tables[i].deleteInitialRows(ctx, tx, m.to.displayURL); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO moving (name, place, n, done) VALUES ('', $1, 0, 0)`, m.from.shown)
+		_, err := tx.ExecContext(ctx, `INSERT INTO moving (name, place, n, done) VALUES ('', $1, 0, 0)`, m.from.displayURL)
 		return err
 	})
 }
 
-// vacate takes away what every new database has; more than that is refused.
-func (t *movedTable) vacate(ctx context.Context, tx *sql.Tx, shown string) error {
+// deleteInitialRows takes away what every new database has; more than that is refused.
+func (t *moveTable) deleteInitialRows(ctx context.Context, tx *sql.Tx, displayURL string) error {
 	var n int
-	text := `SELECT COUNT(*) FROM (SELECT 1 FROM "` + t.name + `"` + where(t.but) + ` LIMIT ` + strconv.Itoa(t.born+1) + `) AS few`
+	text := `SELECT COUNT(*) FROM (SELECT 1 FROM "` + t.name + `"` + whereClause(t.exclude) + ` LIMIT ` + strconv.Itoa(t.initialRows+1) + `) AS few`
 	if err := tx.QueryRowContext(ctx, text).Scan(&n); err != nil {
 		return err
 	}
-	if n > t.born {
-		return fmt.Errorf("database %s has data of its own, in the table %s: move into an empty one", shown, t.name)
+	if n > t.initialRows {
+		return fmt.Errorf("database %s has data of its own, in the table %s: move into an empty one", displayURL, t.name)
 	}
-	if t.born == 0 {
+	if t.initialRows == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM "`+t.name+`"`+where(t.but))
+	_, err := tx.ExecContext(ctx, `DELETE FROM "`+t.name+`"`+whereClause(t.exclude))
 	return err
 }
 
-// table moves the rest of a table.
-func (m *mover) table(ctx context.Context, t *movedTable) error {
-	var place string
+// copyTable moves the rest of a table.
+func (m *mover) copyTable(ctx context.Context, t *moveTable) error {
+	var after string
 	var n int64
 	var done bool
-	err := m.to.write.QueryRowContext(ctx, `SELECT place, n, done FROM moving WHERE name = $1`, t.name).Scan(&place, &n, &done)
+	err := m.to.write.QueryRowContext(ctx, `SELECT place, n, done FROM moving WHERE name = $1`, t.name).Scan(&after, &n, &done)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	m.done += n
-	insert := inserts(`INSERT INTO "`+t.name+`" (`+quoted(t.columns)+`)`, len(t.columns), "")
+	insert := newInsert(`INSERT INTO "`+t.name+`" (`+quoteNames(t.columns)+`)`, len(t.columns), "")
 	for !done {
-		rows, err := t.batch(ctx, m.from, place)
+		rows, err := t.batch(ctx, m.from, after)
 		if err != nil {
 			return err
 		}
 		if done = len(rows) == 0; !done {
-			place = t.place(rows[len(rows)-1])
+			after = t.formatKey(rows[len(rows)-1])
 		}
 		n += int64(len(rows))
-		if err := m.save(ctx, t, &insert, rows, place, n, done); err != nil {
+		if err := m.save(ctx, t, &insert, rows, after, n, done); err != nil {
 			return err
 		}
 		m.done += int64(len(rows))
@@ -239,12 +239,12 @@ func (m *mover) table(ctx context.Context, t *movedTable) error {
 }
 
 // batch reads the rows after a place, empty for the beginning.
-func (t *movedTable) batch(ctx context.Context, s *Store, place string) (out [][]any, err error) {
-	args, err := t.after(place)
+func (t *moveTable) batch(ctx context.Context, s *Store, after string) (out [][]any, err error) {
+	args, err := t.parseKey(after)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.write.QueryContext(ctx, t.selection(place != "", moveRows), args...)
+	rows, err := s.write.QueryContext(ctx, t.selectQuery(after != "", moveRows), args...)
 	if err != nil {
 		return nil, s.dialect.explain(err)
 	}
@@ -261,7 +261,7 @@ func (t *movedTable) batch(ctx context.Context, s *Store, place string) (out [][
 }
 
 // save puts rows into the target, and with them how far the table is.
-func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]any, place string, n int64, done bool) error {
+func (m *mover) save(ctx context.Context, t *moveTable, insert *bulk, rows [][]any, after string, n int64, done bool) error {
 	conn, err := m.to.write.Conn(ctx)
 	if err != nil {
 		return err
@@ -275,8 +275,8 @@ func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]
 	switch {
 	case len(rows) == 0:
 	case m.to.dialect.singleWriter:
-		each := func(args []any, i int) []any { return append(args, rows[i]...) }
-		err = insert.run(&m.to.dialect, nil, len(rows), each, func(text string, args ...any) error {
+		appendRow := func(args []any, i int) []any { return append(args, rows[i]...) }
+		err = insert.run(&m.to.dialect, nil, len(rows), appendRow, func(text string, args ...any) error {
 			_, err := tx.ExecContext(ctx, text, args...)
 			return err
 		})
@@ -288,11 +288,11 @@ func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `INSERT INTO moving (name, place, n, done) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (name) DO UPDATE SET place = excluded.place, n = excluded.n, done = excluded.done`, t.name, place, n, truth(done))
+			ON CONFLICT (name) DO UPDATE SET place = excluded.place, n = excluded.n, done = excluded.done`, t.name, after, n, boolToInt(done))
 	}
 	if err == nil {
 		err = tx.Commit()
 	}
-	m.to.checkpoints.committed()
+	m.to.checkpoints.wakeUp()
 	return m.to.dialect.explain(err)
 }

@@ -36,15 +36,15 @@ func tablesOf(t *testing.T, s *Store) (out []string) {
 // Every table of the schema is moved, with every column; and every number that
 // PostgreSQL gives by itself is one that a move carries over.
 func TestMove_HasEveryTable(t *testing.T) {
-	tables, err := movedTables(t.Context())
+	tables, err := readMoveTables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := slices.Clone(notMoved)
+	moved := slices.Clone(excludedTables)
 	numbers := []string{"event_ids"}
 	for i := range tables {
 		moved = append(moved, tables[i].name)
-		if tables[i].numbered {
+		if tables[i].hasSequence {
 			numbers = append(numbers, tables[i].name+"_"+tables[i].columns[tables[i].key[0]]+"_seq")
 		}
 	}
@@ -87,9 +87,9 @@ func TestMove_HasEveryTable(t *testing.T) {
 	}
 }
 
-// furnished is a store with something in every table, closed again: rows whose texts
+// fillDatabase is a store with something in every table, closed again: rows whose texts
 // and bytes are unlike, and keys that are given by SQL, so that no table is left out.
-func furnished(t *testing.T, address string) {
+func fillDatabase(t *testing.T, address string) {
 	t.Helper()
 	s, err := Open(t.Context(), address, Config{})
 	if err != nil {
@@ -100,7 +100,7 @@ func furnished(t *testing.T, address string) {
 			t.Error(err)
 		}
 	}()
-	if _, err := s.Bootstrap(t.Context(), FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
+	if _, err := s.Bootstrap(t.Context(), BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := commitEvents(s, 0, 3000); err != nil {
@@ -120,7 +120,7 @@ func furnished(t *testing.T, address string) {
 	if _, err := s.write.Exec(`DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := movedTables(t.Context())
+	tables, err := readMoveTables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func furnished(t *testing.T, address string) {
 }
 
 // fill puts a few rows into a table that has none.
-func fill(t *testing.T, s *Store, table *movedTable) {
+func fill(t *testing.T, s *Store, table *moveTable) {
 	t.Helper()
-	if countRows(t, s, table.name) > 0 && table.but == "" {
+	if countRows(t, s, table.name) > 0 && table.exclude == "" {
 		return
 	}
-	insert := inserts(`INSERT INTO "`+table.name+`" (`+quoted(table.columns)+`)`, len(table.columns), "")
+	insert := newInsert(`INSERT INTO "`+table.name+`" (`+quoteNames(table.columns)+`)`, len(table.columns), "")
 	err := insert.chunks(&s.dialect, 3, func(text string, from, rows int) error {
 		var args []any
 		for n := from; n < from+rows; n++ {
@@ -158,22 +158,24 @@ func fill(t *testing.T, s *Store, table *movedTable) {
 	}
 }
 
-func moveOnce(ctx context.Context, from, to string) (Moved, error) { return Move(ctx, from, to, quiet) }
+func moveOnce(ctx context.Context, from, to string) (MoveResult, error) {
+	return Move(ctx, from, to, noProgress)
+}
 
 // A move to PostgreSQL and back keeps everything, what has been numbered too (issue
 // C2). compare has looked at every row of every table; here the store is used.
-func TestMove_ThereAndBack(t *testing.T) {
+func TestMove_RoundTrip(t *testing.T) {
 	ctx := t.Context()
-	file, back, there := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), postgresURL(t)
-	furnished(t, file)
-	done, err := moveOnce(ctx, file, there)
+	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), postgresURL(t)
+	fillDatabase(t, file)
+	done, err := moveOnce(ctx, file, targetURL)
 	if err != nil || done.Rows < 3000 || done.Resumed {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if again, err := moveOnce(ctx, there, back); err != nil || again.Rows != done.Rows {
+	if again, err := moveOnce(ctx, targetURL, back); err != nil || again.Rows != done.Rows {
 		t.Fatalf("back: %+v, %v; there %d rows were moved", again, err, done.Rows)
 	}
-	for name, address := range map[string]string{"postgres": there, "sqlite": back} {
+	for name, address := range map[string]string{"postgres": targetURL, "sqlite": back} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, address)
 			original, err := sql.Open("sqlite", readingDSN(strings.TrimPrefix(file, "sqlite:")))
@@ -215,7 +217,7 @@ func TestMove_ThereAndBack(t *testing.T) {
 			if event <= lastEvent || person <= lastPerson {
 				t.Errorf("the next event is %d after %d, the next person %d after %d", event, lastEvent, person, lastPerson)
 			}
-			if p, err := s.PersonBy(ctx, 1, "ana"); err != nil || p == nil || p.UUID != capture.PersonID(1, "ana") {
+			if p, err := s.PersonForDistinctID(ctx, 1, "ana"); err != nil || p == nil || p.UUID != capture.PersonID(1, "ana") {
 				t.Errorf("%+v, %v", p, err)
 			}
 			if projects, err := s.Projects(ctx); err != nil || len(projects) != 1 {
@@ -228,13 +230,13 @@ func TestMove_ThereAndBack(t *testing.T) {
 // A move that is stopped after any batch goes on where it was, and until it has
 // ended no server starts on the target.
 func TestMove_Resumes(t *testing.T) {
-	file, there := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), postgresURL(t)
-	furnished(t, file)
+	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), postgresURL(t)
+	fillDatabase(t, file)
 	stops := 0
 	for ; ; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		batches := 0
-		done, err := Move(ctx, file, there, func(what string, _, _ int64) {
+		done, err := Move(ctx, file, targetURL, func(what string, _, _ int64) {
 			if batches++; batches > 7 && strings.HasPrefix(what, "moving") {
 				cancel()
 			}
@@ -249,33 +251,33 @@ func TestMove_Resumes(t *testing.T) {
 		if stops > 100 {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), there, Config{}); !errors.Is(err, ErrMoving) {
+		if _, err := Open(t.Context(), targetURL, Config{}); !errors.Is(err, ErrMoving) {
 			t.Fatalf("a server starts on a half moved database: %v", err)
 		}
-		if _, err := moveOnce(t.Context(), there, "sqlite:"+filepath.Join(t.TempDir(), "x.db")); !errors.Is(err, ErrMoving) {
+		if _, err := moveOnce(t.Context(), targetURL, "sqlite:"+filepath.Join(t.TempDir(), "x.db")); !errors.Is(err, ErrMoving) {
 			t.Errorf("a half moved database is moved on: %v", err)
 		}
 	}
 	if stops == 0 {
 		t.Error("it was never stopped")
 	}
-	if n := countRows(t, openStore(t, there), "events"); n != 3000 {
+	if n := countRows(t, openStore(t, targetURL), "events"); n != 3000 {
 		t.Errorf("%d events", n)
 	}
 }
 
-func TestMove_Refused(t *testing.T) {
+func TestMove_Rejects(t *testing.T) {
 	ctx := t.Context()
 	folder := t.TempDir()
 	file, other := "sqlite:"+filepath.Join(folder, "a.db"), "sqlite:"+filepath.Join(folder, "b.db")
-	furnished(t, file)
-	furnished(t, other)
+	fillDatabase(t, file)
+	fillDatabase(t, other)
 	if _, err := moveOnce(ctx, file, other); err == nil || !strings.Contains(err.Error(), "has data of its own") {
 		t.Errorf("a target with data: %v", err)
 	}
-	there := postgresURL(t)
-	s := openStore(t, there)
-	for _, way := range [][2]string{{file, there}, {there, "sqlite:" + filepath.Join(folder, "c.db")}} {
+	targetURL := postgresURL(t)
+	s := openStore(t, targetURL)
+	for _, way := range [][2]string{{file, targetURL}, {targetURL, "sqlite:" + filepath.Join(folder, "c.db")}} {
 		if _, err := moveOnce(ctx, way[0], way[1]); err == nil || !strings.Contains(err.Error(), "stop all servers first") {
 			t.Errorf("%v under a running server: %v", way, err)
 		}
@@ -285,11 +287,11 @@ func TestMove_Refused(t *testing.T) {
 	}
 	// A move from one source is not gone on with from another.
 	stopped, cancel := context.WithCancel(ctx)
-	_, err := Move(stopped, file, there, func(string, int64, int64) { cancel() })
+	_, err := Move(stopped, file, targetURL, func(string, int64, int64) { cancel() })
 	if err == nil {
 		t.Fatal("it was not stopped")
 	}
-	if _, err := moveOnce(ctx, other, there); err == nil || !strings.Contains(err.Error(), "has begun") {
+	if _, err := moveOnce(ctx, other, targetURL); err == nil || !strings.Contains(err.Error(), "has begun") {
 		t.Errorf("from another source: %v", err)
 	}
 	// What changes in a part that is moved already is noticed.
@@ -303,7 +305,7 @@ func TestMove_Refused(t *testing.T) {
 	if err := changed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moveOnce(ctx, file, there); err == nil || !strings.Contains(err.Error(), "the table api_keys is not the same") {
+	if _, err := moveOnce(ctx, file, targetURL); err == nil || !strings.Contains(err.Error(), "the table api_keys is not the same") {
 		t.Errorf("a source that has changed: %v", err)
 	}
 }

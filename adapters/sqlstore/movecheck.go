@@ -24,7 +24,7 @@ func (m *mover) numbers(ctx context.Context) error {
 	}
 	for i := range m.tables {
 		t := &m.tables[i]
-		if !t.numbered {
+		if !t.hasSequence {
 			continue
 		}
 		last, err := m.from.lastRow(ctx, t)
@@ -38,27 +38,27 @@ func (m *mover) numbers(ctx context.Context) error {
 	return nil
 }
 
-// lastGiven is the last number of a sequence of PostgreSQL's, 0 before the first.
-const lastGiven = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM `
+// lastValueQuery is the last number of a sequence of PostgreSQL's, 0 before the first.
+const lastValueQuery = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM `
 
 func (s *Store) lastEventID(ctx context.Context) (last int64, err error) {
-	text := lastGiven + "event_ids"
+	text := lastValueQuery + "event_ids"
 	if s.dialect.singleWriter {
-		text = `SELECT id FROM places WHERE name = '` + placeID + `'`
+		text = `SELECT id FROM places WHERE name = '` + positionEventID + `'`
 	}
 	return last, s.write.QueryRowContext(ctx, text).Scan(&last)
 }
 
 func (s *Store) setLastEventID(ctx context.Context, last int64) error {
 	if s.dialect.singleWriter { // all that is moved is indexed
-		_, err := s.write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+placeID+`', '`+placeIndex+`')`, last)
+		_, err := s.write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+positionEventID+`', '`+positionIndexed+`')`, last)
 		return err
 	}
 	_, err := s.write.ExecContext(ctx, `SELECT setval('event_ids', $1, $2)`, max(last, 1), last > 0)
 	return err
 }
 
-func (s *Store) lastRow(ctx context.Context, t *movedTable) (last int64, err error) {
+func (s *Store) lastRow(ctx context.Context, t *moveTable) (last int64, err error) {
 	if s.dialect.singleWriter {
 		err = s.write.QueryRowContext(ctx, `SELECT seq FROM sqlite_sequence WHERE name = $1`, t.name).Scan(&last)
 		if errors.Is(err, sql.ErrNoRows) { // it had no row yet
@@ -70,10 +70,10 @@ func (s *Store) lastRow(ctx context.Context, t *movedTable) (last int64, err err
 	if err != nil {
 		return 0, err
 	}
-	return last, s.write.QueryRowContext(ctx, lastGiven+name).Scan(&last)
+	return last, s.write.QueryRowContext(ctx, lastValueQuery+name).Scan(&last)
 }
 
-func (s *Store) setLastRow(ctx context.Context, t *movedTable, last int64) error {
+func (s *Store) setLastRow(ctx context.Context, t *moveTable, last int64) error {
 	if s.dialect.singleWriter {
 		return s.inWrite(ctx, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = $1`, t.name); err != nil || last == 0 {
@@ -92,7 +92,7 @@ func (s *Store) setLastRow(ctx context.Context, t *movedTable, last int64) error
 }
 
 // sequenceOf is the sequence that numbers the rows of a table in PostgreSQL, quoted.
-func (s *Store) sequenceOf(ctx context.Context, t *movedTable) (name string, err error) {
+func (s *Store) sequenceOf(ctx context.Context, t *moveTable) (name string, err error) {
 	return name, s.write.QueryRowContext(ctx, `SELECT pg_get_serial_sequence($1, $2)`, t.name, t.columns[t.key[0]]).Scan(&name)
 }
 
@@ -119,7 +119,7 @@ func (m *mover) compare(ctx context.Context) error {
 		}
 		if sums[0] != sums[1] {
 			return fmt.Errorf("the table %s is not the same: %d rows with the checksum %s in %s, %d with %s in %s: the source has changed meanwhile; begin again with an empty database",
-				t.name, sums[0].rows, sums[0].hash[:16], m.from.shown, sums[1].rows, sums[1].hash[:16], m.to.shown)
+				t.name, sums[0].rows, sums[0].hash[:16], m.from.displayURL, sums[1].rows, sums[1].hash[:16], m.to.displayURL)
 		}
 		done += sums[0].rows
 		m.progress("comparing "+t.name, done, m.total)
@@ -128,7 +128,7 @@ func (m *mover) compare(ctx context.Context) error {
 }
 
 // sum reads a table in the order of its key.
-func (t *movedTable) sum(ctx context.Context, s *Store) (out tableSum, err error) {
+func (t *moveTable) sum(ctx context.Context, s *Store) (out tableSum, err error) {
 	sum := sha256.New()
 	err = query(ctx, s.write, func(rows *sql.Rows) error {
 		row, _, err := t.scan(rows)
@@ -140,7 +140,7 @@ func (t *movedTable) sum(ctx context.Context, s *Store) (out tableSum, err error
 			addValue(sum, v)
 		}
 		return nil
-	}, t.selection(false, 0))
+	}, t.selectQuery(false, 0))
 	out.hash = hex.EncodeToString(sum.Sum(nil))
 	return out, s.dialect.explain(err)
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// movedTable is a table of the schema, as a move sees it.
-type movedTable struct {
+// moveTable is a table of the schema, as a move sees it.
+type moveTable struct {
 	name    string
 	columns []string
 	// kinds are the SQLite types of the columns: TEXT, BLOB, and others for whole
@@ -20,71 +20,71 @@ type movedTable struct {
 	kinds []string
 	// key are the columns of the primary key in its order, as indexes of columns.
 	key []int
-	// numbered: the database numbers new rows.
-	numbered bool
-	// but leaves out rows that each kind of database keeps in its own way.
-	but string
-	// born is how many rows, but those, a new database has.
-	born int
+	// hasSequence: the database numbers new rows.
+	hasSequence bool
+	// exclude leaves out rows that each kind of database keeps in its own way.
+	exclude string
+	// initialRows is how many rows, but those, a new database has.
+	initialRows int
 }
 
-// notMoved are tables that say something of their own database.
-var notMoved = []string{"goose_db_version", "moving", "query_runs", "event_blocks"}
+// excludedTables are tables that say something of their own database.
+var excludedTables = []string{"goose_db_version", "moving", "query_runs", "event_blocks"}
 
-// movedBut are rows that mean something in one kind of database only: moveNumbers
+// excludedRows are rows that mean something in one kind of database only: moveNumbers
 // carries them over.
-var movedBut = map[string]string{"places": "name NOT IN ('" + placeID + "', '" + placeIndex + "')"}
+var excludedRows = map[string]string{"places": "name NOT IN ('" + positionEventID + "', '" + positionIndexed + "')"}
 
-// movedTables are all tables of the schema but notMoved, read from an empty database
+// readMoveTables are all tables of the schema but excludedTables, read from an empty database
 // that is made for it: no table can be forgotten.
-func movedTables(ctx context.Context) (out []movedTable, err error) {
+func readMoveTables(ctx context.Context) (out []moveTable, err error) {
 	s, err := Open(ctx, "sqlite::memory:", Config{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
 	err = query(ctx, s.write, func(rows *sql.Rows) error {
-		var t movedTable
+		var t moveTable
 		var text string
 		if err := rows.Scan(&t.name, &text); err != nil {
 			return err
 		}
-		t.numbered, t.but = strings.Contains(text, "AUTOINCREMENT"), movedBut[t.name]
+		t.hasSequence, t.exclude = strings.Contains(text, "AUTOINCREMENT"), excludedRows[t.name]
 		out = append(out, t)
 		return nil
 	}, `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(t movedTable) bool { return slices.Contains(notMoved, t.name) })
+	out = slices.DeleteFunc(out, func(t moveTable) bool { return slices.Contains(excludedTables, t.name) })
 	for i := range out {
 		t := &out[i]
 		if err := t.describe(ctx, s.write); err != nil {
 			return nil, err
 		}
-		if err := s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+t.name+`"`+where(t.but)).Scan(&t.born); err != nil {
+		if err := s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+t.name+`"`+whereClause(t.exclude)).Scan(&t.initialRows); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (t *movedTable) describe(ctx context.Context, db *sql.DB) error {
-	places := map[int]int{} // in the key, from 1, to the column
+func (t *moveTable) describe(ctx context.Context, db *sql.DB) error {
+	columnsByRank := map[int]int{} // in the key, from 1, to the column
 	err := query(ctx, db, func(rows *sql.Rows) error {
 		var name, kind string
-		var place int
-		if err := rows.Scan(&name, &kind, &place); err != nil {
+		var rank int
+		if err := rows.Scan(&name, &kind, &rank); err != nil {
 			return err
 		}
-		if place > 0 {
-			places[place] = len(t.columns)
+		if rank > 0 {
+			columnsByRank[rank] = len(t.columns)
 		}
 		t.columns, t.kinds = append(t.columns, name), append(t.kinds, kind)
 		return nil
 	}, `SELECT name, type, pk FROM pragma_table_info('`+t.name+`') ORDER BY cid`)
-	for place := 1; place <= len(places); place++ {
-		t.key = append(t.key, places[place])
+	for rank := 1; rank <= len(columnsByRank); rank++ {
+		t.key = append(t.key, columnsByRank[rank])
 	}
 	if err == nil && len(t.key) == 0 {
 		err = fmt.Errorf("the table %s has no primary key to move it by", t.name)
@@ -92,19 +92,19 @@ func (t *movedTable) describe(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-func quoted(names []string) string {
+func quoteNames(names []string) string {
 	return `"` + strings.Join(names, `", "`) + `"`
 }
 
-func (t *movedTable) keyNames() (names []string) {
+func (t *moveTable) keyNames() (names []string) {
 	for _, i := range t.key {
 		names = append(names, t.columns[i])
 	}
 	return names
 }
 
-// where joins conditions, empty ones left out.
-func where(conditions ...string) string {
+// whereClause joins conditions, empty ones left out.
+func whereClause(conditions ...string) string {
 	conditions = slices.DeleteFunc(conditions, func(c string) bool { return c == "" })
 	if len(conditions) == 0 {
 		return ""
@@ -112,18 +112,18 @@ func where(conditions ...string) string {
 	return " WHERE " + strings.Join(conditions, " AND ")
 }
 
-// selection reads rows in the order of the key, those after one where after is set.
-func (t *movedTable) selection(after bool, limit int) string {
-	text, following := "SELECT "+quoted(t.columns)+` FROM "`+t.name+`"`, ""
-	key := quoted(t.keyNames())
-	if after {
-		var places []string
+// selectQuery reads rows in the order of the key, those after one where after is set.
+func (t *moveTable) selectQuery(afterKey bool, limit int) string {
+	text, following := "SELECT "+quoteNames(t.columns)+` FROM "`+t.name+`"`, ""
+	key := quoteNames(t.keyNames())
+	if afterKey {
+		var placeholders []string
 		for i := range t.key {
-			places = append(places, "$"+strconv.Itoa(i+1))
+			placeholders = append(placeholders, "$"+strconv.Itoa(i+1))
 		}
-		following = "(" + key + ") > (" + strings.Join(places, ", ") + ")"
+		following = "(" + key + ") > (" + strings.Join(placeholders, ", ") + ")"
 	}
-	text += where(t.but, following) + " ORDER BY " + key
+	text += whereClause(t.exclude, following) + " ORDER BY " + key
 	if limit > 0 {
 		text += " LIMIT " + strconv.Itoa(limit)
 	}
@@ -131,7 +131,7 @@ func (t *movedTable) selection(after bool, limit int) string {
 }
 
 // scan reads a row into values of their kinds, and how many bytes they have.
-func (t *movedTable) scan(rows *sql.Rows) (row []any, size int, err error) {
+func (t *moveTable) scan(rows *sql.Rows) (row []any, size int, err error) {
 	row = make([]any, len(t.columns))
 	into := make([]any, len(t.columns))
 	for i, kind := range t.kinds {
@@ -167,8 +167,8 @@ func (t *movedTable) scan(rows *sql.Rows) (row []any, size int, err error) {
 	return row, size, nil
 }
 
-// place is the key of a row, as it is noted.
-func (t *movedTable) place(row []any) string {
+// formatKey is the key of a row, as it is noted.
+func (t *moveTable) formatKey(row []any) string {
 	var key []string
 	for _, i := range t.key {
 		switch v := row[i].(type) {
@@ -183,14 +183,14 @@ func (t *movedTable) place(row []any) string {
 	return jsonText(key)
 }
 
-// after are the values of a place, none for the beginning.
-func (t *movedTable) after(place string) (out []any, err error) {
-	if place == "" {
+// parseKey are the values of a place, none for the beginning.
+func (t *moveTable) parseKey(text string) (out []any, err error) {
+	if text == "" {
 		return nil, nil
 	}
 	var key []string
-	if err := json.Unmarshal([]byte(place), &key); err != nil || len(key) != len(t.key) {
-		return nil, fmt.Errorf("how far it is cannot be read (%q): begin again with an empty database", place)
+	if err := json.Unmarshal([]byte(text), &key); err != nil || len(key) != len(t.key) {
+		return nil, fmt.Errorf("how far it is cannot be read (%q): begin again with an empty database", text)
 	}
 	for n, i := range t.key {
 		var v any = key[n]

@@ -43,7 +43,7 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 	if _, err = o.write.Exec(string(written) + more); err != nil {
 		t.Fatal(err)
 	}
-	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.beside} { // some are the same
+	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.checkpoints} { // some are the same
 		if db != nil {
 			_ = db.Close()
 		}
@@ -62,8 +62,8 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := ownersStanding(t, store)
-			ask := func(what string, v any, err error) string {
+			scope := ownerScope(t, store)
+			request := func(what string, v any, err error) string {
 				t.Helper()
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
@@ -72,40 +72,40 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 			}
 			ctx := t.Context()
 			for _, named := range []string{"1", "BOtR7RVz", "055d708a-c6f1-46d8-aa2a-0377253e5356", "055D708A-C6F1-46D8-AA2A-0377253E5356"} {
-				i, err := r.Dashboards.Insights.Get(ctx, st, named)
-				has(t, "the insight "+named, ask(named, i, err), `{"id":1,"short_id":"BOtR7RVz","name":"First","description":"about","dashboards":[1]}`)
+				i, err := r.Dashboards.Insights.Get(ctx, scope, named)
+				expectMembers(t, "the insight "+named, request(named, i, err), `{"id":1,"short_id":"BOtR7RVz","name":"First","description":"about","dashboards":[1]}`)
 			}
-			second, err := r.Dashboards.Insights.Get(ctx, st, "0add2a15-8fc3-4d68-b37b-69464174b554")
-			has(t, "one of before there were short ids", ask("second", second, err), `{"id":2,"name":"Second"}`)
-			again, err := r.Dashboards.Insights.Get(ctx, st, second.ShortID)
-			has(t, "by the short id that follows from its UUID", ask("again", again, err), `{"id":2}`)
-			back, err := r.Dashboards.Insights.Update(ctx, st, "5cbeac24-d7a3-48ee-b228-04d2f2ba1619", bodyOf(t, `{"deleted":false}`))
-			has(t, "one that was deleted", ask("back", back, err), `{"id":3,"short_id":"YejwwhXD","deleted":false}`)
-			board, err := r.Dashboards.Get(ctx, st, "1")
-			has(t, "the first tile", string(management.Encode(board.Tiles[0])), `{"id":1}`)
-			has(t, "its insight", ask("board", board.Tiles[0].Insight, err), `{"id":1,"short_id":"BOtR7RVz"}`)
-			a, err := r.Dashboards.Annotations.Get(ctx, st, "1")
-			has(t, "an annotation", ask("annotation", a, err), `{"dashboard_item":1,"insight_short_id":"BOtR7RVz"}`)
-			log, err := r.ActivityLog(ctx, st, management.ActivityQuery{Scopes: []string{"Insight"}, Item: "1", Limit: 9, Page: 1})
-			has(t, "the log", ask("log", map[string]any{"lines": log.Total, "item": log.Results[0].ItemID}, err), `{"lines":2,"item":"1"}`)
-			e, err := r.FeatureFlags.Experiments.Get(ctx, st, "e2246a37-f3c6-464d-9495-84df544f94e6")
-			has(t, "the experiment", ask("experiment", e, err), `{"id":1,"name":"Exp","feature_flag_key":"exp"}`)
-			flag, err := r.FeatureFlags.Flags.Get(ctx, st, 1)
-			has(t, "its flag", ask("flag", flag, err), `{"experiment_set":[1]}`)
-			made, err := r.Dashboards.Insights.Create(ctx, st, bodyOf(t, `{"name":"New"}`))
-			has(t, "the next one", ask("made", made, err), `{"id":4}`)
+			second, err := r.Dashboards.Insights.Get(ctx, scope, "0add2a15-8fc3-4d68-b37b-69464174b554")
+			expectMembers(t, "one of before there were short ids", request("second", second, err), `{"id":2,"name":"Second"}`)
+			again, err := r.Dashboards.Insights.Get(ctx, scope, second.ShortID)
+			expectMembers(t, "by the short id that follows from its UUID", request("again", again, err), `{"id":2}`)
+			back, err := r.Dashboards.Insights.Update(ctx, scope, "5cbeac24-d7a3-48ee-b228-04d2f2ba1619", bodyOf(t, `{"deleted":false}`))
+			expectMembers(t, "one that was deleted", request("back", back, err), `{"id":3,"short_id":"YejwwhXD","deleted":false}`)
+			board, err := r.Dashboards.Get(ctx, scope, "1")
+			expectMembers(t, "the first tile", string(management.Encode(board.Tiles[0])), `{"id":1}`)
+			expectMembers(t, "its insight", request("board", board.Tiles[0].Insight, err), `{"id":1,"short_id":"BOtR7RVz"}`)
+			a, err := r.Dashboards.Annotations.Get(ctx, scope, "1")
+			expectMembers(t, "an annotation", request("annotation", a, err), `{"dashboard_item":1,"insight_short_id":"BOtR7RVz"}`)
+			log, err := r.ActivityLog(ctx, scope, management.ActivityQuery{Scopes: []string{"Insight"}, Item: "1", Limit: 9, Page: 1})
+			expectMembers(t, "the log", request("log", map[string]any{"lines": log.Total, "item": log.Results[0].ItemID}, err), `{"lines":2,"item":"1"}`)
+			e, err := r.FeatureFlags.Experiments.Get(ctx, scope, "e2246a37-f3c6-464d-9495-84df544f94e6")
+			expectMembers(t, "the experiment", request("experiment", e, err), `{"id":1,"name":"Exp","feature_flag_key":"exp"}`)
+			flag, err := r.FeatureFlags.Flags.Get(ctx, scope, 1)
+			expectMembers(t, "its flag", request("flag", flag, err), `{"experiment_set":[1]}`)
+			created, err := r.Dashboards.Insights.Create(ctx, scope, bodyOf(t, `{"name":"New"}`))
+			expectMembers(t, "the next one", request("made", created, err), `{"id":4}`)
 			rule, err := list(ctx, store.read, func(id *string) []any { return []any{id} }, `SELECT data FROM records WHERE kind = 'access_rule' AND id = '1/insight/1/project:1/everybody'`)
 			if err != nil || len(rule) != 1 {
 				t.Fatalf("%d rules about the insight: %v", len(rule), err)
 			}
-			has(t, "the rule", rule[0], `{"resource":"insight","resource_id":"1"}`)
+			expectMembers(t, "the rule", rule[0], `{"resource":"insight","resource_id":"1"}`)
 		})
 	}
 }
 
-func ownersStanding(t *testing.T, store rooms.Store) *management.Standing {
+func ownerScope(t *testing.T, store rooms.Store) *management.Scope {
 	t.Helper()
-	st := &management.Standing{Caller: &management.Caller{Key: &management.KeyRecord{}}}
+	scope := &management.Scope{Caller: &management.Caller{Key: &management.KeyRecord{}}}
 	err := store.Read(t.Context(), func(tx rooms.Tx) error {
 		u, err := management.UserByNumber(tx, 1)
 		if err != nil {
@@ -116,14 +116,14 @@ func ownersStanding(t *testing.T, store rooms.Store) *management.Standing {
 			return err
 		}
 		o, err := tx.Organization(p.Organization)
-		st.Caller.User, st.Project, st.Organization, st.Level = u, p, o, management.Owner
-		st.Memberships = []management.Membership{{Organization: p.Organization, User: u.UUID, Level: management.Owner}}
+		scope.Caller.User, scope.Project, scope.Organization, scope.Level = u, p, o, management.Owner
+		scope.Memberships = []management.Membership{{Organization: p.Organization, User: u.UUID, Level: management.Owner}}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return scope
 }
 
 func bodyOf(t *testing.T, text string) (b management.Body) {
@@ -134,19 +134,19 @@ func bodyOf(t *testing.T, text string) (b management.Body) {
 	return b
 }
 
-// has holds the members of an answer that want names against it.
-func has(t *testing.T, what, answer, want string) {
+// expectMembers holds the members of an answer that want names against it.
+func expectMembers(t *testing.T, what, answer, want string) {
 	t.Helper()
-	var got, wanted map[string]any
-	if json.Unmarshal([]byte(answer), &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil {
+	var got, wantMembers map[string]any
+	if json.Unmarshal([]byte(answer), &got) != nil || json.Unmarshal([]byte(want), &wantMembers) != nil {
 		t.Fatalf("%s: %s", what, answer)
 	}
 	for name := range got {
-		if _, asked := wanted[name]; !asked {
+		if _, ok := wantMembers[name]; !ok {
 			delete(got, name)
 		}
 	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
+	if diff := cmp.Diff(wantMembers, got); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
 }

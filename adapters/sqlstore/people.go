@@ -50,7 +50,7 @@ func neededParts(n *flags.Needs) (p parts) {
 func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
 	var person *flags.Stored
 	if want := neededParts(q.Needs); want != 0 {
-		k, err := s.known(ctx, q.ProjectID, q.DistinctID, want)
+		k, err := s.loadPerson(ctx, q.ProjectID, q.DistinctID, want)
 		if err != nil {
 			return nil, fmt.Errorf("reading a person: %w", err)
 		}
@@ -74,16 +74,16 @@ func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error
 	return &out, nil
 }
 
-// known returns what is known of a distinct id, at least the parts wanted.
-func (s *Store) known(ctx context.Context, projectID int64, distinctID string, want parts) (*knownPerson, error) {
+// loadPerson returns what is known of a distinct id, at least the parts wanted.
+func (s *Store) loadPerson(ctx context.Context, projectID int64, distinctID string, want parts) (*cachedPerson, error) {
 	id := capture.StoredDistinctID(distinctID)
 	now := s.now()
-	since := s.rememberedSince(now)
+	since := s.cacheValidSince(now)
 	if k := s.people.get(projectID, id, want, since); k != nil {
 		return k, nil
 	}
 	before := s.people.clock.Load()
-	var k *knownPerson
+	var k *cachedPerson
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
 		k, err = readPerson(ctx, s.quick, projectID, id, want)
 		return err
@@ -91,22 +91,22 @@ func (s *Store) known(ctx context.Context, projectID int64, distinctID string, w
 	if err != nil {
 		return nil, err
 	}
-	k.at = now
+	k.readAt = now
 	s.people.put(projectID, id, k, before, since)
 	return k, nil
 }
 
-// othersWrite is how long something is remembered where other servers write too:
+// maxSharedAge is how long something is remembered where other servers write too:
 // what they change is seen within a second, the time of the look-up included.
-const othersWrite = 900 * time.Millisecond
+const maxSharedAge = 900 * time.Millisecond
 
-// rememberedSince is the time before which nothing may have been read that is to
+// cacheValidSince is the time before which nothing may have been read that is to
 // be used now, zero where only this process writes.
-func (s *Store) rememberedSince(now time.Time) time.Time {
+func (s *Store) cacheValidSince(now time.Time) time.Time {
 	if s.dialect.singleWriter {
 		return time.Time{}
 	}
-	return now.Add(-othersWrite)
+	return now.Add(-maxSharedAge)
 }
 
 // personTexts are the statements that read a person, by the parts wanted. Each
@@ -147,14 +147,14 @@ func personText(want parts) string {
 }
 
 // readPerson reads whom a distinct id belongs to. An id that belongs to nobody is
-// a knownPerson without a uuid.
-func readPerson(ctx context.Context, db querier, projectID int64, id string, want parts) (*knownPerson, error) {
+// a cachedPerson without a uuid.
+func readPerson(ctx context.Context, db querier, projectID int64, id string, want parts) (*cachedPerson, error) {
 	rows, err := db.QueryContext(ctx, personTexts[want], projectID, id)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	k := &knownPerson{parts: want, size: personSize + len(id)}
+	k := &cachedPerson{parts: want, size: personSize + len(id)}
 	if want&withCohorts != 0 {
 		k.stored.Cohorts = []int64{}
 	}
@@ -171,7 +171,7 @@ func readPerson(ctx context.Context, db querier, projectID int64, id string, wan
 	return k, rows.Err()
 }
 
-func (k *knownPerson) scan(rows *sql.Rows) error {
+func (k *cachedPerson) scan(rows *sql.Rows) error {
 	var uuid, properties sql.RawBytes
 	var created, cohort int64
 	var flagKey, hashKey string
@@ -251,7 +251,7 @@ func plainNumber(text string) any {
 // type name.
 func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]string) (map[string]flags.Properties, error) {
 	now := s.now()
-	since := s.rememberedSince(now)
+	since := s.cacheValidSince(now)
 	types, err := s.groupTypes(ctx, projectID, now)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 		return out, nil
 	}
 	before := s.people.clock.Load()
-	var found []*knownGroup
+	var found []*cachedGroup
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
 		found, err = readGroups(ctx, s.quick, projectID, missing)
 		return err
@@ -283,7 +283,7 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 		return nil, err
 	}
 	for i, id := range missing {
-		found[i].at = now
+		found[i].readAt = now
 		s.people.putGroup(projectID, id, found[i], before)
 	}
 	for name, key := range keys {
@@ -297,7 +297,7 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 
 // readGroups reads groups in the order asked for; properties are nil for unknown
 // ones.
-func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.GroupID) ([]*knownGroup, error) {
+func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.GroupID) ([]*cachedGroup, error) {
 	var text strings.Builder
 	text.WriteString(`SELECT type_index, key, properties FROM stored_groups WHERE project_id = $1 AND (`)
 	args := []any{projectID}
@@ -309,9 +309,9 @@ func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.
 		args = append(args, id.Type, id.Key)
 	}
 	text.WriteString(")")
-	out := make([]*knownGroup, len(ids))
+	out := make([]*cachedGroup, len(ids))
 	for i, id := range ids {
-		out[i] = &knownGroup{size: groupSize + len(id.Key)}
+		out[i] = &cachedGroup{size: groupSize + len(id.Key)}
 	}
 	err := query(ctx, db, func(rows *sql.Rows) (err error) {
 		var id capture.GroupID
@@ -323,14 +323,14 @@ func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.
 			out[i].size += len(properties)
 			out[i].properties, err = parseProperties(properties)
 		}
-		return doing(fmt.Sprintf("the stored properties of group %q", id.Key), err)
+		return wrapError(fmt.Sprintf("the stored properties of group %q", id.Key), err)
 	}, text.String(), args...)
 	return out, err
 }
 
 // groupTypes returns the names of a project's group types by their number.
 func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) ([]string, error) {
-	if names, ok := s.people.getTypes(projectID, s.rememberedSince(now)); ok {
+	if names, ok := s.people.getTypes(projectID, s.cacheValidSince(now)); ok {
 		return names, nil
 	}
 	before := s.people.clock.Load()

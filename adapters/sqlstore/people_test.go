@@ -66,7 +66,7 @@ func BenchmarkStored(b *testing.B) {
 	uuid := capture.PersonID(1, "ann")
 	err = s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
 		return tx.Save(&capture.Changes{
-			Persons: []capture.ProjectPerson{{ProjectID: 1, New: true, Person: &capture.Person{UUID: uuid, Properties: object}}},
+			Persons: []capture.ProjectPerson{{ProjectID: 1, IsNew: true, Person: &capture.Person{UUID: uuid, Properties: object}}},
 			IDs:     []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: uuid}},
 		})
 	})

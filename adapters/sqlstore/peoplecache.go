@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// defaultRemembered is Config.MaxRemembered where that is zero: 24 MiB.
-	defaultRemembered = 24 << 20
-	// rememberedEntries bounds the distinct ids that are remembered, and the groups.
-	rememberedEntries = 16384
-	// rememberedMost is the largest person or group that is remembered: 16 KiB of
+	// defaultCacheBytes is Config.MaxCacheBytes where that is zero: 24 MiB.
+	defaultCacheBytes = 24 << 20
+	// maxCacheEntries bounds the distinct ids that are remembered, and the groups.
+	maxCacheEntries = 16384
+	// maxEntryBytes is the largest person or group that is remembered: 16 KiB of
 	// JSON.
-	rememberedMost = 16 << 10
+	maxEntryBytes = 16 << 10
 
 	peopleShards = 16
 	// stampStripes are how many changes a shard tells apart while something is read.
@@ -45,8 +45,8 @@ type peopleCache struct {
 	clock  atomic.Uint64
 	seed   maphash.Seed
 	shards [peopleShards]peopleShard
-	// most is how many bytes a shard may hold.
-	most int
+	// maxShardBytes is how many bytes a shard may hold.
+	maxShardBytes int
 
 	types typesCache
 }
@@ -55,9 +55,9 @@ type peopleCache struct {
 type peopleShard struct {
 	mu      sync.Mutex
 	bytes   int
-	ids     *simplelru.LRU[idKey, *heldPerson]
-	persons *simplelru.LRU[personKey, *heldPerson]
-	groups  *simplelru.LRU[groupCacheKey, *knownGroup]
+	ids     *simplelru.LRU[idKey, *personEntry]
+	persons *simplelru.LRU[personKey, *personEntry]
+	groups  *simplelru.LRU[groupCacheKey, *cachedGroup]
 	stamps  [stampStripes]uint64
 	all     uint64 // the last time everything of some project was forgotten
 }
@@ -77,77 +77,77 @@ type groupCacheKey struct {
 	capture.GroupID
 }
 
-// heldPerson is where the ids of a person find it; empty once it is forgotten.
-type heldPerson struct{ person atomic.Pointer[knownPerson] }
+// personEntry is where the ids of a person find it; empty once it is forgotten.
+type personEntry struct{ person atomic.Pointer[cachedPerson] }
 
-// knownPerson is a person as read once. It never changes.
-type knownPerson struct {
+// cachedPerson is a person as read once. It never changes.
+type cachedPerson struct {
 	stored    flags.Stored
 	overrides map[string]string // by flag key
 	uuid      capture.UUID      // zero: nobody
 	parts     parts
 	size      int
-	at        time.Time
+	readAt    time.Time
 }
 
-type knownGroup struct {
+type cachedGroup struct {
 	properties flags.Properties // nil: there is no such group
 	size       int
-	at         time.Time
+	readAt     time.Time
 }
 
 func newPeopleCache(bytes int) *peopleCache {
 	if bytes <= 0 {
-		bytes = defaultRemembered
+		bytes = defaultCacheBytes
 	}
-	c := &peopleCache{seed: maphash.MakeSeed(), most: bytes / peopleShards}
-	c.types.byProject, _ = simplelru.NewLRU[int64, *knownTypes](1024, nil) // fails only for sizes below 1
+	c := &peopleCache{seed: maphash.MakeSeed(), maxShardBytes: bytes / peopleShards}
+	c.types.byProject, _ = simplelru.NewLRU[int64, *cachedTypes](1024, nil) // fails only for sizes below 1
 	for i := range c.shards {
 		s := &c.shards[i]
-		const entries = rememberedEntries / peopleShards
-		s.ids, _ = simplelru.NewLRU(entries, func(k idKey, _ *heldPerson) { s.bytes -= idCost(k.id) })
-		s.persons, _ = simplelru.NewLRU(entries, func(_ personKey, h *heldPerson) {
+		const entries = maxCacheEntries / peopleShards
+		s.ids, _ = simplelru.NewLRU(entries, func(k idKey, _ *personEntry) { s.bytes -= idCost(k.id) })
+		s.persons, _ = simplelru.NewLRU(entries, func(_ personKey, h *personEntry) {
 			// Without its key nothing could find it any more to forget it.
 			s.bytes -= h.person.Swap(nil).cost()
 		})
-		s.groups, _ = simplelru.NewLRU(entries, func(_ groupCacheKey, g *knownGroup) { s.bytes -= g.cost() })
+		s.groups, _ = simplelru.NewLRU(entries, func(_ groupCacheKey, g *cachedGroup) { s.bytes -= g.cost() })
 	}
 	return c
 }
 
-func idCost(id string) int           { return len(id) + idSize }
-func (k *knownPerson) cost() int     { return decodedFactor * k.size }
-func (g *knownGroup) cost() int      { return decodedFactor * g.size }
-func (c *peopleCache) tick() uint64  { return c.clock.Add(1) }
-func fresh(at, since time.Time) bool { return since.IsZero() || !at.Before(since) }
+func idCost(id string) int                 { return len(id) + idSize }
+func (k *cachedPerson) cost() int          { return decodedFactor * k.size }
+func (g *cachedGroup) cost() int           { return decodedFactor * g.size }
+func (c *peopleCache) tick() uint64        { return c.clock.Add(1) }
+func isFresh(readAt, since time.Time) bool { return since.IsZero() || !readAt.Before(since) }
 
-// place is the shard and the stripe of a key.
-func (c *peopleCache) place(project int64, key string) (*peopleShard, *uint64) {
+// shardOf is the shard and the stripe of a key.
+func (c *peopleCache) shardOf(project int64, key string) (*peopleShard, *uint64) {
 	h := maphash.String(c.seed, key) + uint64(project)*0x9e3779b97f4a7c15
 	h ^= h >> 32
 	s := &c.shards[h%peopleShards]
 	return s, &s.stamps[h/peopleShards%stampStripes]
 }
 
-func (c *peopleCache) placePerson(project int64, uuid capture.UUID) (*peopleShard, *uint64) {
-	return c.place(project, string(uuid[:]))
+func (c *peopleCache) shardOfPerson(project int64, uuid capture.UUID) (*peopleShard, *uint64) {
+	return c.shardOf(project, string(uuid[:]))
 }
 
 // get returns what is remembered of a distinct id, nil when it has to be read.
-func (c *peopleCache) get(project int64, id string, want parts, since time.Time) *knownPerson {
-	s, _ := c.place(project, id)
+func (c *peopleCache) get(project int64, id string, want parts, since time.Time) *cachedPerson {
+	s, _ := c.shardOf(project, id)
 	s.mu.Lock()
-	held, ok := s.ids.Get(idKey{project, id})
+	entry, ok := s.ids.Get(idKey{project, id})
 	s.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	k := held.person.Load()
-	if k == nil || k.parts&want != want || !fresh(k.at, since) {
+	k := entry.person.Load()
+	if k == nil || k.parts&want != want || !isFresh(k.readAt, since) {
 		return nil
 	}
 	if !k.uuid.IsZero() { // it is in use, too
-		s, _ := c.placePerson(project, k.uuid)
+		s, _ := c.shardOfPerson(project, k.uuid)
 		s.mu.Lock()
 		s.persons.Get(personKey{project, k.uuid})
 		s.mu.Unlock()
@@ -157,18 +157,18 @@ func (c *peopleCache) get(project int64, id string, want parts, since time.Time)
 
 // put remembers what was read of a distinct id after the clock showed before.
 // Ids share a person that was read after since.
-func (c *peopleCache) put(project int64, id string, k *knownPerson, before uint64, since time.Time) {
-	if k.size > rememberedMost {
+func (c *peopleCache) put(project int64, id string, k *cachedPerson, before uint64, since time.Time) {
+	if k.size > maxEntryBytes {
 		return
 	}
-	var held *heldPerson
+	var entry *personEntry
 	if k.uuid.IsZero() {
-		held = &heldPerson{}
-		held.person.Store(k)
-	} else if held = c.putPerson(project, k, before, since); held == nil {
+		entry = &personEntry{}
+		entry.person.Store(k)
+	} else if entry = c.putPerson(project, k, before, since); entry == nil {
 		return
 	}
-	s, stamp := c.place(project, id)
+	s, stamp := c.shardOf(project, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if *stamp > before || s.all > before {
@@ -176,38 +176,38 @@ func (c *peopleCache) put(project int64, id string, k *knownPerson, before uint6
 	}
 	key := idKey{project, strings.Clone(id)}
 	s.ids.Remove(key)
-	s.ids.Add(key, held)
+	s.ids.Add(key, entry)
 	s.bytes += idCost(id)
-	s.shrink(c.most)
+	s.shrink(c.maxShardBytes)
 }
 
 // putPerson makes a person findable by its uuid. One that is there already stays
 // when it has all parts.
-func (c *peopleCache) putPerson(project int64, k *knownPerson, before uint64, since time.Time) *heldPerson {
+func (c *peopleCache) putPerson(project int64, k *cachedPerson, before uint64, since time.Time) *personEntry {
 	key := personKey{project, k.uuid}
-	s, stamp := c.placePerson(project, k.uuid)
+	s, stamp := c.shardOfPerson(project, k.uuid)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if *stamp > before || s.all > before {
 		return nil
 	}
-	if held, ok := s.persons.Get(key); ok {
-		if old := held.person.Load(); old.parts&k.parts == k.parts && fresh(old.at, since) {
-			return held
+	if entry, ok := s.persons.Get(key); ok {
+		if old := entry.person.Load(); old.parts&k.parts == k.parts && isFresh(old.readAt, since) {
+			return entry
 		}
 		s.persons.Remove(key)
 	}
-	held := &heldPerson{}
-	held.person.Store(k)
-	s.persons.Add(key, held)
+	entry := &personEntry{}
+	entry.person.Store(k)
+	s.persons.Add(key, entry)
 	s.bytes += k.cost()
-	s.shrink(c.most)
-	return held
+	s.shrink(c.maxShardBytes)
+	return entry
 }
 
 // shrink forgets the least recently used until the shard is small enough.
-func (s *peopleShard) shrink(most int) {
-	for s.bytes > most {
+func (s *peopleShard) shrink(limit int) {
+	for s.bytes > limit {
 		_, _, id := s.ids.RemoveOldest()
 		_, _, person := s.persons.RemoveOldest()
 		_, _, group := s.groups.RemoveOldest()
@@ -217,23 +217,23 @@ func (s *peopleShard) shrink(most int) {
 	}
 }
 
-func (c *peopleCache) getGroup(project int64, id capture.GroupID, since time.Time) *knownGroup {
-	s, _ := c.place(project, id.Key)
+func (c *peopleCache) getGroup(project int64, id capture.GroupID, since time.Time) *cachedGroup {
+	s, _ := c.shardOf(project, id.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g, ok := s.groups.Get(groupCacheKey{project, id}); ok && fresh(g.at, since) {
+	if g, ok := s.groups.Get(groupCacheKey{project, id}); ok && isFresh(g.readAt, since) {
 		return g
 	}
 	return nil
 }
 
-func (c *peopleCache) putGroup(project int64, id capture.GroupID, g *knownGroup, before uint64) {
-	if g.size > rememberedMost {
+func (c *peopleCache) putGroup(project int64, id capture.GroupID, g *cachedGroup, before uint64) {
+	if g.size > maxEntryBytes {
 		return
 	}
 	id.Key = strings.Clone(id.Key)
 	key := groupCacheKey{project, id}
-	s, stamp := c.place(project, id.Key)
+	s, stamp := c.shardOf(project, id.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if *stamp > before || s.all > before {
@@ -242,14 +242,14 @@ func (c *peopleCache) putGroup(project int64, id capture.GroupID, g *knownGroup,
 	s.groups.Remove(key)
 	s.groups.Add(key, g)
 	s.bytes += g.cost()
-	s.shrink(c.most)
+	s.shrink(c.maxShardBytes)
 }
 
 // forgetIDs forgets whom distinct ids belong to.
 func (c *peopleCache) forgetIDs(project int64, ids []string) {
 	now := c.tick()
 	for _, id := range ids {
-		s, stamp := c.place(project, id)
+		s, stamp := c.shardOf(project, id)
 		s.mu.Lock()
 		*stamp = now
 		s.ids.Remove(idKey{project, id})
@@ -261,7 +261,7 @@ func (c *peopleCache) forgetIDs(project int64, ids []string) {
 func (c *peopleCache) forgetPersons(project int64, uuids []capture.UUID) {
 	now := c.tick()
 	for _, uuid := range uuids {
-		s, stamp := c.placePerson(project, uuid)
+		s, stamp := c.shardOfPerson(project, uuid)
 		s.mu.Lock()
 		*stamp = now
 		s.persons.Remove(personKey{project, uuid})
@@ -276,7 +276,7 @@ func (c *peopleCache) forgetGroups(project int64, ids []capture.GroupID) {
 	highest := -1
 	for _, id := range ids {
 		highest = max(highest, id.Type)
-		s, stamp := c.place(project, id.Key)
+		s, stamp := c.shardOf(project, id.Key)
 		s.mu.Lock()
 		*stamp = now
 		s.groups.Remove(groupCacheKey{project, id})
@@ -318,13 +318,13 @@ func removeWhere[K comparable, V any](cache *simplelru.LRU[K, V], match func(K) 
 // typesCache remembers the names of group types.
 type typesCache struct {
 	mu        sync.Mutex
-	byProject *simplelru.LRU[int64, *knownTypes]
+	byProject *simplelru.LRU[int64, *cachedTypes]
 	stamp     uint64
 }
 
-type knownTypes struct {
-	names []string
-	at    time.Time
+type cachedTypes struct {
+	names  []string
+	readAt time.Time
 }
 
 func (c *peopleCache) getTypes(project int64, since time.Time) ([]string, bool) {
@@ -332,18 +332,18 @@ func (c *peopleCache) getTypes(project int64, since time.Time) ([]string, bool) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k, ok := t.byProject.Get(project)
-	if !ok || !fresh(k.at, since) {
+	if !ok || !isFresh(k.readAt, since) {
 		return nil, false
 	}
 	return k.names, true
 }
 
-func (c *peopleCache) putTypes(project int64, names []string, at time.Time, before uint64) {
+func (c *peopleCache) putTypes(project int64, names []string, readAt time.Time, before uint64) {
 	t := &c.types
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stamp <= before {
-		t.byProject.Add(project, &knownTypes{names, at})
+		t.byProject.Add(project, &cachedTypes{names, readAt})
 	}
 }
 

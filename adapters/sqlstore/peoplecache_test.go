@@ -9,11 +9,11 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-func cached(uuid capture.UUID, plan string) *knownPerson {
-	return &knownPerson{uuid: uuid, parts: allParts, size: 100, stored: flags.Stored{Person: flags.Properties{"plan": plan}}}
+func newCachedPerson(uuid capture.UUID, plan string) *cachedPerson {
+	return &cachedPerson{uuid: uuid, parts: allParts, size: 100, stored: flags.Stored{Person: flags.Properties{"plan": plan}}}
 }
 
-var always time.Time
+var noMinimum time.Time
 
 // What was read before a change must not be remembered after it, whatever was
 // changed.
@@ -35,16 +35,16 @@ func TestPeopleCache_LateReaders(t *testing.T) {
 			c := newPeopleCache(0)
 			before := c.clock.Load()
 			forget(c)
-			c.put(1, "ann", cached(tt.was, "old"), before, always)
-			if k := c.get(1, "ann", withProperties, always); k != nil {
+			c.put(1, "ann", newCachedPerson(tt.was, "old"), before, noMinimum)
+			if k := c.get(1, "ann", withProperties, noMinimum); k != nil {
 				t.Errorf("a late reader put in %v", k.stored.Person)
 			}
-			c.put(1, "ann", cached(ann, "new"), c.clock.Load(), always)
-			if k := c.get(1, "ann", withProperties, always); k == nil || k.stored.Person["plan"] != "new" {
+			c.put(1, "ann", newCachedPerson(ann, "new"), c.clock.Load(), noMinimum)
+			if k := c.get(1, "ann", withProperties, noMinimum); k == nil || k.stored.Person["plan"] != "new" {
 				t.Errorf("one who read afterwards did not put it in: %v", k)
 			}
 			forget(c)
-			if k := c.get(1, "ann", withProperties, always); k != nil {
+			if k := c.get(1, "ann", withProperties, noMinimum); k != nil {
 				t.Errorf("not forgotten: %v", k.stored.Person)
 			}
 		})
@@ -57,18 +57,18 @@ func TestPeopleCache_LateReaders(t *testing.T) {
 			c := newPeopleCache(0)
 			before := c.clock.Load()
 			forget(c)
-			c.putGroup(1, group, &knownGroup{}, before)
-			c.putTypes(1, []string{"company"}, always, before)
-			if _, ok := c.getTypes(1, always); ok || c.getGroup(1, group, always) != nil {
+			c.putGroup(1, group, &cachedGroup{}, before)
+			c.putTypes(1, []string{"company"}, noMinimum, before)
+			if _, ok := c.getTypes(1, noMinimum); ok || c.getGroup(1, group, noMinimum) != nil {
 				t.Error("a late reader put it in")
 			}
-			c.putGroup(1, group, &knownGroup{}, c.clock.Load())
-			c.putTypes(1, []string{"company"}, always, c.clock.Load())
-			if _, ok := c.getTypes(1, always); !ok || c.getGroup(1, group, always) == nil {
+			c.putGroup(1, group, &cachedGroup{}, c.clock.Load())
+			c.putTypes(1, []string{"company"}, noMinimum, c.clock.Load())
+			if _, ok := c.getTypes(1, noMinimum); !ok || c.getGroup(1, group, noMinimum) == nil {
 				t.Error("one who read afterwards did not")
 			}
 			forget(c) // whose type is not among those known
-			if _, ok := c.getTypes(1, always); ok || c.getGroup(1, group, always) != nil {
+			if _, ok := c.getTypes(1, noMinimum); ok || c.getGroup(1, group, noMinimum) != nil {
 				t.Error("not forgotten")
 			}
 		})
@@ -77,18 +77,18 @@ func TestPeopleCache_LateReaders(t *testing.T) {
 
 func TestPeopleCache_OthersStay(t *testing.T) {
 	c := newPeopleCache(0)
-	c.put(1, "ann", cached(capture.UUID{1}, "a"), 0, always)
-	c.put(1, "ann2", cached(capture.UUID{1}, "a"), 0, always)
-	c.put(2, "ann", cached(capture.UUID{1}, "b"), 0, always)
-	c.put(1, "bob", cached(capture.UUID{2}, "c"), 0, always)
-	c.put(1, "nobody", &knownPerson{parts: allParts}, 0, always)
+	c.put(1, "ann", newCachedPerson(capture.UUID{1}, "a"), 0, noMinimum)
+	c.put(1, "ann2", newCachedPerson(capture.UUID{1}, "a"), 0, noMinimum)
+	c.put(2, "ann", newCachedPerson(capture.UUID{1}, "b"), 0, noMinimum)
+	c.put(1, "bob", newCachedPerson(capture.UUID{2}, "c"), 0, noMinimum)
+	c.put(1, "nobody", &cachedPerson{parts: allParts}, 0, noMinimum)
 	c.forgetPersons(1, []capture.UUID{{1}, {9}})
 	for _, tt := range []struct {
 		project int64
 		id      string
 		want    bool
 	}{{1, "ann", false}, {1, "ann2", false}, {2, "ann", true}, {1, "bob", true}, {1, "nobody", true}} {
-		if got := c.get(tt.project, tt.id, withProperties, always) != nil; got != tt.want {
+		if got := c.get(tt.project, tt.id, withProperties, noMinimum) != nil; got != tt.want {
 			t.Errorf("%d %s: remembered %v", tt.project, tt.id, got)
 		}
 	}
@@ -96,20 +96,20 @@ func TestPeopleCache_OthersStay(t *testing.T) {
 
 func TestPeopleCache_Bounds(t *testing.T) {
 	c := newPeopleCache(1 << 20)
-	big := cached(capture.UUID{1}, "x")
-	big.size = rememberedMost + 1
-	c.put(1, "big", big, 0, always)
-	if c.get(1, "big", withProperties, always) != nil {
+	big := newCachedPerson(capture.UUID{1}, "x")
+	big.size = maxEntryBytes + 1
+	c.put(1, "big", big, 0, noMinimum)
+	if c.get(1, "big", withProperties, noMinimum) != nil {
 		t.Error("a person of more than 16 KiB is remembered")
 	}
 	for n := range 50_000 {
 		var uuid capture.UUID
 		copy(uuid[:], fmt.Sprintf("%016d", n))
-		k := cached(uuid, "x")
+		k := newCachedPerson(uuid, "x")
 		k.size = 1000
-		c.put(1, fmt.Sprint("id ", n), k, 0, always)
-		c.put(1, fmt.Sprint("nobody ", n), &knownPerson{parts: allParts}, 0, always)
-		c.putGroup(1, capture.GroupID{Key: fmt.Sprint(n)}, &knownGroup{size: 500}, 0)
+		c.put(1, fmt.Sprint("id ", n), k, 0, noMinimum)
+		c.put(1, fmt.Sprint("nobody ", n), &cachedPerson{parts: allParts}, 0, noMinimum)
+		c.putGroup(1, capture.GroupID{Key: fmt.Sprint(n)}, &cachedGroup{size: 500}, 0)
 	}
 	total := 0
 	for i := range c.shards {
@@ -143,13 +143,13 @@ func TestPeopleCache_Bounds(t *testing.T) {
 func TestPeopleCache_Age(t *testing.T) {
 	c := newPeopleCache(0)
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	k := cached(capture.UUID{1}, "x")
-	k.at = at
-	c.put(1, "ann", k, 0, always)
+	k := newCachedPerson(capture.UUID{1}, "x")
+	k.readAt = at
+	c.put(1, "ann", k, 0, noMinimum)
 	if c.get(1, "ann", withProperties, at) == nil || c.get(1, "ann", withProperties, at.Add(1)) != nil {
 		t.Error("what is older than asked for is not to be used")
 	}
-	if c.get(1, "ann", withProperties, always) == nil {
+	if c.get(1, "ann", withProperties, noMinimum) == nil {
 		t.Error("without others who write nothing grows old")
 	}
 }

@@ -34,27 +34,27 @@ func (g *gatedStore) Open(ctx context.Context, project int64) (insights.Reader, 
 	}
 }
 
-// desks are two servers of one database; later is what the second one's clock is ahead.
-type desks struct {
+// twoServers are two servers of one database; later is what the second one's clock is ahead.
+type twoServers struct {
 	*testing.T
 	gate        *gatedStore
-	first       *queries.Desk
-	second      *queries.Desk
+	first       *queries.Service
+	second      *queries.Service
 	mu          sync.Mutex
 	secondAhead time.Duration
 }
 
-func startDesks(t *testing.T) *desks {
+func startTwoServers(t *testing.T) *twoServers {
 	t.Helper()
 	address := postgresURL(t)
-	d := &desks{T: t, gate: &gatedStore{openStore(t, address), make(chan struct{})}}
-	start := func(source insights.Source, s *Store, now func() time.Time, name string) *queries.Desk {
-		desk, err := queries.New(queries.Config{Source: source, States: s, Runs: s, Now: now, NewID: func() string { return name }})
+	d := &twoServers{T: t, gate: &gatedStore{openStore(t, address), make(chan struct{})}}
+	start := func(source insights.Source, s *Store, now func() time.Time, name string) *queries.Service {
+		server, err := queries.New(queries.Config{Source: source, States: s, RunStore: s, Now: now, NewID: func() string { return name }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(desk.Close)
-		return desk
+		t.Cleanup(server.Close)
+		return server
 	}
 	d.first = start(d.gate, d.gate.Store, time.Now, "first")
 	other := openStore(t, address)
@@ -66,28 +66,28 @@ func startDesks(t *testing.T) *desks {
 	return d
 }
 
-func (d *desks) ask(desk *queries.Desk, id string, m queries.Mode) (*queries.Answer, error) {
-	return desk.Ask(d.Context(), queries.Request{Project: &insights.Project{ID: 1}, Mode: m, ID: id,
+func (d *twoServers) request(server *queries.Service, id string, m queries.Mode) (*queries.Answer, error) {
+	return server.Execute(d.Context(), queries.Request{Project: &insights.Project{ID: 1}, Mode: m, ID: id,
 		Query: json.RawMessage(`{"kind":"HogQLQuery","query":"SELECT count() FROM events"}`)})
 }
 
 // background begins a run through the first server.
-func (d *desks) background(id string) {
+func (d *twoServers) background(id string) {
 	d.Helper()
-	if a, err := d.ask(d.first, id, queries.ForceAsync); err != nil || a.Status == nil || a.Status.Complete {
+	if a, err := d.request(d.first, id, queries.ForceAsync); err != nil || a.Status == nil || a.Status.Complete {
 		d.Fatalf("%+v, %v", a, err)
 	}
 }
 
-// until looks at a run through a server until it is as wanted.
-func (d *desks) until(desk *queries.Desk, id string, as func(*queries.Status) bool) *queries.Status {
+// waitUntil looks at a run through a server until it is as wanted.
+func (d *twoServers) waitUntil(server *queries.Service, id string, isReached func(*queries.Status) bool) *queries.Status {
 	d.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s, err := desk.Status(d.Context(), 1, id, true)
+		s, err := server.Status(d.Context(), 1, id, true)
 		if err != nil {
 			d.Fatal(err)
 		}
-		if as(s) {
+		if isReached(s) {
 			return s
 		}
 		if time.Now().After(end) {
@@ -96,7 +96,7 @@ func (d *desks) until(desk *queries.Desk, id string, as func(*queries.Status) bo
 	}
 }
 
-func complete(s *queries.Status) bool { return s.Complete }
+func isComplete(s *queries.Status) bool { return s.Complete }
 
 func kindOf(err error) queries.Kind {
 	var e *queries.Error
@@ -108,40 +108,40 @@ func kindOf(err error) queries.Kind {
 
 // insights.md §1.5: with several servers any of them tells of a run and of its result.
 func TestInsights_1_5_AnyServerTells(t *testing.T) {
-	d := startDesks(t)
+	d := startTwoServers(t)
 	d.background("mine")
-	if s := d.until(d.second, "mine", func(s *queries.Status) bool { return s.Pickup != nil }); s.Complete || s.Failed || s.Results != nil || s.Progress == nil {
+	if s := d.waitUntil(d.second, "mine", func(s *queries.Status) bool { return s.Pickup != nil }); s.Complete || s.Failed || s.Results != nil || s.Progress == nil {
 		t.Errorf("while it runs: %+v", s)
 	}
-	if _, err := d.ask(d.second, "mine", queries.ForceAsync); kindOf(err) != queries.Conflict {
+	if _, err := d.request(d.second, "mine", queries.ForceAsync); kindOf(err) != queries.Conflict {
 		t.Errorf("the same name through the other server: %v", err)
 	}
 	if _, err := d.second.Status(t.Context(), 2, "mine", false); kindOf(err) != queries.NotFound {
 		t.Errorf("another project's: %v", err)
 	}
 	close(d.gate.open)
-	s := d.until(d.second, "mine", complete)
+	s := d.waitUntil(d.second, "mine", isComplete)
 	if got, _ := json.Marshal(s.Results["results"]); s.Failed || string(got) != `[[0]]` || s.End == nil || s.Expiration == nil {
 		t.Errorf("when it is done: %s, %+v", got, s)
 	}
 	if got, err := d.second.Cancel(t.Context(), 1, "mine"); got != "Query already completed" || err != nil {
 		t.Error(got, err)
 	}
-	if _, err := d.ask(d.second, "mine", queries.ForceBlocking); err != nil { // a name may be used again
+	if _, err := d.request(d.second, "mine", queries.ForceBlocking); err != nil { // a name may be used again
 		t.Error(err)
 	}
-	if s := d.until(d.first, "mine", complete); s.Failed {
+	if s := d.waitUntil(d.first, "mine", isComplete); s.Failed {
 		t.Errorf("the second run of that name, through the first server: %+v", s)
 	}
 }
 
 // §1.5: it is cancelled through any server, a blocking one with a name too.
 func TestInsights_1_5_AnyServerCancels(t *testing.T) {
-	d := startDesks(t)
+	d := startTwoServers(t)
 	d.background("behind")
 	waiting := make(chan error)
 	go func() {
-		_, err := d.ask(d.first, "waited for", queries.ForceBlocking)
+		_, err := d.request(d.first, "waited for", queries.ForceBlocking)
 		waiting <- err
 	}()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -155,7 +155,7 @@ func TestInsights_1_5_AnyServerCancels(t *testing.T) {
 		if got, err := d.second.Cancel(t.Context(), 1, id); got != "Query cancelled" || err != nil {
 			t.Error(got, err)
 		}
-		if s := d.until(d.second, id, complete); !s.Failed || !s.Question || *s.ErrorMessage != "Query was cancelled" {
+		if s := d.waitUntil(d.second, id, isComplete); !s.Failed || !s.ClientError || *s.ErrorMessage != "Query was cancelled" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -167,7 +167,7 @@ func TestInsights_1_5_AnyServerCancels(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the run that was cancelled elsewhere goes on")
 	}
-	if s := d.until(d.first, "behind", complete); !s.Failed || *s.ErrorMessage != "Query was cancelled" {
+	if s := d.waitUntil(d.first, "behind", isComplete); !s.Failed || *s.ErrorMessage != "Query was cancelled" {
 		t.Errorf("through the server that ran it: %+v", s)
 	}
 	if got, err := d.second.Cancel(t.Context(), 1, "unknown"); got != "Query not found" || err != nil {
@@ -177,40 +177,40 @@ func TestInsights_1_5_AnyServerCancels(t *testing.T) {
 
 // A run whose server is gone says so, and its name may be used again; 20 minutes later
 // it is forgotten.
-func TestInsights_1_5_ServerGone(t *testing.T) {
-	d := startDesks(t)
+func TestInsights_1_5_ServerDies(t *testing.T) {
+	d := startTwoServers(t)
 	stale := &queries.StoredRun{Project: 1, ID: "lost", Server: "gone", Seen: time.Now(), Status: json.RawMessage(`{"id":"lost","team_id":1}`)}
 	if _, err := d.gate.BeginRun(t.Context(), stale, time.Time{}, queries.RunBounds{Count: 10}); err != nil {
 		t.Fatal(err)
 	}
-	ahead := func(by time.Duration) {
+	setAhead := func(offset time.Duration) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.secondAhead = by
+		d.secondAhead = offset
 	}
-	if s := d.until(d.second, "lost", func(*queries.Status) bool { return true }); s.Complete {
+	if s := d.waitUntil(d.second, "lost", func(*queries.Status) bool { return true }); s.Complete {
 		t.Errorf("at once: %+v", s)
 	}
-	ahead(2 * time.Minute)
-	if s := d.until(d.second, "lost", complete); !s.Failed || s.Question || s.ErrorMessage == nil {
+	setAhead(2 * time.Minute)
+	if s := d.waitUntil(d.second, "lost", isComplete); !s.Failed || s.ClientError || s.ErrorMessage == nil {
 		t.Errorf("after two minutes: %+v", s)
 	}
-	ahead(25 * time.Minute)
+	setAhead(25 * time.Minute)
 	if _, err := d.second.Status(t.Context(), 1, "lost", false); kindOf(err) != queries.NotFound {
 		t.Errorf("after 25 minutes: %v", err)
 	}
-	ahead(2 * time.Minute)
-	if _, err := d.ask(d.second, "lost", queries.ForceBlocking); err != nil {
+	setAhead(2 * time.Minute)
+	if _, err := d.request(d.second, "lost", queries.ForceBlocking); err != nil {
 		t.Errorf("its name anew: %v", err)
 	}
 }
 
 // A server that is stopped ends its runs, and the others hear of it.
 func TestInsights_1_5_ServerStops(t *testing.T) {
-	d := startDesks(t)
+	d := startTwoServers(t)
 	d.background("mine")
 	d.first.Close()
-	if s := d.until(d.second, "mine", complete); !s.Failed || s.Question {
+	if s := d.waitUntil(d.second, "mine", isComplete); !s.Failed || s.ClientError {
 		t.Errorf("%+v", s)
 	}
 }

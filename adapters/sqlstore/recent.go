@@ -13,12 +13,12 @@ import (
 // once no older one can still be committed.
 func (s *Store) Recent(ctx context.Context, projectID, after int64, limit int) (capture.Recent, error) {
 	out, err := s.recent(ctx, projectID, after, limit)
-	return out, s.reading("new events", err)
+	return out, s.readError("new events", err)
 }
 
 func (s *Store) recent(ctx context.Context, projectID, after int64, limit int) (out capture.Recent, err error) {
-	if out.Place, err = s.horizon(ctx); err != nil || after < 0 || out.Place <= after {
-		out.Place = max(out.Place, after)
+	if out.Position, err = s.horizon(ctx); err != nil || after < 0 || out.Position <= after {
+		out.Position = max(out.Position, after)
 		return out, err
 	}
 	size := 0
@@ -29,15 +29,15 @@ func (s *Store) recent(ctx context.Context, projectID, after int64, limit int) (
 		}
 		size += len(r.Properties) + len(r.PersonProperties)
 		if len(out.Events) > 0 && size > capture.RecentBytes {
-			return errEnough
+			return errPageFull
 		}
 		out.Events = append(out.Events, r)
 		return nil
-	}, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id DESC LIMIT $4`, after, out.Place, projectID, limit)
-	if err != nil && !errors.Is(err, errEnough) || len(out.Events) == 0 {
+	}, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id DESC LIMIT $4`, after, out.Position, projectID, limit)
+	if err != nil && !errors.Is(err, errPageFull) || len(out.Events) == 0 {
 		return out, err
 	}
 	slices.Reverse(out.Events)
-	err = s.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM events WHERE id > $1 AND id < $2 AND project_id = $3`, after, out.Events[0].ID, projectID).Scan(&out.Left)
+	err = s.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM events WHERE id > $1 AND id < $2 AND project_id = $3`, after, out.Events[0].ID, projectID).Scan(&out.Remaining)
 	return out, err
 }

@@ -17,13 +17,13 @@ const retainChunk = 200
 // duplicate keys and index rows, oldest first and at most so many of them, and
 // returns how many. It stops at the first event that is younger, and where another
 // server is at it.
-func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, most int) (n int64, err error) {
-	for n < int64(most) {
-		chunk := min(retainChunk, int64(most)-n)
+func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
+	for n < int64(limit) {
+		chunk := min(retainChunk, int64(limit)-n)
 		deleted := int64(0)
 		err := s.inWrite(ctx, func(tx *sql.Tx) error {
-			mine, err := s.lockRetaining(ctx, tx)
-			if err == nil && mine {
+			locked, err := s.lockRetaining(ctx, tx)
+			if err == nil && locked {
 				deleted, err = s.deleteOldest(ctx, tx, micros(before), chunk)
 			}
 			return err
@@ -42,17 +42,17 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, most i
 // retainLock is the advisory lock of the server that deletes old events.
 const retainLock int64 = 0x42554e52 << 32
 
-func (s *Store) lockRetaining(ctx context.Context, tx querier) (mine bool, err error) {
+func (s *Store) lockRetaining(ctx context.Context, tx querier) (locked bool, err error) {
 	if s.dialect.singleWriter {
 		return true, nil
 	}
-	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retainLock).Scan(&mine)
-	return mine, err
+	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retainLock).Scan(&locked)
+	return locked, err
 }
 
 func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) (int64, error) {
 	var old []erasedEvent
-	young := false
+	reached := false
 	err := query(ctx, q, func(rows *sql.Rows) error {
 		var e erasedEvent
 		var uuid sql.RawBytes
@@ -60,7 +60,7 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp, &created); err != nil {
 			return err
 		}
-		if young = young || created >= before; young {
+		if reached = reached || created >= before; reached {
 			return nil
 		}
 		e.key.UUID = capture.UUID(uuid)
@@ -86,7 +86,7 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 			return 0, err
 		}
 	}
-	if err := s.dropBlocks(ctx, q, old, true); err != nil {
+	if err := s.deleteBlocks(ctx, q, old, true); err != nil {
 		return 0, err
 	}
 	if err := eraseEvents(ctx, q, old); err != nil {

@@ -47,18 +47,18 @@ func column[T any](ctx context.Context, db querier, text string, args ...any) ([
 	return list(ctx, db, func(v *T) []any { return []any{v} }, text, args...)
 }
 
-// numbers writes numbers into a statement, with commas between them.
-func numbers[T any](of []T, number func(T) int64) string {
-	texts := make([]string, len(of))
-	for i, v := range of {
+// joinNumbers writes numbers into a statement, with commas between them.
+func joinNumbers[T any](values []T, number func(T) int64) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
 		texts[i] = strconv.FormatInt(number(v), 10)
 	}
 	return strings.Join(texts, ", ")
 }
 
-// places writes arguments into a statement, with commas between them: $from for the
+// placeholders writes arguments into a statement, with commas between them: $from for the
 // first.
-func places(from, n int) string {
+func placeholders(from, n int) string {
 	texts := make([]string, n)
 	for i := range texts {
 		texts[i] = "$" + strconv.Itoa(from+i)
@@ -66,17 +66,17 @@ func places(from, n int) string {
 	return strings.Join(texts, ", ")
 }
 
-// doing names what has failed.
-func doing(what string, err error) error {
+// wrapError names what has failed.
+func wrapError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// reading names what could not be read.
-func (s *Store) reading(what string, err error) error {
-	return doing("reading "+what, s.dialect.explain(err))
+// readError names what could not be read.
+func (s *Store) readError(what string, err error) error {
+	return wrapError("reading "+what, s.dialect.explain(err))
 }
 
 // Columns that are stored in another way than they are used in.
@@ -89,30 +89,30 @@ type (
 	rawColumn      json.RawMessage
 )
 
-// timeIn scans microseconds, optionalTimeIn the same where 0 is the zero time, dayIn
+// scanTime scans microseconds, scanOptionalTime the same where 0 is the zero time, scanDay
 // a day as dayOf writes it.
-func timeIn(t *time.Time) sql.Scanner         { return (*timeColumn)(t) }
-func optionalTimeIn(t *time.Time) sql.Scanner { return (*optionalColumn)(t) }
-func dayIn(t *time.Time) sql.Scanner          { return (*dayColumn)(t) }
+func scanTime(t *time.Time) sql.Scanner         { return (*timeColumn)(t) }
+func scanOptionalTime(t *time.Time) sql.Scanner { return (*optionalColumn)(t) }
+func scanDay(t *time.Time) sql.Scanner          { return (*dayColumn)(t) }
 
-// uuidIn scans the bytes of a uuid; null is the zero one.
-func uuidIn(u *capture.UUID) sql.Scanner { return (*uuidColumn)(u) }
+// scanUUID scans the bytes of a uuid; null is the zero one.
+func scanUUID(u *capture.UUID) sql.Scanner { return (*uuidColumn)(u) }
 
-// jsonIn scans a JSON text as json.Unmarshal does; null changes nothing.
-func jsonIn(to any) sql.Scanner { return jsonColumn{to} }
+// scanJSON scans a JSON text as json.Unmarshal does; null changes nothing.
+func scanJSON(to any) sql.Scanner { return jsonColumn{to} }
 
-// rawIn scans a JSON text as it stands; an empty one is nil.
-func rawIn(raw *json.RawMessage) sql.Scanner { return (*rawColumn)(raw) }
+// scanRawJSON scans a JSON text as it stands; an empty one is nil.
+func scanRawJSON(raw *json.RawMessage) sql.Scanner { return (*rawColumn)(raw) }
 
 // Scan implements sql.Scanner, as those below do.
 func (t *timeColumn) Scan(src any) error {
-	us, err := scanned[int64](src)
+	us, err := scanAs[int64](src)
 	*t = timeColumn(fromMicros(us))
 	return err
 }
 
 func (t *optionalColumn) Scan(src any) error {
-	us, err := scanned[int64](src)
+	us, err := scanAs[int64](src)
 	*t = optionalColumn{}
 	if us != 0 {
 		*t = optionalColumn(fromMicros(us))
@@ -121,13 +121,13 @@ func (t *optionalColumn) Scan(src any) error {
 }
 
 func (t *dayColumn) Scan(src any) error {
-	day, err := scanned[int](src)
+	day, err := scanAs[int](src)
 	*t = dayColumn(time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC))
 	return err
 }
 
 func (u *uuidColumn) Scan(src any) error {
-	b, err := scanned[[]byte](src)
+	b, err := scanAs[[]byte](src)
 	if err == nil && len(b) > 0 {
 		*(*capture.UUID)(u), err = uuidOf(b)
 	}
@@ -135,7 +135,7 @@ func (u *uuidColumn) Scan(src any) error {
 }
 
 func (j jsonColumn) Scan(src any) error {
-	text, err := scanned[[]byte](src)
+	text, err := scanAs[[]byte](src)
 	if err != nil || text == nil {
 		return err
 	}
@@ -143,15 +143,15 @@ func (j jsonColumn) Scan(src any) error {
 }
 
 func (r *rawColumn) Scan(src any) error {
-	text, err := scanned[[]byte](src)
+	text, err := scanAs[[]byte](src)
 	if *r = nil; len(text) > 0 {
 		*r = text
 	}
 	return err
 }
 
-// scanned is a column's value as the type that it is stored in.
-func scanned[T any](src any) (T, error) {
+// scanAs is a column's value as the type that it is stored in.
+func scanAs[T any](src any) (T, error) {
 	var v sql.Null[T]
 	err := v.Scan(src)
 	return v.V, err

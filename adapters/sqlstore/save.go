@@ -21,7 +21,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		{"persons", t.savePersons},
 		{"merges", t.saveMerges},
 		{"distinct ids", t.saveIDs},
-		{"changes of persons", t.saveChanged},
+		{"changes of persons", t.savePersonChanges},
 		{"events", t.saveEvents},
 		{"what answers rest on", t.saveRewritten},
 		{"flag calls", t.saveCalls},
@@ -36,29 +36,29 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 	return nil
 }
 
-// lastOf returns the list with the last one of equal keys only, in order: one
+// lastByKey returns the list with the last one of equal keys only, in order: one
 // statement must not write a row twice.
-func lastOf[T any, K comparable](list []T, key func(*T) K) []T {
+func lastByKey[T any, K comparable](list []T, key func(*T) K) []T {
 	if len(list) < 2 {
 		return list
 	}
-	at := make(map[K]int, len(list))
+	lastIndex := make(map[K]int, len(list))
 	for i := range list {
-		at[key(&list[i])] = i
+		lastIndex[key(&list[i])] = i
 	}
-	if len(at) == len(list) {
+	if len(lastIndex) == len(list) {
 		return list
 	}
-	out := make([]T, 0, len(at))
+	out := make([]T, 0, len(lastIndex))
 	for i := range list {
-		if at[key(&list[i])] == i {
+		if lastIndex[key(&list[i])] == i {
 			out = append(out, list[i])
 		}
 	}
 	return out
 }
 
-var insertGroupTypes = inserts(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
+var insertGroupTypes = newInsert(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
 
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	now := micros(t.store.now())
@@ -82,7 +82,7 @@ func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	})
 }
 
-var upsertGroups = inserts(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
+var upsertGroups = newInsert(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
 	`ON CONFLICT (project_id, type_index, key) DO UPDATE SET created_at = excluded.created_at, properties = excluded.properties`)
 
 func (t *ledgerTx) saveGroups(c *capture.Changes) error {
@@ -90,7 +90,7 @@ func (t *ledgerTx) saveGroups(c *capture.Changes) error {
 		project int64
 		id      capture.GroupID
 	}
-	list := lastOf(c.Groups, func(g *capture.ProjectGroup) key { return key{g.ProjectID, g.GroupID} })
+	list := lastByKey(c.Groups, func(g *capture.ProjectGroup) key { return key{g.ProjectID, g.GroupID} })
 	return t.insert(&upsertGroups, len(list), func(args []any, i int) []any {
 		g := &list[i]
 		return append(args, g.ProjectID, g.Type, g.Key, micros(g.CreatedAt), g.Properties.String())
@@ -119,11 +119,11 @@ func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 		if _, err := t.exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
 			return err
 		}
-		gone, err := t.exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
+		result, err := t.exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
 		if err != nil {
 			return err
 		}
-		n, err := gone.RowsAffected()
+		n, err := result.RowsAffected()
 		if err != nil {
 			return err
 		}
@@ -135,9 +135,9 @@ func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 }
 
 var (
-	upsertIDs = inserts(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
+	upsertIDs = newInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
 		`ON CONFLICT (project_id, distinct_id) DO UPDATE SET person_uuid = excluded.person_uuid`)
-	insertPersonless = inserts(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
+	insertPersonless = newInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
 )
 
 func (t *ledgerTx) saveIDs(c *capture.Changes) error {
@@ -145,8 +145,8 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 		project int64
 		id      string
 	}
-	list := lastOf(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
-	if err := t.noteMoved(list); err != nil {
+	list := lastByKey(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
+	if err := t.markMoved(list); err != nil {
 		return err
 	}
 	err := t.insert(&upsertIDs, len(list), func(args []any, i int) []any {
@@ -161,7 +161,7 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 	})
 }
 
-var insertEvents = inserts(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
+var insertEvents = newInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
 	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
 
 // saveEvents stores the events under the ids that Claim gave to their keys.
@@ -183,7 +183,7 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 		e := &c.Events[i]
 		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
 			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), stateIDs[i],
-			int(e.PersonMode), truth(e.Historical))
+			int(e.PersonMode), boolToInt(e.Historical))
 	})
 	if err != nil {
 		return err
@@ -193,8 +193,8 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err := t.countEvents(c.Events); err != nil {
 		return err
 	}
-	if t.store.dialect.indexBehind {
-		_, err = t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, last)
+	if t.store.dialect.indexesLater {
+		_, err = t.exec(`UPDATE places SET id = $2 WHERE name = $1`, positionEventID, last)
 		return err
 	}
 	return t.indexProjects(c.Events, first, last)
@@ -220,8 +220,8 @@ func (t *ledgerTx) count(projectID int64, name string, n int64) error {
 	return err
 }
 
-// counted returns a counter of a project.
-func (t *ledgerTx) counted(projectID int64, name string) (n int64, err error) {
+// readCounter returns a counter of a project.
+func (t *ledgerTx) readCounter(projectID int64, name string) (n int64, err error) {
 	err = t.each(func(rows *sql.Rows) error { return rows.Scan(&n) }, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
 	return n, err
 }

@@ -30,8 +30,8 @@ const (
 	maxWarningsOfType = 1_000
 )
 
-// split sorts a list by project.
-func split[T any](list []T, project func(*T) int64) map[int64][]*T {
+// groupByProject sorts a list by project.
+func groupByProject[T any](list []T, project func(*T) int64) map[int64][]*T {
 	out := map[int64][]*T{}
 	for i := range list {
 		id := project(&list[i])
@@ -40,9 +40,9 @@ func split[T any](list []T, project func(*T) int64) map[int64][]*T {
 	return out
 }
 
-// inOrder calls do for each project, in order: two servers must not wait for one
+// forEachProject calls do for each project, in order: two servers must not wait for one
 // another.
-func inOrder[T any](projects map[int64][]*T, do func(project int64, list []*T) error) error {
+func forEachProject[T any](projects map[int64][]*T, do func(project int64, list []*T) error) error {
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		if err := do(id, projects[id]); err != nil {
 			return err
@@ -55,53 +55,53 @@ func inOrder[T any](projects map[int64][]*T, do func(project int64, list []*T) e
 type flagValue struct{ flag, value string }
 
 var (
-	upsertCalls = inserts(`INSERT INTO flag_calls (project_id, flag_key, value, calls, first_called_at, last_called_at)`, 6,
+	upsertCalls = newInsert(`INSERT INTO flag_calls (project_id, flag_key, value, calls, first_called_at, last_called_at)`, 6,
 		`ON CONFLICT (project_id, flag_key, value) DO UPDATE SET calls = flag_calls.calls + excluded.calls,
 		first_called_at = CASE WHEN excluded.first_called_at < flag_calls.first_called_at THEN excluded.first_called_at ELSE flag_calls.first_called_at END,
 		last_called_at = CASE WHEN excluded.last_called_at > flag_calls.last_called_at THEN excluded.last_called_at ELSE flag_calls.last_called_at END`)
-	findCalls = finds(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, textKey, 2)
+	findCalls = newFind(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, textKey, 2)
 )
 
 func (t *ledgerTx) saveCalls(c *capture.Changes) error {
-	return inOrder(split(c.Calls, func(f *capture.FlagCalls) int64 { return f.ProjectID }), t.saveProjectCalls)
+	return forEachProject(groupByProject(c.Calls, func(f *capture.FlagCalls) int64 { return f.ProjectID }), t.saveProjectCalls)
 }
 
 func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) error {
-	asked := map[string][]string{} // values by flag, and otherValue
+	valuesByFlag := map[string][]string{} // values by flag, and otherValue
 	for _, c := range list {
-		if asked[c.Flag] == nil {
-			asked[c.Flag] = []string{otherValue}
+		if valuesByFlag[c.Flag] == nil {
+			valuesByFlag[c.Flag] = []string{otherValue}
 		}
-		asked[c.Flag] = append(asked[c.Flag], c.Value)
+		valuesByFlag[c.Flag] = append(valuesByFlag[c.Flag], c.Value)
 	}
-	known, err := t.knownCalls(project, asked)
+	hasRow, err := t.findExistingCalls(project, valuesByFlag)
 	if err != nil {
 		return err
 	}
-	kept, err := t.counted(project, counterFlagCalls)
+	total, err := t.readCounter(project, counterFlagCalls)
 	if err != nil {
 		return err
 	}
 	var existing map[string][]string
-	if kept+int64(len(list)) > maxFlagCalls {
-		if existing, err = t.answersOf(project, slices.Sorted(maps.Keys(asked))); err != nil {
+	if total+int64(len(list)) > maxFlagCalls {
+		if existing, err = t.possibleValues(project, slices.Sorted(maps.Keys(valuesByFlag))); err != nil {
 			return err
 		}
 	}
-	before := kept
+	before := total
 	sums, hours := map[flagValue]capture.FlagCalls{}, map[flagHour]int64{}
 	for _, c := range list {
 		k := flagValue{c.Flag, c.Value}
 		answers, exists := existing[k.flag]
-		if !known[k] && kept >= maxFlagCalls && !slices.Contains(answers, k.value) {
+		if !hasRow[k] && total >= maxFlagCalls && !slices.Contains(answers, k.value) {
 			k.value = otherValue
-			if !known[k] && kept >= 2*maxFlagCalls && !exists {
+			if !hasRow[k] && total >= 2*maxFlagCalls && !exists {
 				k.flag = otherValue
 			}
 		}
-		if !known[k] && k.flag != otherValue {
-			known[k] = true
-			kept++
+		if !hasRow[k] && k.flag != otherValue {
+			hasRow[k] = true
+			total++
 		}
 		addCalls(sums, k, c)
 		hours[flagHour{k, hourOf(c.Last)}] += c.Calls
@@ -109,7 +109,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	if err := cmp.Or(t.upsertSums(project, sums), t.upsertCallHours(project, hours)); err != nil {
 		return err
 	}
-	return t.count(project, counterFlagCalls, kept-before)
+	return t.count(project, counterFlagCalls, total-before)
 }
 
 func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.FlagCalls) {
@@ -127,19 +127,19 @@ func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.Flag
 	sums[k] = sum
 }
 
-// knownCalls are those of the asked values, by flag, that have a row.
-func (t *ledgerTx) knownCalls(project int64, asked map[string][]string) (map[flagValue]bool, error) {
-	known := map[flagValue]bool{}
-	for _, flag := range slices.Sorted(maps.Keys(asked)) {
-		values, err := t.known(&findCalls, asked[flag], project, flag)
+// findExistingCalls are those of the asked values, by flag, that have a row.
+func (t *ledgerTx) findExistingCalls(project int64, requested map[string][]string) (map[flagValue]bool, error) {
+	existing := map[flagValue]bool{}
+	for _, flag := range slices.Sorted(maps.Keys(requested)) {
+		values, err := t.findExisting(&findCalls, requested[flag], project, flag)
 		if err != nil {
 			return nil, err
 		}
 		for value := range values {
-			known[flagValue{flag, value}] = true
+			existing[flagValue{flag, value}] = true
 		}
 	}
-	return known, nil
+	return existing, nil
 }
 
 func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCalls) error {
@@ -152,10 +152,10 @@ func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCall
 	})
 }
 
-var findFlags = finds(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)
+var findFlags = newFind(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)
 
-// answersOf are the values that flags may have, by key, of those that exist.
-func (t *ledgerTx) answersOf(project int64, keys []string) (map[string][]string, error) {
+// possibleValues are the values that flags may have, by key, of those that exist.
+func (t *ledgerTx) possibleValues(project int64, keys []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	err := t.findTexts(&findFlags, keys, func(rows *sql.Rows) error {
 		var key, text string
@@ -189,26 +189,26 @@ type seenName struct {
 
 var (
 	// A type that is known stays.
-	upsertSeen = inserts(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
+	upsertSeen = newInsert(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
 		`ON CONFLICT (project_id, kind, group_index, name) DO UPDATE SET
 		type = CASE WHEN seen_names.type = '' THEN excluded.type ELSE seen_names.type END,
 		seen_at = CASE WHEN excluded.seen_at > seen_names.seen_at THEN excluded.seen_at ELSE seen_names.seen_at END`)
-	findSeen = finds(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, textKey, 3)
+	findSeen = newFind(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, textKey, 3)
 )
 
 func (t *ledgerTx) saveSeen(c *capture.Changes) error {
-	return inOrder(split(c.Seen, func(s *capture.Seen) int64 { return s.ProjectID }), t.saveProjectSeen)
+	return forEachProject(groupByProject(c.Seen, func(s *capture.SeenName) int64 { return s.ProjectID }), t.saveProjectSeen)
 }
 
-func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.Seen) error {
-	sums := map[seenName]capture.Seen{}
+func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) error {
+	sums := map[seenName]capture.SeenName{}
 	names := map[seenName][]string{} // by kind and group
 	for _, s := range list {
 		k := seenName{s.Kind, s.Group, s.Name}
 		sum, ok := sums[k]
 		if !ok {
-			of := seenName{kind: s.Kind, group: s.Group}
-			names[of] = append(names[of], s.Name)
+			group := seenName{kind: s.Kind, group: s.Group}
+			names[group] = append(names[group], s.Name)
 		}
 		if sum.Type == "" {
 			sum.Type = s.Type
@@ -219,16 +219,16 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.Seen) error {
 		sums[k] = sum
 	}
 	keep, full := make([]seenName, 0, len(sums)), map[capture.SeenKind]bool{}
-	for _, of := range slices.SortedFunc(maps.Keys(names), func(a, b seenName) int {
+	for _, group := range slices.SortedFunc(maps.Keys(names), func(a, b seenName) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group))
 	}) {
-		kept, over, err := t.admitSeen(project, of, names[of])
+		admitted, overLimit, err := t.admitSeen(project, group, names[group])
 		if err != nil {
 			return err
 		}
-		keep = append(keep, kept...)
-		if over {
-			full[of.kind] = true
+		keep = append(keep, admitted...)
+		if overLimit {
+			full[group.kind] = true
 		}
 	}
 	err := t.insert(&upsertSeen, len(keep), func(args []any, i int) []any {
@@ -249,7 +249,7 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.Seen) error {
 // trimSeen lets names of a kind go until there are maxSeen.
 func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
 	counter := counterSeen + strconv.Itoa(int(kind))
-	n, err := t.counted(project, counter)
+	n, err := t.readCounter(project, counter)
 	if err != nil || n <= maxSeen {
 		return err
 	}
@@ -263,53 +263,53 @@ func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
 
 // admitSeen returns the names of one kind and group that are known, and as many new
 // ones as there may be in all, which it counts. full: some have to go afterwards.
-func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep []seenName, full bool, err error) {
-	known, err := t.known(&findSeen, names, project, int(of.kind), of.group)
+func (t *ledgerTx) admitSeen(project int64, group seenName, names []string) (keep []seenName, full bool, err error) {
+	existing, err := t.findExisting(&findSeen, names, project, int(group.kind), group.group)
 	if err != nil {
 		return nil, false, err
 	}
-	counter := counterSeen + strconv.Itoa(int(of.kind))
-	var fresh int64
+	counter := counterSeen + strconv.Itoa(int(group.kind))
+	var added int64
 	for _, name := range names {
-		if !known[name] {
-			if fresh >= maxSeen {
+		if !existing[name] {
+			if added >= maxSeen {
 				continue
 			}
-			fresh++
+			added++
 		}
-		keep = append(keep, seenName{of.kind, of.group, name})
+		keep = append(keep, seenName{group.kind, group.group, name})
 	}
-	if fresh > 0 {
-		n, err := t.counted(project, counter)
+	if added > 0 {
+		n, err := t.readCounter(project, counter)
 		if err != nil {
 			return nil, false, err
 		}
-		full = n+fresh > maxSeen+seenSlack
+		full = n+added > maxSeen+seenSlack
 	}
-	return keep, full, t.count(project, counter, fresh)
+	return keep, full, t.count(project, counter, added)
 }
 
-var upsertWarnings = inserts(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
+var upsertWarnings = newInsert(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
 	`ON CONFLICT (project_id, type, distinct_id) DO UPDATE SET event_uuid = excluded.event_uuid, detail = excluded.detail,
 	count = warnings.count + excluded.count,
 	first_at = CASE WHEN excluded.first_at < warnings.first_at THEN excluded.first_at ELSE warnings.first_at END,
 	last_at = CASE WHEN excluded.last_at > warnings.last_at THEN excluded.last_at ELSE warnings.last_at END`)
 
 func (t *ledgerTx) saveWarnings(c *capture.Changes) error {
-	return inOrder(split(c.Warnings, func(w *capture.Warning) int64 { return w.ProjectID }), t.saveProjectWarnings)
+	return forEachProject(groupByProject(c.Warnings, func(w *capture.Warning) int64 { return w.ProjectID }), t.saveProjectWarnings)
 }
 
 func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) error {
 	type key struct{ kind, id string }
-	at := map[key]int{}
+	indexByKey := map[key]int{}
 	var sums []capture.StoredWarning
 	types := map[string]bool{}
 	for _, w := range list {
 		k := key{string(w.Type), capture.WarningID(w.DistinctID)}
-		i, ok := at[k]
+		i, ok := indexByKey[k]
 		if !ok {
 			i = len(sums)
-			at[k], types[k.kind] = i, true
+			indexByKey[k], types[k.kind] = i, true
 			sums = append(sums, capture.StoredWarning{Warning: capture.Warning{Type: w.Type, DistinctID: k.id}, First: w.At})
 		}
 		sum := &sums[i]
@@ -348,7 +348,7 @@ const (
 		LIMIT (SELECT CASE WHEN COUNT(*) > $2 THEN COUNT(*) - $2 ELSE 0 END FROM warnings WHERE project_id = $1))`
 )
 
-var upsertUsage = inserts(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
+var upsertUsage = newInsert(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
 	`ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`)
 
 func (t *ledgerTx) saveUsage(c *capture.Changes) error {

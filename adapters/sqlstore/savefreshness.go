@@ -27,7 +27,7 @@ func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, 
 		return err
 	}, `SELECT name, n FROM counters WHERE project_id = $1 AND name IN ($2, $3)
 		UNION ALL SELECT '', revision FROM projects WHERE id = $1`, projectID, counterEvents, counterRewritten)
-	return out, s.reading("how fresh answers are", err)
+	return out, s.readError("how fresh answers are", err)
 }
 
 // rewritten is State.Rewritten alone.
@@ -58,18 +58,18 @@ func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
 	return nil
 }
 
-var findOwned = finds(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, textKey, 1)
+var findOwned = newFind(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, textKey, 1)
 
-// noteMoved notes the projects of distinct ids that have been seen before: their
+// markMoved notes the projects of distinct ids that have been seen before: their
 // events are another person's from now on.
-func (t *ledgerTx) noteMoved(ids []capture.ProjectID) error {
-	return inOrder(split(ids, func(d *capture.ProjectID) int64 { return d.ProjectID }), func(project int64, list []*capture.ProjectID) error {
-		asked := make([]string, len(list))
+func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
+	return forEachProject(groupByProject(ids, func(d *capture.ProjectID) int64 { return d.ProjectID }), func(project int64, list []*capture.ProjectID) error {
+		distinctIDs := make([]string, len(list))
 		for i := range list {
-			asked[i] = list[i].DistinctID
+			distinctIDs[i] = list[i].DistinctID
 		}
-		known, err := t.known(&findOwned, asked, project)
-		if len(known) > 0 && err == nil {
+		existing, err := t.findExisting(&findOwned, distinctIDs, project)
+		if len(existing) > 0 && err == nil {
 			if t.moved == nil {
 				t.moved = map[int64]bool{}
 			}

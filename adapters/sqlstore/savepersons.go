@@ -11,12 +11,12 @@ import (
 const versionAfterErasing = 100
 
 var (
-	upsertPersons = inserts(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6,
+	upsertPersons = newInsert(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6,
 		`ON CONFLICT (project_id, uuid) DO UPDATE SET created_at = excluded.created_at, is_identified = excluded.is_identified,
 		version = excluded.version, properties = excluded.properties`)
-	findErased   = finds(`uuid, version`, `erased_persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
+	findErased   = newFind(`uuid, version`, `erased_persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
 	deleteErased = `DELETE FROM erased_persons WHERE project_id = $1 AND uuid = $2`
-	findPersons  = finds(`uuid, version`, `persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
+	findPersons  = newFind(`uuid, version`, `persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
 )
 
 func (t *ledgerTx) savePersons(c *capture.Changes) error {
@@ -24,27 +24,27 @@ func (t *ledgerTx) savePersons(c *capture.Changes) error {
 		project int64
 		id      capture.UUID
 	}
-	fresh := map[int64][]*capture.Person{}
+	newPersons := map[int64][]*capture.Person{}
 	for i := range c.Persons {
-		if p := &c.Persons[i]; p.New {
-			fresh[p.ProjectID] = append(fresh[p.ProjectID], p.Person)
+		if p := &c.Persons[i]; p.IsNew {
+			newPersons[p.ProjectID] = append(newPersons[p.ProjectID], p.Person)
 		}
 	}
-	for project, list := range fresh {
-		if err := t.savePersonsNew(project, list); err != nil {
+	for project, list := range newPersons {
+		if err := t.initNewPersons(project, list); err != nil {
 			return err
 		}
 	}
-	list := lastOf(c.Persons, func(p *capture.ProjectPerson) key { return key{p.ProjectID, p.UUID} })
+	list := lastByKey(c.Persons, func(p *capture.ProjectPerson) key { return key{p.ProjectID, p.UUID} })
 	return t.insert(&upsertPersons, len(list), func(args []any, i int) []any {
 		p := &list[i]
-		return append(args, p.ProjectID, p.UUID[:], micros(p.CreatedAt), truth(p.Identified), p.Version, p.Properties.String())
+		return append(args, p.ProjectID, p.UUID[:], micros(p.CreatedAt), boolToInt(p.Identified), p.Version, p.Properties.String())
 	})
 }
 
-// savePersonsNew counts new persons, and gives those their version that were
+// initNewPersons counts new persons, and gives those their version that were
 // erased before.
-func (t *ledgerTx) savePersonsNew(project int64, list []*capture.Person) error {
+func (t *ledgerTx) initNewPersons(project int64, list []*capture.Person) error {
 	versions := func(b *bulk) (map[capture.UUID]int64, error) {
 		found := map[capture.UUID]int64{}
 		err := t.find(b, []any{project}, len(list),
@@ -52,7 +52,7 @@ func (t *ledgerTx) savePersonsNew(project int64, list []*capture.Person) error {
 			func(rows *sql.Rows) error {
 				var id capture.UUID
 				var version int64
-				err := rows.Scan(uuidIn(&id), &version)
+				err := rows.Scan(scanUUID(&id), &version)
 				found[id] = version
 				return err
 			})
@@ -70,13 +70,13 @@ func (t *ledgerTx) savePersonsNew(project int64, list []*capture.Person) error {
 			}
 		}
 	}
-	there, err := versions(&findPersons)
+	existing, err := versions(&findPersons)
 	if err != nil {
 		return err
 	}
 	ids := map[capture.UUID]bool{}
 	for _, p := range list {
-		if _, ok := there[p.UUID]; !ok {
+		if _, ok := existing[p.UUID]; !ok {
 			ids[p.UUID] = true
 		}
 	}

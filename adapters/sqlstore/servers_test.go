@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// visible is how soon a change is seen through every other server.
-const visible = time.Second
+// maxDelay is how soon a change is seen through every other server.
+const maxDelay = time.Second
 
 // instance is a server with a store: what it answers flags and takes events with.
 type instance struct {
@@ -49,7 +49,7 @@ func startInstance(t testing.TB, address string, now func() time.Time) *instance
 	deciding.Store(i.decider)
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})
 	t.Cleanup(recorder.Close)
-	if i.intake, err = capture.NewIntake(capture.IntakeConfig{Keys: CaptureKeys{store}, Into: recorder, Usage: store, Now: now}); err != nil {
+	if i.intake, err = capture.NewIntake(capture.IntakeConfig{Keys: CaptureKeys{store}, Appender: recorder, Usage: store, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	return i
@@ -122,7 +122,7 @@ func (f sharedFile) String() string {
 func personWith(plan string) capture.Changes {
 	p := capture.Person{UUID: capture.PersonID(1, "ann"), CreatedAt: time.Unix(1, 0), Properties: capture.Object{{Key: "plan", Value: `"` + plan + `"`}}, Version: 1}
 	return capture.Changes{
-		Persons: []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: plan == "gold"}},
+		Persons: []capture.ProjectPerson{{ProjectID: 1, Person: &p, IsNew: plan == "gold"}},
 		IDs:     []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: p.UUID}},
 	}
 }
@@ -144,7 +144,7 @@ var sharedChanges = []struct {
 }{
 	{"a flag", true, func(t *testing.T, by *instance) {
 		by.apply(t, sharedFile{Flags: `{"id":1,"key":"always","active":false,"filters":{"groups":[{}]}}`}.String())
-	}, lookDecide, "always cohort", "cohort"},
+	}, readDecision, "always cohort", "cohort"},
 	{"a flag by management", true, func(t *testing.T, by *instance) {
 		err := ManagementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
 			return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
@@ -154,25 +154,25 @@ var sharedChanges = []struct {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}, lookDecide, "always cohort", "always cohort new"},
-	{"a cohort", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Cohort: "silver"}.String()) }, lookDecide, "always cohort", "always"},
+	}, readDecision, "always cohort", "always cohort new"},
+	{"a cohort", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Cohort: "silver"}.String()) }, readDecision, "always cohort", "always"},
 	{"members of a static cohort", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Members: `"ann"`}.String()) },
-		lookDecide, "always cohort", "always member cohort"},
+		readDecision, "always cohort", "always member cohort"},
 	{"a group type", true, func(t *testing.T, by *instance) {
 		by.commit(t, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: 1, Index: 1, Name: "team"}}})
-	}, func(t *testing.T, at *instance) string { return lookPayload(t, at, `"1":"team"`) }, "no", "yes"},
+	}, func(t *testing.T, at *instance) string { return readPayload(t, at, `"1":"team"`) }, "no", "yes"},
 	{"settings", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Settings: "Asia/Tokyo"}.String()) },
-		func(t *testing.T, at *instance) string { return lookPayload(t, at, "Asia/Tokyo") }, "no", "yes"},
+		func(t *testing.T, at *instance) string { return readPayload(t, at, "Asia/Tokyo") }, "no", "yes"},
 	{"a project ends", true, func(t *testing.T, by *instance) {
 		if err := by.ForgetFile(t.Context(), "a.json"); err != nil {
 			t.Fatal(err)
 		}
-	}, lookDecide, "always cohort", "unknown"},
-	{"a quota", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Quota: "0"}.String()) }, lookDecide, "always cohort", "limited"},
-	{"a pause of flags", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Paused: `"feature_flags"`}.String()) }, lookDecide, "always cohort", "limited"},
+	}, readDecision, "always cohort", "unknown"},
+	{"a quota", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Quota: "0"}.String()) }, readDecision, "always cohort", "limited"},
+	{"a pause of flags", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Paused: `"feature_flags"`}.String()) }, readDecision, "always cohort", "limited"},
 	{"a pause of recordings", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Paused: `"recordings"`}.String()) },
 		func(t *testing.T, at *instance) string {
-			limited, err := at.intake.Recording(t.Context(), "phc_a", 1)
+			limited, err := at.intake.AcceptRecording(t.Context(), "phc_a", 1)
 			return fmt.Sprint(limited, err)
 		}, "false <nil>", "true <nil>"},
 	{"a new project", false, func(t *testing.T, by *instance) {
@@ -180,9 +180,9 @@ var sharedChanges = []struct {
 	}, func(t *testing.T, at *instance) string { return at.decide(t, "phc_b") }, "unknown", "b"},
 	{"a new key", false, func(t *testing.T, by *instance) {
 		by.apply(t, sharedFile{Keys: `{"key":"phx_new","scopes":["*"]}`}.String())
-	}, lookKey, "unknown", "[*]"},
-	{"a person", false, func(t *testing.T, by *instance) { by.commit(t, personWith("silver")) }, lookDecide, "always cohort", "always person"},
-	{"a group", false, func(t *testing.T, by *instance) { by.commit(t, groupWith("big")) }, lookDecide, "always cohort", "always cohort group"},
+	}, readKey, "unknown", "[*]"},
+	{"a person", false, func(t *testing.T, by *instance) { by.commit(t, personWith("silver")) }, readDecision, "always cohort", "always person"},
+	{"a group", false, func(t *testing.T, by *instance) { by.commit(t, groupWith("big")) }, readDecision, "always cohort", "always cohort group"},
 	{"the identifier of a flag", false, func(t *testing.T, by *instance) {
 		if _, err := by.Overrides(t.Context(), 1, "ann", "before", []string{"always"}); err != nil {
 			t.Fatal(err)
@@ -193,11 +193,11 @@ var sharedChanges = []struct {
 	}, "map[] <nil>", "map[always:before] <nil>"},
 }
 
-func lookDecide(t *testing.T, at *instance) string { return at.decide(t, "phc_a") }
+func readDecision(t *testing.T, server *instance) string { return server.decide(t, "phc_a") }
 
-func lookPayload(t *testing.T, at *instance, part string) string {
+func readPayload(t *testing.T, server *instance, part string) string {
 	t.Helper()
-	payload, _, err := at.decider.Payload(t.Context(), "phc_a")
+	payload, _, err := server.decider.Payload(t.Context(), "phc_a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,9 +207,9 @@ func lookPayload(t *testing.T, at *instance, part string) string {
 	return "no"
 }
 
-func lookKey(t *testing.T, at *instance) string {
+func readKey(t *testing.T, server *instance) string {
 	t.Helper()
-	k, err := at.Key(t.Context(), "phx_new")
+	k, err := server.Key(t.Context(), "phx_new")
 	if errors.Is(err, flags.ErrUnknownKey) {
 		return "unknown"
 	}
@@ -230,11 +230,11 @@ func twoInstances(t testing.TB, now func() time.Time) (one, other *instance) {
 	return one, other
 }
 
-// becomes looks until it sees what it wants to.
-func becomes(t *testing.T, at *instance, look func(*testing.T, *instance) string, want string) {
+// waitFor looks until it sees what it wants to.
+func waitFor(t *testing.T, server *instance, read func(*testing.T, *instance) string, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		got := look(t, at)
+		got := read(t, server)
 		if got == want {
 			return
 		}
@@ -257,7 +257,7 @@ func TestServers_VisibleByAge(t *testing.T) {
 				t.Fatalf("before: %q, want %q", got, tt.before)
 			}
 			tt.do(t, one)
-			passed.Add(int64(visible + time.Millisecond))
+			passed.Add(int64(maxDelay + time.Millisecond))
 			if got := tt.look(t, other); got != tt.after {
 				t.Errorf("a second after the change: %q, want %q", got, tt.after)
 			}
@@ -267,27 +267,27 @@ func TestServers_VisibleByAge(t *testing.T) {
 
 // What is decided with is told of: seen at once, here by clocks that stand still,
 // for which nothing ever grows old.
-func TestServers_Told(t *testing.T) {
+func TestServers_Notified(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	at := time.Now()
+	fixedTime := time.Now()
 	for _, tt := range sharedChanges {
 		if !tt.told {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			one, other := twoInstances(t, func() time.Time { return at })
-			becomes(t, other, tt.look, tt.before)
+			one, other := twoInstances(t, func() time.Time { return fixedTime })
+			waitFor(t, other, tt.look, tt.before)
 			tt.do(t, one)
-			becomes(t, other, tt.look, tt.after)
+			waitFor(t, other, tt.look, tt.after)
 		})
 	}
 }
 
 // A connection that is cut off comes back, and what was missed meanwhile is seen.
 func TestServers_ListensAgain(t *testing.T) {
-	at := time.Now()
-	one, other := twoInstances(t, func() time.Time { return at })
-	becomes(t, other, lookDecide, "always cohort")
+	fixedTime := time.Now()
+	one, other := twoInstances(t, func() time.Time { return fixedTime })
+	waitFor(t, other, readDecision, "always cohort")
 	for range 3 {
 		// Cut off in the moment of the change: the news may come or be missed.
 		if _, err := one.write.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -295,14 +295,14 @@ func TestServers_ListensAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		one.apply(t, sharedFile{Cohort: "silver"}.String())
-		becomes(t, other, lookDecide, "always")
+		waitFor(t, other, readDecision, "always")
 		one.apply(t, sharedFile{}.String())
-		becomes(t, other, lookDecide, "always cohort")
+		waitFor(t, other, readDecision, "always cohort")
 	}
 }
 
 // Many projects in one change, and messages of a newer version, mean all.
-func TestServers_ToldOfMany(t *testing.T) {
+func TestServers_NotifiedOfMany(t *testing.T) {
 	all := make(chan int64, 1000)
 	address := postgresURL(t)
 	one := openStore(t, address)
@@ -342,9 +342,9 @@ func TestServers_ToldOfMany(t *testing.T) {
 	for range maxNotified {
 		next()
 	}
-	other.notified(other.name + " 5") // its own
-	other.notified("")
-	other.notified("newer v2:1")
+	other.handleNotification(other.name + " 5") // its own
+	other.handleNotification("")
+	other.handleNotification("newer v2:1")
 	if id := next(); id != 0 || len(all) > 0 {
 		t.Errorf("told of %d and %d more, want of all", id, len(all))
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// several opens some stores on one empty PostgreSQL, at once.
-func several(t *testing.T, n int) []*Store {
+// openSeveral opens some stores on one empty PostgreSQL, at once.
+func openSeveral(t *testing.T, n int) []*Store {
 	t.Helper()
 	address := postgresURL(t)
 	stores := make([]*Store, n)
-	storetest.AtOnce(t, n, func(i int) (err error) {
+	storetest.Concurrently(t, n, func(i int) (err error) {
 		stores[i], err = Open(context.Background(), address, Config{})
 		return err
 	})
@@ -35,7 +35,7 @@ func several(t *testing.T, n int) []*Store {
 // Servers that start at once on an empty database bring the schema up once: each
 // version is written down once, and all of them can be used.
 func TestServers_MigrateOnce(t *testing.T) {
-	stores := several(t, 6)
+	stores := openSeveral(t, 6)
 	var versions, distinct int
 	if err := stores[0].read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
 		t.Fatal(err)
@@ -61,16 +61,16 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 		t.Error(err)
 	}
 	one.apply(t, sharedFile{Cohort: "silver"}.String())
-	becomes(t, other, lookDecide, "always")
+	waitFor(t, other, readDecision, "always")
 }
 
 // Servers that start at once without definitions make one project, and one of
 // them has its keys to print (decision 21).
 func TestServers_Decision21_BootstrapOnce(t *testing.T) {
-	stores := several(t, 4)
-	made := make([]*Bootstrapped, len(stores))
-	storetest.AtOnce(t, len(stores), func(i int) (err error) {
-		if made[i], err = stores[i].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
+	stores := openSeveral(t, 4)
+	made := make([]*BootstrapResult, len(stores))
+	storetest.Concurrently(t, len(stores), func(i int) (err error) {
+		if made[i], err = stores[i].Bootstrap(context.Background(), BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
 			return err
 		}
 		m, err := rooms.Open(rooms.Config{Store: ManagementStore{stores[i]}})
@@ -100,13 +100,13 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 // Servers that start at once with the same definitions file bring it in once.
 func TestServers_SameFileOnce(t *testing.T) {
 	for range 4 {
-		stores := several(t, 4)
+		stores := openSeveral(t, 4)
 		text := []byte(sharedFile{Keys: `{"key":"phx_new","scopes":["*"]}`, Members: `"ann"`}.String())
 		f, err := flags.ParseFile(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		storetest.AtOnce(t, len(stores), func(i int) error {
+		storetest.Concurrently(t, len(stores), func(i int) error {
 			return stores[i].ApplyFile(context.Background(), "a.json", f, text)
 		})
 		for table, want := range map[string]int{"projects": 1, "organizations": 1, "api_keys": 1, "flag_records": 5, "cohort_members": 1} {
@@ -124,25 +124,25 @@ func TestServers_SameFileOnce(t *testing.T) {
 // A file and a start without one meet: there is one project with id 1, whoever
 // comes first.
 func TestServers_FileAndBootstrap(t *testing.T) {
-	stores := several(t, 2)
+	stores := openSeveral(t, 2)
 	text := []byte(`{"projects":[{"id":7,"api_key":"phc_a"}]}`)
 	f, err := flags.ParseFile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.AtOnce(t, 2, func(i int) error {
+	storetest.Concurrently(t, 2, func(i int) error {
 		if i == 0 {
 			return stores[0].ApplyFile(context.Background(), "a.json", f, text)
 		}
-		_, err := stores[1].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"})
+		_, err := stores[1].Bootstrap(context.Background(), BootstrapConfig{OwnerEmail: "owner@example.com"})
 		return err
 	})
 }
 
 // Two servers look for scheduled changes at the same time: each is made once.
 func TestServers_ScheduledChangesOnce(t *testing.T) {
-	stores := several(t, 2)
-	b, err := stores[0].Bootstrap(t.Context(), FirstStart{OwnerEmail: "owner@example.com"})
+	stores := openSeveral(t, 2)
+	b, err := stores[0].Bootstrap(t.Context(), BootstrapConfig{OwnerEmail: "owner@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	const changes = 20
 	due := schedule(t, managers[0], b.PersonalKey, changes)
 	done := make([]int, 8)
-	storetest.AtOnce(t, len(done), func(i int) (err error) {
+	storetest.Concurrently(t, len(done), func(i int) (err error) {
 		done[i], err = managers[i%2].FeatureFlags.ScheduledChanges.RunDue(context.Background())
 		return err
 	})
@@ -177,7 +177,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 
 // Two servers delete old events at the same time, while a person is erased.
 func TestServers_RetainTogether(t *testing.T) {
-	stores := several(t, 2)
+	stores := openSeveral(t, 2)
 	const events = 3000
 	for n := 0; n < events; n += 500 {
 		if err := commitEvents(stores[0], n, 500); err != nil {
@@ -185,7 +185,7 @@ func TestServers_RetainTogether(t *testing.T) {
 		}
 	}
 	before := fromMicros(int64(events/2) * 1e6)
-	storetest.AtOnce(t, 4, func(i int) error {
+	storetest.Concurrently(t, 4, func(i int) error {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
 				return err
@@ -206,7 +206,7 @@ func TestServers_RetainTogether(t *testing.T) {
 // What a person was like in the events of one server is not kept with those that
 // another server erases (§8.3 of capture).
 func TestServers_ErasedStates(t *testing.T) {
-	stores := several(t, 2)
+	stores := openSeveral(t, 2)
 	id := capture.PersonID(1, "ann")
 	event := func(s *Store, n int) {
 		t.Helper()
@@ -219,13 +219,13 @@ func TestServers_ErasedStates(t *testing.T) {
 			if _, err := tx.Claim([]capture.EventKey{{ProjectID: 1, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID}}); err != nil {
 				return err
 			}
-			known, err := tx.People(1, []string{"ann"})
+			people, err := tx.People(1, []string{"ann"})
 			if err != nil {
 				return err
 			}
 			c := capture.Changes{Events: []capture.Record{e}}
-			if known[0].Person == nil {
-				c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: true}}
+			if people[0].Person == nil {
+				c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, IsNew: true}}
 				c.IDs = []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: id}}
 			}
 			return tx.Save(&c)
@@ -260,7 +260,7 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	const limit = 1234 // no whole number of lots
 	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
 	answered := make([]int, 8)
-	storetest.AtOnce(t, len(answered), func(i int) error {
+	storetest.Concurrently(t, len(answered), func(i int) error {
 		var out flags.Answer
 		for range 400 {
 			err := servers[i%2].decider.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)
@@ -294,7 +294,7 @@ func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (con
 	if err != nil {
 		t.Fatal(err)
 	}
-	standing, err := m.Project(t.Context(), caller, "1")
+	scope, err := m.Project(t.Context(), caller, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,12 +304,12 @@ func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (con
 		}
 		return b
 	}
-	f, err := m.FeatureFlags.Create(t.Context(), standing, body(`{"key":"a","name":"","filters":{"groups":[{"rollout_percentage":1}]}}`))
+	f, err := m.FeatureFlags.Create(t.Context(), scope, body(`{"key":"a","name":"","filters":{"groups":[{"rollout_percentage":1}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range changes {
-		_, err := m.FeatureFlags.ScheduledChanges.Create(t.Context(), standing, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
+		_, err := m.FeatureFlags.ScheduledChanges.Create(t.Context(), scope, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
 			"payload":{"operation":"add_release_condition","value":{"groups":[{"rollout_percentage":2}]}}}`, f.ID)))
 		if err != nil {
 			t.Fatal(err)
@@ -317,7 +317,7 @@ func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (con
 	}
 	return func() (conditions, version int) {
 		t.Helper()
-		f, err := m.FeatureFlags.Get(t.Context(), standing, f.ID)
+		f, err := m.FeatureFlags.Get(t.Context(), scope, f.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func TestServers_EventQuotaBound(t *testing.T) {
 	if at.Add(rounds*time.Second).Month() != at.Month() { // counts are by month
 		at = at.Add(-rounds * time.Second)
 	}
-	taken := 0
+	accepted := 0
 	var lately []int // what all have taken, by round
 	for round := range rounds {
 		now := 0
@@ -29,37 +29,37 @@ func TestServers_EventQuotaBound(t *testing.T) {
 			now += s.send(t, perRound, at.Add(time.Duration(round)*time.Second), fmt.Sprintf("%d %d", round, n))
 		}
 		lately = append(lately, now)
-		taken += now
+		accepted += now
 	}
-	if taken < limit {
-		t.Errorf("%d of %d are taken: nothing may be refused before the limit", taken, limit)
+	if accepted < limit {
+		t.Errorf("%d of %d are taken: nothing may be refused before the limit", accepted, limit)
 	}
 	// Of three servers that take the same, two are others.
-	if most := limit + (len(servers)-1)*perRound*(age+1); taken > most {
-		t.Errorf("%d events are taken, the limit is %d and the bound %d", taken, limit, most)
+	if bound := limit + (len(servers)-1)*perRound*(age+1); accepted > bound {
+		t.Errorf("%d events are taken, the limit is %d and the bound %d", accepted, limit, bound)
 	}
 	if last := lately[rounds-age:]; fmt.Sprint(last) != fmt.Sprint(make([]int, age)) {
 		t.Errorf("still taken at the end, by second: %v", last)
 	}
 	used, err := servers[1].Used(t.Context(), "org", capture.ResourceEvents, at)
-	if err != nil || used != int64(taken) {
-		t.Errorf("%d are counted, %d were taken, %v", used, taken, err)
+	if err != nil || used != int64(accepted) {
+		t.Errorf("%d are counted, %d were taken, %v", used, accepted, err)
 	}
-	t.Logf("%d taken, the limit is %d", taken, limit)
+	t.Logf("%d taken, the limit is %d", accepted, limit)
 }
 
 // send sends n events of ann, and returns how many were taken.
-func (i *instance) send(t *testing.T, n int, at time.Time, named string) int {
+func (i *instance) send(t *testing.T, n int, when time.Time, event string) int {
 	t.Helper()
 	items := make([]string, n)
 	for k := range items {
-		items[k] = fmt.Sprintf(`{"event":"a","distinct_id":"ann","uuid":%q}`, capture.PersonID(1, fmt.Sprint(named, k)))
+		items[k] = fmt.Sprintf(`{"event":"a","distinct_id":"ann","uuid":%q}`, capture.PersonID(1, fmt.Sprint(event, k)))
 	}
 	s, err := capture.Decode(`{"api_key":"phc_a","batch":[`+strings.Join(items, ",")+`]}`, capture.DecodeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := i.intake.Accept(t.Context(), s, capture.Origin{ReceivedAt: at})
+	receipt, err := i.intake.Accept(t.Context(), s, capture.Origin{ReceivedAt: when})
 	if err != nil {
 		t.Fatal(err)
 	}

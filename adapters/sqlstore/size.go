@@ -20,7 +20,7 @@ func (s *Store) Size(ctx context.Context) Size {
 	switch {
 	case s.file != "":
 		out.Database, out.WAL = fileSize(s.file), max(fileSize(s.file+"-wal"), 0)
-		if free, known := freeDisk(filepath.Dir(s.file)); known {
+		if free, ok := freeDisk(filepath.Dir(s.file)); ok {
 			out.Free = free
 		}
 	case !s.dialect.singleWriter:

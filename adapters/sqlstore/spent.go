@@ -11,15 +11,15 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Spent is what was spent of a resource with a token, by key and SDK.
-type Spent struct {
+// Spending is what was spent of a resource with a token, by key and SDK.
+type Spending struct {
 	Token, Resource, Key, SDK string
 	N                         int64
 }
 
-// AddSpent adds to what was spent on the UTC day of at. Tokens of projects that
+// AddSpending adds to what was spent on the UTC day of at. Tokens of projects that
 // have gone are left out.
-func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error {
+func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending) error {
 	projects, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error 
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO spent (project_id, day, resource, key, sdk, n) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (project_id, day, resource, key, sdk) DO UPDATE SET n = spent.n + excluded.n`,
-				projects[x.Token], dayOf(at), x.Resource, cleanText(x.Key), cleanText(x.SDK), x.N); err != nil {
+				projects[x.Token], dayOf(when), x.Resource, cleanText(x.Key), cleanText(x.SDK), x.N); err != nil {
 				return fmt.Errorf("counting who spends what: %w", err)
 			}
 		}
@@ -43,7 +43,7 @@ func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error 
 func (s *Store) projectsOf(ctx context.Context, n int, token func(i int) string) (map[string]int64, error) {
 	projects := map[string]int64{}
 	for i := range n {
-		if _, known := projects[token(i)]; known {
+		if _, ok := projects[token(i)]; ok {
 			continue
 		}
 		p, err := s.CaptureProject(ctx, token(i))
@@ -55,10 +55,10 @@ func (s *Store) projectsOf(ctx context.Context, n int, token func(i int) string)
 	return projects, nil
 }
 
-// Spent implements rooms.Tx.
-func (t *manageTx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
-	return listed(t, "reading who spends what", func(x *organizations.Spent) []any {
+// KeyUsage implements rooms.Tx.
+func (t *manageTx) KeyUsage(projectID int64, since time.Time) ([]organizations.KeyUsage, error) {
+	return listRows(t, "reading who spends what", func(x *organizations.KeyUsage) []any {
 		x.Project = projectID
-		return []any{dayIn(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
+		return []any{scanDay(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
 	}, `SELECT day, resource, key, sdk, n FROM spent WHERE project_id = $1 AND day >= $2 ORDER BY day, resource, key, sdk`, projectID, dayOf(since))
 }

@@ -43,7 +43,7 @@ func TestManagement_5_3_Split(t *testing.T) {
 			}
 			uuids := map[capture.UUID]bool{}
 			for _, of := range []string{"a", "b", "c"} {
-				p, err := s.PersonBy(ctx, 1, of)
+				p, err := s.PersonForDistinctID(ctx, 1, of)
 				if err != nil || p == nil {
 					t.Fatal(of, err)
 				}
@@ -90,9 +90,9 @@ func TestManagement_5_4_UnsetGroupProperty(t *testing.T) {
 				{"acme", "b", `{"a":1}`, false},
 			} {
 				_, err := people.UnsetGroup(ctx, 1, capture.GroupID{Key: step.key}, step.name)
-				var refused *capture.Refusal
+				var rejects *capture.Refusal
 				g, readErr := s.Group(ctx, 1, group)
-				if (err == nil) != step.found || err != nil && !errors.As(err, &refused) || readErr != nil || g.Properties.String() != step.left {
+				if (err == nil) != step.found || err != nil && !errors.As(err, &rejects) || readErr != nil || g.Properties.String() != step.left {
 					t.Errorf("%+v: %v %v %v", step, g, err, readErr)
 				}
 			}
@@ -100,11 +100,13 @@ func TestManagement_5_4_UnsetGroupProperty(t *testing.T) {
 	}
 }
 
-// between changes people in commits of their own.
-type between struct{ *Store }
+// transactor changes people in commits of their own.
+type transactor struct{ *Store }
 
-func (b between) Transact(ctx context.Context, project int64, work func(capture.Tx) error) error {
+func (b transactor) Transact(ctx context.Context, project int64, work func(capture.Tx) error) error {
 	return b.Commit(ctx, []int64{project}, work)
 }
 
-func peopleOf(s *Store) *capture.People { return &capture.People{History: s, Between: between{s}} }
+func peopleOf(s *Store) *capture.People {
+	return &capture.People{History: s, Transactor: transactor{s}}
+}

@@ -18,8 +18,8 @@ const (
 	// stateReach is how far back an event refers, in ids: what is older is kept
 	// again, so that old events can be deleted with the states that they refer to.
 	stateReach = 1 << 18
-	// rememberedStates bounds the states that are found again.
-	rememberedStates = 32768
+	// maxCachedStates bounds the states that are found again.
+	maxCachedStates = 32768
 )
 
 // stateKey is what makes two states the same: whose they are, and what they say.
@@ -36,11 +36,11 @@ type stateKey struct {
 type states = lru.Cache[stateKey, int64]
 
 func newStates() *states {
-	s, _ := lru.New[stateKey, int64](rememberedStates) // fails only for sizes below 1
+	s, _ := lru.New[stateKey, int64](maxCachedStates) // fails only for sizes below 1
 	return s
 }
 
-var insertStates = inserts(`INSERT INTO person_states (event_id, properties)`, 2, "")
+var insertStates = newInsert(`INSERT INTO person_states (event_id, properties)`, 2, "")
 
 // saveStates finds the state of each event, saves the new ones, and returns the
 // ids to refer to, 0 for no properties at all.
@@ -48,7 +48,7 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 	ids := make([]int64, len(events))
 	// Events of one person share the text as long as it does not change.
 	seen := make(map[*byte]int64, 64)
-	var fresh []int // events that have a state first
+	var added []int // events that have a state first
 	for i := range events {
 		e := &events[i]
 		if e.PersonProperties == "{}" || e.PersonProperties == "" {
@@ -57,19 +57,19 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 		text := unsafe.StringData(e.PersonProperties)
 		id, ok := seen[text]
 		if !ok {
-			erasures, err := t.erasuresIn(e.ProjectID)
+			erasures, err := t.readErasures(e.ProjectID)
 			if err != nil {
 				return nil, err
 			}
 			if id, ok = t.state(e, erasures); !ok {
-				fresh = append(fresh, i)
+				added = append(added, i)
 			}
 			seen[text] = id
 		}
 		ids[i] = id
 	}
-	return ids, t.insert(&insertStates, len(fresh), func(args []any, i int) []any {
-		e := &events[fresh[i]]
+	return ids, t.insert(&insertStates, len(added), func(args []any, i int) []any {
+		e := &events[added[i]]
 		return append(args, e.ID, e.PersonProperties)
 	})
 }
@@ -92,18 +92,18 @@ func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) 
 	return e.ID, false
 }
 
-// erasuresIn is how often events of a project have been erased, read once a
+// readErasures is how often events of a project have been erased, read once a
 // transaction: it holds the project's lock, as those that erase do. This process
 // forgets all states when it erases, so alone it need not ask.
-func (t *ledgerTx) erasuresIn(project int64) (n int64, err error) {
+func (t *ledgerTx) readErasures(project int64) (n int64, err error) {
 	if t.store.dialect.singleWriter {
 		return 0, nil
 	}
-	n, known := t.erasures[project]
-	if known {
+	n, ok := t.erasures[project]
+	if ok {
 		return n, nil
 	}
-	if n, err = t.counted(project, counterErasures); err != nil {
+	if n, err = t.readCounter(project, counterErasures); err != nil {
 		return 0, err
 	}
 	if t.erasures == nil {

@@ -41,12 +41,12 @@ func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int
 	for i, id := range cohorts {
 		values[i] = "(" + strconv.FormatInt(id, 10) + ")"
 	}
-	count, bytes, enough := 0, 0, false
+	count, bytes, full := 0, 0, false
 	err := query(ctx, db, func(rows *sql.Rows) error {
 		var n, cohort int64
 		var kind int
 		var id string
-		if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || enough {
+		if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || full {
 			return err
 		}
 		if kind == 0 {
@@ -54,7 +54,7 @@ func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int
 			return nil
 		}
 		count, bytes = count+1, bytes+len(id)
-		if enough = count > limit.IDs || bytes > limit.Bytes; enough {
+		if full = count > limit.IDs || bytes > limit.Bytes; full {
 			delete(out, cohort)
 			return nil
 		}
@@ -71,7 +71,7 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 		out, err = readMembers(ctx, s.quick, projectID, cohorts, limit)
 		return err
 	})
-	return out, s.reading("the members of static cohorts", err)
+	return out, s.readError("the members of static cohorts", err)
 }
 
 var _ flags.Members = (*Store)(nil)

@@ -19,9 +19,9 @@ type Config struct {
 	// on PostgreSQL, another server has changed, once that is durable; 0 is all of
 	// them: what others have changed may have been missed. Nil: nobody is told.
 	Changed func(projectID int64)
-	// MaxRemembered bounds, in bytes, what is remembered of people for flags. Zero:
+	// MaxCacheBytes bounds, in bytes, what is remembered of people for flags. Zero:
 	// 24 MiB.
-	MaxRemembered int
+	MaxCacheBytes int
 }
 
 // Store is one SQL database. It is safe for use by several goroutines.
@@ -44,11 +44,11 @@ type Store struct {
 	breaker  breaker       // of what requests look up
 	managing chan struct{} // holds a token while this server writes for management
 
-	file     string // SQLite's, empty for none
-	shown    string // the database, without its password
-	ledger   ledgerState
-	horizons horizons
-	unlock   func() error
+	file       string // SQLite's, empty for none
+	displayURL string // the database, without its password
+	ledger     ledgerState
+	horizons   horizons
+	unlock     func() error
 }
 
 // querier is what statements run on: *sql.DB, *sql.Tx and *sql.Conn.
@@ -84,27 +84,27 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := newStore(&o, c)
-	s.breaker.try = func(ctx context.Context) error {
-		s.freshConnections()
+	s.breaker.ping = func(ctx context.Context) error {
+		s.dropIdleConnections()
 		return s.quick.PingContext(ctx)
 	}
-	if o.beside != nil {
-		s.checkpoints = startCheckpointer(o.beside, o.write, c.Logger)
+	if o.checkpoints != nil {
+		s.checkpoints = startCheckpointer(o.checkpoints, o.write, c.Logger)
 	}
 	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("database %s: %w", o.displayURL, s.dialect.explain(err)), s.Close())
 	}
 	if o.listen != nil {
-		s.listener = inBackground((&listener{config: o.listen, store: s}).run)
+		s.listener = runInBackground((&listener{config: o.listen, store: s}).run)
 	}
 	return s, nil
 }
 
 // newStore is a store on an open database; c is whole.
-func newStore(o *opened, c Config) *Store {
+func newStore(o *database, c Config) *Store {
 	return &Store{
-		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, shown: o.shown, unlock: o.unlock,
-		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(), owners: newOwnersCache(),
+		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, displayURL: o.displayURL, unlock: o.unlock,
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxCacheBytes), changed: c.Changed, states: newStates(), owners: newOwnersCache(),
 		name: serverName(), managing: make(chan struct{}, 1),
 	}
 }
@@ -124,7 +124,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if err := s.notMoving(ctx); err != nil {
+	if err := s.checkNotMoving(ctx); err != nil {
 		return err
 	}
 	return s.startLedger(ctx)
@@ -168,6 +168,6 @@ func (s *Store) inTx(ctx context.Context, db *sql.DB, work func(tx *sql.Tx) erro
 	if err := work(tx); err != nil {
 		return s.dialect.explain(err)
 	}
-	defer s.checkpoints.committed()
+	defer s.checkpoints.wakeUp()
 	return s.dialect.explain(tx.Commit())
 }

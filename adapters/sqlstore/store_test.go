@@ -122,7 +122,7 @@ func TestStore_SecondServer(t *testing.T) {
 	openStore(t, "sqlite:"+path)
 }
 
-func TestStore_Refused(t *testing.T) {
+func TestStore_OpenRejects(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.txt")
 	if err := os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 500)), 0o600); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// StreamPlace implements capture.Places.
-func (s *Store) StreamPlace(ctx context.Context, stream string, partition int) (capture.Place, error) {
-	place := capture.Place{Stream: stream, Partition: partition}
+// StreamPosition implements capture.PositionReader.
+func (s *Store) StreamPosition(ctx context.Context, stream string, partition int) (capture.StreamPosition, error) {
+	place := capture.StreamPosition{Stream: stream, Partition: partition}
 	var seq int64
 	var id []byte
 	err := s.read.QueryRowContext(ctx, `SELECT seq, message FROM stream_places WHERE stream = $1 AND "partition" = $2`, stream, partition).Scan(&seq, &id)
@@ -28,9 +28,9 @@ func (s *Store) StreamPlace(ctx context.Context, stream string, partition int) (
 
 // A move from the beginning makes the row, or finds that it still stands there.
 const (
-	moveFirst = `INSERT INTO stream_places (stream, "partition", seq, message) VALUES ($1, $2, $3, $4)
+	insertPosition = `INSERT INTO stream_places (stream, "partition", seq, message) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (stream, "partition") DO UPDATE SET seq = excluded.seq, message = excluded.message WHERE stream_places.seq = 0`
-	moveOn = `UPDATE stream_places SET seq = $3, message = $4 WHERE stream = $1 AND "partition" = $2 AND seq = $5 AND message = $6`
+	updatePosition = `UPDATE stream_places SET seq = $3, message = $4 WHERE stream = $1 AND "partition" = $2 AND seq = $5 AND message = $6`
 )
 
 // saveMoves writes how far streams are recorded. Two servers that read the same
@@ -38,9 +38,9 @@ const (
 func (t *ledgerTx) saveMoves(c *capture.Changes) error {
 	for i := range c.Moves {
 		from, to := &c.Moves[i].From, &c.Moves[i].To
-		text, args := moveFirst, []any{to.Stream, to.Partition, int64(to.Seq), to.ID[:]}
+		text, args := insertPosition, []any{to.Stream, to.Partition, int64(to.Seq), to.ID[:]}
 		if from.Seq > 0 {
-			text, args = moveOn, append(args, int64(from.Seq), from.ID[:])
+			text, args = updatePosition, append(args, int64(from.Seq), from.ID[:])
 		}
 		result, err := t.exec(text, args...)
 		if err != nil {
@@ -53,4 +53,4 @@ func (t *ledgerTx) saveMoves(c *capture.Changes) error {
 	return nil
 }
 
-var _ capture.Places = (*Store)(nil)
+var _ capture.PositionReader = (*Store)(nil)

@@ -13,34 +13,34 @@ import (
 const flagsResource = "feature_flags"
 
 // Spend implements flags.Usage.
-func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, n int64) (total int64, err error) {
+func (s *Store) Spend(ctx context.Context, organizationID string, when time.Time, n int64) (total int64, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		return s.inQuickWrite(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
 				ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
-				organizationID, flagsResource, dayOf(at), n)
+				organizationID, flagsResource, dayOf(when), n)
 			if err != nil {
 				return err
 			}
-			total, err = usedIn(ctx, tx, organizationID, flagsResource, at)
+			total, err = sumUsage(ctx, tx, organizationID, flagsResource, when)
 			return err
 		})
 	})
-	return total, doing("counting requests for flags", err)
+	return total, wrapError("counting requests for flags", err)
 }
 
 // Used implements capture.UsageReader.
-func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (n int64, err error) {
+func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, when time.Time) (n int64, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
-		n, err = usedIn(ctx, s.quick, organizationID, string(r), at)
+		n, err = sumUsage(ctx, s.quick, organizationID, string(r), when)
 		return err
 	})
-	return n, s.reading("what was counted", err)
+	return n, s.readError("what was counted", err)
 }
 
-// usedIn adds up the UTC calendar month of at, over all projects.
-func usedIn(ctx context.Context, db querier, organizationID, resource string, at time.Time) (n int64, err error) {
-	month := dayOf(at) / 100 * 100
+// sumUsage adds up the UTC calendar month of at, over all projects.
+func sumUsage(ctx context.Context, db querier, organizationID, resource string, when time.Time) (n int64, err error) {
+	month := dayOf(when) / 100 * 100
 	err = db.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM usage
 		WHERE organization_id = $1 AND resource = $2 AND day > $3 AND day < $4`,
 		organizationID, resource, month, month+100).Scan(&n)
@@ -48,8 +48,8 @@ func usedIn(ctx context.Context, db querier, organizationID, resource string, at
 }
 
 // dayOf is the UTC day as a number, such as 20261120.
-func dayOf(at time.Time) int {
-	year, month, day := at.UTC().Date()
+func dayOf(t time.Time) int {
+	year, month, day := t.UTC().Date()
 	return year*10000 + int(month)*100 + day
 }
 

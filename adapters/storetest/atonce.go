@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// AtOnce does something n times at the same time.
-func AtOnce(t *testing.T, n int, do func(i int) error) {
+// Concurrently does something n times at the same time.
+func Concurrently(t *testing.T, n int, do func(i int) error) {
 	t.Helper()
 	start := make(chan struct{})
 	var all sync.WaitGroup

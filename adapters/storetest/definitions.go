@@ -42,7 +42,7 @@ func apply(t testing.TB, s DefinitionsFiles, origin, text string) {
 	must(t, applyError(s, origin, text))
 }
 
-func forget(t testing.TB, s DefinitionsFiles, origin string) {
+func forgetFile(t testing.TB, s DefinitionsFiles, origin string) {
 	t.Helper()
 	must(t, s.ForgetFile(context.Background(), origin))
 }
@@ -73,16 +73,16 @@ func storedPayload(t testing.TB, s flags.Source, key string) string {
 
 // Definitions is the contract of flags.Source and of definitions files.
 func Definitions(t *testing.T, open func(testing.TB) DefinitionsStore) {
-	t.Run("AsTheFileSays", func(t *testing.T) { asTheFileSays(t, open) })
+	t.Run("AsTheFileSays", func(t *testing.T) { matchesFlagsParser(t, open) })
 	t.Run("Project", func(t *testing.T) { projectOfFile(t, open(t)) })
 	t.Run("Revision", func(t *testing.T) { revisions(t, open(t)) })
-	t.Run("Conflicts", func(t *testing.T) { conflicts(t, open) })
+	t.Run("Conflicts", func(t *testing.T) { fileConflicts(t, open) })
 	t.Run("BadFlagFailsAlone", func(t *testing.T) { badFlag(t, open(t)) })
-	t.Run("ForgetFile", func(t *testing.T) { forgetting(t, open(t)) })
+	t.Run("ForgetFile", func(t *testing.T) { forgottenFile(t, open(t)) })
 }
 
-// asTheFileSays compares with what flags makes of the same files.
-func asTheFileSays(t *testing.T, open func(testing.TB) DefinitionsStore) {
+// matchesFlagsParser compares with what flags makes of the same files.
+func matchesFlagsParser(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	texts := map[string]string{
 		"odd": "\ufeff" + `{"projects":[{"id":3,"api_key":"phc_odd","timezone":"Europe/Berlin","bucketing_hash":"murmur3","property_matching_version":2,
 			"minimal_flag_called_events":true,"static_cohorts":[9],"group_type_mapping":{"0":"company","3":"te\u0000am"},
@@ -106,7 +106,7 @@ func asTheFileSays(t *testing.T, open func(testing.TB) DefinitionsStore) {
 			must(t, err)
 			for _, p := range f.Projects {
 				want := strings.ReplaceAll(payload(t, p.Definitions), `\u0000`, "\uFFFD")
-				same(t, want, storedPayload(t, s, p.APIKey), "%s", p.APIKey)
+				equal(t, want, storedPayload(t, s, p.APIKey), "%s", p.APIKey)
 			}
 		})
 	}
@@ -117,10 +117,10 @@ func projectOfFile(t *testing.T, s DefinitionsStore) {
 		"projects":[{"id":4,"name":"four","api_key":"phc_a","quota_limited":["events","feature_flags"]},{"id":5,"api_key":"phc_b"}]}`)
 	ten := int64(10)
 	want := flags.Project{ID: 4, Name: "four", APIKey: "phc_a", OrganizationID: "org", Revision: 1, FlagLimit: &ten, QuotaLimited: []string{"events", "feature_flags"}}
-	same(t, want, project(t, s, "phc_a"), "")
+	equal(t, want, project(t, s, "phc_a"), "")
 	apply(t, s, "a.json", `{"organization":{"id":"org","name":"O"},"projects":[{"id":4,"name":"vier","api_key":"phc_a"},{"id":5,"api_key":"phc_b"}]}`)
 	want = flags.Project{ID: 4, Name: "vier", APIKey: "phc_a", OrganizationID: "org", Revision: 1, QuotaLimited: []string{}}
-	same(t, want, project(t, s, "phc_a"), "no limits")
+	equal(t, want, project(t, s, "phc_a"), "no limits")
 	for _, key := range []string{"phc_", "", "PHC_A", "phc_a\x00", strings.Repeat("x", 300)} {
 		if _, err := s.ProjectByKey(context.Background(), key); !errors.Is(err, flags.ErrUnknownKey) {
 			t.Errorf("%.10q: %v", key, err)
@@ -163,7 +163,7 @@ func revisions(t *testing.T, s DefinitionsStore) {
 	}
 }
 
-func conflicts(t *testing.T, open func(testing.TB) DefinitionsStore) {
+func fileConflicts(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	const first = `{"organization":{"id":"o","quotas":{"events":1}},"projects":[{"id":1,"api_key":"phc_a","group_type_mapping":{"0":"company"},
 		"personal_api_keys":[{"key":"phx_1","scopes":["*"]}],"secret_api_keys":["phs_1"]}]}`
 	for name, tt := range map[string]struct{ origin, text, want string }{
@@ -186,7 +186,7 @@ func conflicts(t *testing.T, open func(testing.TB) DefinitionsStore) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), tt.origin) {
 				t.Errorf("error %v, want %q after the name of the file", err, tt.want)
 			}
-			same(t, before, storedPayload(t, s, "phc_a"), "something has changed")
+			equal(t, before, storedPayload(t, s, "phc_a"), "something has changed")
 			if _, err := s.ProjectByKey(context.Background(), "phc_b"); !errors.Is(err, flags.ErrUnknownKey) {
 				t.Errorf("phc_b: %v", err)
 			}
@@ -209,14 +209,14 @@ func badFlag(t *testing.T, s DefinitionsStore) {
 	}
 }
 
-func forgetting(t *testing.T, s DefinitionsStore) {
+func forgottenFile(t *testing.T, s DefinitionsStore) {
 	const text = `{"projects":[{"id":1,"api_key":"phc_a","flags":[{"id":1,"key":"a","active":true,"filters":{}}]}]}`
 	apply(t, s, "a.json", text)
-	forget(t, s, "a.json")
+	forgetFile(t, s, "a.json")
 	if _, err := s.ProjectByKey(context.Background(), "phc_a"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Errorf("forgotten: %v", err)
 	}
-	forget(t, s, "a.json")
+	forgetFile(t, s, "a.json")
 	apply(t, s, "b.json", text) // another file may have it now
 	if p := project(t, s, "phc_a"); p.Revision != 3 || p.ID != 1 {
 		t.Errorf("%+v", p)

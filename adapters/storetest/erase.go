@@ -46,10 +46,10 @@ func erase(t *testing.T, s HistoryStore) {
 	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"bob"}}} {
 		bobs := q
 		bobs.DistinctIDs = []string{"bob"}
-		same(t, wanted(all, bobs), pages(t, s, q), "%s", name)
+		equal(t, wantPage(all, bobs), pages(t, s, q), "%s", name)
 	}
 	for _, id := range []string{"ann", "ann2"} {
-		if p, err := s.PersonBy(ctx, testProject, id); err != nil || p != nil {
+		if p, err := s.PersonForDistinctID(ctx, testProject, id); err != nil || p != nil {
 			t.Errorf("%s: %+v, %v", id, p, err)
 		}
 	}
@@ -64,13 +64,13 @@ func erase(t *testing.T, s HistoryStore) {
 	back := person(t, `{}`, "ann")
 	back.Events = all[:1]
 	save(t, s, back)
-	if p, err := s.PersonBy(ctx, testProject, "ann"); err != nil || p == nil || p.Version != 107 {
+	if p, err := s.PersonForDistinctID(ctx, testProject, "ann"); err != nil || p == nil || p.Version != 107 {
 		t.Errorf("back: %+v, %v", p, err)
 	}
 	if found, events := erasePerson(t, s, "bob", false); !found || events != 0 {
 		t.Error("bob was not found")
 	}
-	if got := pages(t, s, capture.EventQuery{Limit: 100, DistinctIDs: []string{"bob"}}); len(got) != len(wanted(all, capture.EventQuery{DistinctIDs: []string{"bob"}})) {
+	if got := pages(t, s, capture.EventQuery{Limit: 100, DistinctIDs: []string{"bob"}}); len(got) != len(wantPage(all, capture.EventQuery{DistinctIDs: []string{"bob"}})) {
 		t.Errorf("without events: %d are left", len(got))
 	}
 }
@@ -87,14 +87,14 @@ func retain(t *testing.T, s HistoryStore) {
 	if err != nil || n != 300 {
 		t.Errorf("first %d, %v", n, err)
 	}
-	left, err := s.DeleteEventsBefore(context.Background(), before, 100_000)
+	remaining, err := s.DeleteEventsBefore(context.Background(), before, 100_000)
 	// The events of the other project, made beside the first of each chunk, go with them.
-	if err != nil || left < 200 || left > 202 {
-		t.Errorf("then %d, %v", left, err)
+	if err != nil || remaining < 200 || remaining > 202 {
+		t.Errorf("then %d, %v", remaining, err)
 	}
 	index(t, s)
 	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"u"}}} {
-		same(t, wanted(all[500:], q), pages(t, s, q), "%s", name)
+		equal(t, wantPage(all[500:], q), pages(t, s, q), "%s", name)
 	}
 	if again, err := s.DeleteEventsBefore(context.Background(), before, 100); err != nil || again != 0 {
 		t.Errorf("again %d, %v", again, err)

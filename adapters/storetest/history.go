@@ -35,10 +35,10 @@ func index(t testing.TB, s any) {
 }
 
 // event makes the n-th event of a test.
-func event(n int, name, id string, at time.Time) capture.Record {
+func event(n int, name, id string, t time.Time) capture.Record {
 	return capture.Record{
 		ProjectID: testProject, UUID: uuidOf(fmt.Sprint("event ", n)), Name: name, DistinctID: id,
-		Properties: fmt.Sprintf(`{"n":%d}`, n), Timestamp: at, CreatedAt: epoch.Add(time.Duration(n) * time.Second),
+		Properties: fmt.Sprintf(`{"n":%d}`, n), Timestamp: t, CreatedAt: epoch.Add(time.Duration(n) * time.Second),
 		PersonID: uuidOf(id), PersonCreatedAt: epoch, PersonProperties: "{}", PersonMode: capture.PersonMode(n % 3),
 		Historical: n%2 == 0, ElementsChain: "a",
 	}
@@ -50,7 +50,7 @@ func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("EventsByUUID", func(t *testing.T) { eventByUUID(t, open(t)) })
 	t.Run("StableCursor", func(t *testing.T) { stableCursor(t, open(t)) })
 	t.Run("Ledger", func(t *testing.T) { ledger(t, open(t)) })
-	t.Run("Recent", func(t *testing.T) { recent(t, open(t)) })
+	t.Run("Recent", func(t *testing.T) { followsRecent(t, open(t)) })
 	t.Run("People", func(t *testing.T) { people(t, open(t)) })
 	t.Run("PeopleSearchIsBounded", func(t *testing.T) { boundedSearch(t, open(t)) })
 	t.Run("Groups", func(t *testing.T) { groups(t, open(t)) })
@@ -73,22 +73,22 @@ func inChunks(t testing.TB, s HistoryStore, all []capture.Record, indexed bool) 
 	}
 }
 
-// wanted chooses and orders events as the interface says.
-func wanted(all []capture.Record, q capture.EventQuery) []string {
-	var chosen []int
+// wantPage chooses and orders events as the interface says.
+func wantPage(all []capture.Record, q capture.EventQuery) []string {
+	var matching []int
 	for i, e := range all {
 		switch {
 		case !q.From.IsZero() && e.Timestamp.Before(q.From), !q.To.IsZero() && !e.Timestamp.Before(q.To):
 		case q.Name != "" && e.Name != q.Name, q.DistinctIDs != nil && !slices.Contains(q.DistinctIDs, e.DistinctID):
 		default:
-			chosen = append(chosen, i)
+			matching = append(matching, i)
 		}
 	}
-	slices.SortFunc(chosen, func(a, b int) int {
+	slices.SortFunc(matching, func(a, b int) int {
 		return cmp.Or(all[b].Timestamp.Compare(all[a].Timestamp), cmp.Compare(b, a))
 	})
 	out := []string{}
-	for _, i := range chosen {
+	for _, i := range matching {
 		out = append(out, all[i].Properties)
 	}
 	return out
@@ -141,7 +141,7 @@ func events(t *testing.T, s HistoryStore) {
 		"unknown name": {Name: "x\x00", Limit: 5},
 		"newest":       {From: epoch.Add(5500 * time.Second), Limit: 100},
 	} {
-		same(t, wanted(all, q), pages(t, s, q), "%s", name)
+		equal(t, wantPage(all, q), pages(t, s, q), "%s", name)
 	}
 	page, err := s.Events(context.Background(), testProject, capture.EventQuery{Limit: 1})
 	if err != nil || len(page) != 1 {
@@ -149,11 +149,11 @@ func events(t *testing.T, s HistoryStore) {
 	}
 	want := all[len(all)-1]
 	want.ID = page[0].ID
-	if page[0].Properties != wanted(all, capture.EventQuery{})[0] || want.ID == 0 {
+	if page[0].Properties != wantPage(all, capture.EventQuery{})[0] || want.ID == 0 {
 		t.Errorf("newest: %+v", page[0])
 	}
-	if none, err := s.Events(context.Background(), testProject, capture.EventQuery{}); err != nil || len(none) > 0 {
-		t.Errorf("limit 0: %d events, %v", len(none), err)
+	if empty, err := s.Events(context.Background(), testProject, capture.EventQuery{}); err != nil || len(empty) > 0 {
+		t.Errorf("limit 0: %d events, %v", len(empty), err)
 	}
 }
 
@@ -190,7 +190,7 @@ func stableCursor(t *testing.T, s HistoryStore) {
 	must(t, err)
 	save(t, s, capture.Changes{Events: []capture.Record{event(100, "a", "u", epoch.Add(time.Hour)), event(101, "a", "u", page[6].Timestamp)}})
 	q.After = &capture.EventCursor{Timestamp: page[6].Timestamp, ID: page[6].ID}
-	same(t, wanted(all, capture.EventQuery{})[7:], pages(t, s, q), "")
+	equal(t, wantPage(all, capture.EventQuery{})[7:], pages(t, s, q), "")
 }
 
 func ledger(t *testing.T, s HistoryStore) {
@@ -219,5 +219,5 @@ func ledger(t *testing.T, s HistoryStore) {
 	for _, e := range all {
 		want = append(want, e.Properties)
 	}
-	same(t, want, got, "")
+	equal(t, want, got, "")
 }

@@ -20,7 +20,7 @@ func people(t *testing.T, s HistoryStore) {
 	foreign.Persons[0].ProjectID, foreign.IDs[0].ProjectID = 2, 2
 	save(t, s, foreign)
 	peoplePages(t, s)
-	peopleFound(t, s)
+	findPerson(t, s)
 	for project, want := range map[int64]int64{testProject: 25, 2: 1, 3: 0} {
 		if n, err := s.CountPeople(t.Context(), project); err != nil || n != want {
 			t.Errorf("project %d: %d persons, %v, want %d", project, n, err, want)
@@ -28,8 +28,8 @@ func people(t *testing.T, s HistoryStore) {
 	}
 }
 
-// listed are the distinct ids of the people of all pages.
-func listed(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string) {
+// pagedIDs are the distinct ids of the people of all pages.
+func pagedIDs(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string) {
 	t.Helper()
 	for {
 		page, next, err := s.People(t.Context(), testProject, q)
@@ -54,28 +54,28 @@ func peoplePages(t *testing.T, s HistoryStore) {
 		want = append(want, fmt.Sprint("alias ", n), fmt.Sprint("p", n))
 	}
 	for _, limit := range []int{1, 5, 24, 25, 26} {
-		same(t, want, listed(t, s, capture.PersonQuery{Limit: limit}), "limit %d", limit)
+		equal(t, want, pagedIDs(t, s, capture.PersonQuery{Limit: limit}), "limit %d", limit)
 	}
 	n7 := func(p *capture.StoredPerson) bool { v, _ := p.Properties.Get("n"); return v == "7" }
 	for name, q := range map[string]capture.PersonQuery{
 		"distinct id": {Search: "LIAS 7", Limit: 3}, "email": {Search: "mail7@example", Limit: 3}, "name": {Search: "üNAL 7", Limit: 3}, "match": {Match: n7, Limit: 3},
 	} {
-		same(t, []string{"alias 7", "p7"}, listed(t, s, q), "%s", name)
+		equal(t, []string{"alias 7", "p7"}, pagedIDs(t, s, q), "%s", name)
 	}
-	if got := listed(t, s, capture.PersonQuery{Search: "%", Limit: 3}); len(got) > 0 {
+	if got := pagedIDs(t, s, capture.PersonQuery{Search: "%", Limit: 3}); len(got) > 0 {
 		t.Errorf("a sign of LIKE means itself: %v", got)
 	}
 }
 
-// peopleFound asks for one person by each of the names.
-func peopleFound(t *testing.T, s HistoryStore) {
+// findPerson asks for one person by each of the names.
+func findPerson(t *testing.T, s HistoryStore) {
 	ctx := t.Context()
-	byID, err := s.PersonBy(ctx, testProject, "alias 3")
+	byID, err := s.PersonForDistinctID(ctx, testProject, "alias 3")
 	if err != nil || byID == nil {
 		t.Fatal(byID, err)
 	}
-	wanted := capture.StoredPerson{ID: byID.ID, Person: *person(t, `{"email":"Mail3@Example.com","name":"Ünal 3","n":3}`, "p3").Persons[0].Person, DistinctIDs: []string{"alias 3", "p3"}}
-	same(t, wanted, *byID, "by distinct id")
+	want := capture.StoredPerson{ID: byID.ID, Person: *person(t, `{"email":"Mail3@Example.com","name":"Ünal 3","n":3}`, "p3").Persons[0].Person, DistinctIDs: []string{"alias 3", "p3"}}
+	equal(t, want, *byID, "by distinct id")
 	byUUID, err := s.PersonByUUID(ctx, testProject, uuidOf("p3"))
 	if err != nil || gocmp.Diff(byID, byUUID) != "" {
 		t.Errorf("by uuid: %+v, %v", byUUID, err)
@@ -85,7 +85,7 @@ func peopleFound(t *testing.T, s HistoryStore) {
 		t.Errorf("by number: %+v, %v", byNumber, err)
 	}
 	for name, find := range map[string]func() (*capture.StoredPerson, error){
-		"distinct id": func() (*capture.StoredPerson, error) { return s.PersonBy(ctx, testProject, "nobody") },
+		"distinct id": func() (*capture.StoredPerson, error) { return s.PersonForDistinctID(ctx, testProject, "nobody") },
 		"uuid":        func() (*capture.StoredPerson, error) { return s.PersonByUUID(ctx, testProject, uuidOf("nobody")) },
 		"number":      func() (*capture.StoredPerson, error) { return s.PersonByID(ctx, 2, byID.ID) },
 	} {
@@ -145,10 +145,10 @@ func groups(t *testing.T, s HistoryStore) {
 	}
 	all := []string{"Group 00", "Group 02", "Group 04", "Group 06", "Group 08", "Group 10"}
 	for _, limit := range []int{1, 4, 6, 7} {
-		same(t, all, list("", limit), "limit %d", limit)
+		equal(t, all, list("", limit), "limit %d", limit)
 	}
-	same(t, []string{"Group 04"}, list("gROUP 04", 3), "by key")
-	same(t, []string{"Group 10"}, list("rgüP 10", 3), "by property")
+	equal(t, []string{"Group 04"}, list("gROUP 04", 3), "by key")
+	equal(t, []string{"Group 10"}, list("rgüP 10", 3), "by property")
 	got, err := s.Group(ctx, testProject, c.Groups[4].GroupID)
 	if err != nil || gocmp.Diff(&c.Groups[4].Group, got) != "" {
 		t.Errorf("one: %+v, %v", got, err)
@@ -163,13 +163,13 @@ func lists(t *testing.T, s HistoryStore) {
 	warning := capture.Warning{ProjectID: testProject, Type: capture.WarnTimestamp, DistinctID: "u", EventUUID: uuidOf("e"), Detail: "d", Count: 2, At: epoch}
 	later := warning
 	later.DistinctID, later.At = "v", epoch.Add(time.Hour)
-	name := capture.Seen{ProjectID: testProject, Kind: capture.SeenEventProperty, Name: "b", Type: "String", At: epoch}
+	name := capture.SeenName{ProjectID: testProject, Kind: capture.SeenEventProperty, Name: "b", Type: "String", At: epoch}
 	other := name
 	other.Name = "a"
 	call := capture.FlagCalls{ProjectID: testProject, FlagCall: capture.FlagCall{Flag: "f", Value: "true"}, Calls: 3, First: epoch, Last: epoch.Add(time.Minute)}
 	second := call
 	second.Flag = "g"
-	save(t, s, capture.Changes{Warnings: []capture.Warning{warning, later}, Seen: []capture.Seen{name, other}, Calls: []capture.FlagCalls{call, second}})
+	save(t, s, capture.Changes{Warnings: []capture.Warning{warning, later}, Seen: []capture.SeenName{name, other}, Calls: []capture.FlagCalls{call, second}})
 
 	warnings, err := s.Warnings(ctx, testProject, 10, 0)
 	if diff := gocmp.Diff([]capture.StoredWarning{{Warning: later, First: later.At}, {Warning: warning, First: epoch}}, warnings); diff != "" || err != nil {
@@ -179,7 +179,7 @@ func lists(t *testing.T, s HistoryStore) {
 		t.Errorf("second page: %+v, %v", warnings, err)
 	}
 	names, err := s.SeenNames(ctx, testProject, capture.SeenEventProperty, 10, 0)
-	if diff := gocmp.Diff([]capture.Seen{other, name}, names); diff != "" || err != nil {
+	if diff := gocmp.Diff([]capture.SeenName{other, name}, names); diff != "" || err != nil {
 		t.Errorf("names, %v (-want +got):\n%s", err, diff)
 	}
 	calls, err := s.FlagCalls(ctx, testProject, "", 10)

@@ -25,8 +25,8 @@ type InsightStore interface {
 // says, whoever is merged, split and erased.
 func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 	t.Run("Scan", func(t *testing.T) { scans(t, open(t)) })
-	t.Run("WhatIsSeen", func(t *testing.T) { seenBefore(t, open(t)) })
-	t.Run("Stops", func(t *testing.T) { stops(t, open(t)) })
+	t.Run("WhatIsSeen", func(t *testing.T) { seesUntilOpen(t, open(t)) })
+	t.Run("Stops", func(t *testing.T) { scanStops(t, open(t)) })
 	t.Run("Profiles", func(t *testing.T) { profiles(t, open(t)) })
 	t.Run("LargeProfiles", func(t *testing.T) { largeProfiles(t, open(t)) })
 }
@@ -78,11 +78,11 @@ func scans(t *testing.T, s InsightStore) {
 	save(t, s, capture.Changes{IDs: []capture.ProjectID{{ProjectID: testProject, DistinctID: "id 35", Person: uuidOf("id 3")}}})
 	plain.owner["id 35"] = uuidOf("id 3")
 	ask("after a merge")
-	in(t, s, func(tx capture.Tx) error {
+	commit(t, s, func(tx capture.Tx) error {
 		_, err := capture.SplitPerson(tx, testProject, uuidOf("id 2"), []string{"id 1", "id 2"}, "id 2")
 		return err
 	})
-	back, err := s.PersonBy(context.Background(), testProject, "id 1")
+	back, err := s.PersonForDistinctID(context.Background(), testProject, "id 1")
 	must(t, err)
 	if plain.owner["id 1"] = back.UUID; back.UUID == uuidOf("id 2") {
 		t.Fatal("the person is not split")
@@ -123,7 +123,7 @@ func randomScan(random *rand.Rand) insights.Scan {
 		s.DistinctIDs = []string{"id 7", "id 38", "nobody"}
 	}
 	if random.IntN(2) == 0 {
-		s.Spare = func() bool { return true }
+		s.HasSpareCPU = func() bool { return true }
 	}
 	return s
 }
@@ -135,7 +135,7 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 	s.Reserve = func(n int64) error { reserved += n; return nil }
 	want := map[string]int{}
 	for i := range p.events {
-		if e := &p.events[i]; wantedOf(s, e) {
+		if e := &p.events[i]; matchesScan(s, e) {
 			want[p.line(s.Columns, e)]++
 		}
 	}
@@ -154,14 +154,14 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		return nil
 	})
 	must(t, err)
-	if of := map[bool]int{true: n}[s.Columns&insights.IDs != 0]; len(ids) != of {
+	if wantIDs := map[bool]int{true: n}[s.Columns&insights.IDs != 0]; len(ids) != wantIDs {
 		t.Errorf("%s, %+v: %d different ids of %d events", what, s, len(ids), n)
 	}
 	wrong := 0
-	for line, left := range want {
-		if left != 0 && wrong < 5 {
+	for line, missing := range want {
+		if missing != 0 && wrong < 5 {
 			wrong++
-			t.Errorf("%s, %+v: %q is %d times too rare", what, s, line, left)
+			t.Errorf("%s, %+v: %q is %d times too rare", what, s, line, missing)
 		}
 	}
 	count, err := r.Count(context.Background(), s)
@@ -170,14 +170,14 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		t.Errorf("%s, %+v: about %d events are counted, there are %d", what, s, count, n)
 	}
 	first := slices.MinFunc(p.events, func(a, b capture.Record) int { return a.Timestamp.Compare(b.Timestamp) })
-	if at, ok, err := r.Earliest(context.Background(), math.MinInt64); err != nil || !ok || at != first.Timestamp.UnixMicro() {
-		t.Errorf("%s: the first event is at %d, %t, %v, want %d", what, at, ok, err, first.Timestamp.UnixMicro())
+	if earliest, ok, err := r.Earliest(context.Background(), math.MinInt64); err != nil || !ok || earliest != first.Timestamp.UnixMicro() {
+		t.Errorf("%s: the first event is at %d, %t, %v, want %d", what, earliest, ok, err, first.Timestamp.UnixMicro())
 	}
 }
 
-func wantedOf(s insights.Scan, e *capture.Record) bool {
-	at := e.Timestamp.UnixMicro()
-	return (s.From == 0 && s.To == 0 || s.From <= at && at <= s.To) &&
+func matchesScan(s insights.Scan, e *capture.Record) bool {
+	t := e.Timestamp.UnixMicro()
+	return (s.From == 0 && s.To == 0 || s.From <= t && t <= s.To) &&
 		(s.Names == nil || slices.Contains(s.Names, e.Name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.DistinctID))
 }
 
@@ -198,7 +198,7 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 		value  any
 	}{
 		{insights.Names, e.Name}, {insights.DistinctIDs, e.DistinctID}, {insights.UUIDs, e.UUID}, {insights.CreatedAt, e.CreatedAt.UnixMicro()},
-		{insights.People, person}, {insights.PeopleThen, e.PersonID}, {insights.Modes, e.PersonMode},
+		{insights.People, person}, {insights.PeopleAtEvent, e.PersonID}, {insights.Modes, e.PersonMode},
 		{insights.Elements, e.ElementsChain}, {insights.Properties, e.Properties}, {insights.PersonProperties, e.PersonProperties},
 	} {
 		if c&column.column != 0 {
@@ -229,7 +229,7 @@ func lineOf(c insights.Columns, r insights.Reader, b *insights.Batch, i int) str
 			}
 		}
 	}
-	add(&out, b.PersonThen, i)
+	add(&out, b.PersonAtEvent, i)
 	add(&out, b.Mode, i)
 	add(&out, b.Elements, i)
 	add(&out, b.Properties, i)
@@ -245,8 +245,8 @@ func add[T any](out *strings.Builder, column []T, i int) {
 	fmt.Fprint(out, " ", column[i])
 }
 
-// seenBefore: what is recorded after Open is not seen.
-func seenBefore(t *testing.T, s InsightStore) {
+// seesUntilOpen: what is recorded after Open is not seen.
+func seesUntilOpen(t *testing.T, s InsightStore) {
 	ctx := context.Background()
 	empty, err := s.Open(ctx, testProject)
 	must(t, err)
@@ -276,8 +276,8 @@ func seenBefore(t *testing.T, s InsightStore) {
 	}
 }
 
-// stops: an error of yield and of Reserve ends a scan, and so does the context.
-func stops(t *testing.T, s InsightStore) {
+// scanStops: an error of yield and of Reserve ends a scan, and so does the context.
+func scanStops(t *testing.T, s InsightStore) {
 	var all []capture.Record
 	for n := range 6000 {
 		all = append(all, event(n, "a", fmt.Sprint("id ", n), epoch))
@@ -291,8 +291,8 @@ func stops(t *testing.T, s InsightStore) {
 	if err := r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("yield's error: %v", err)
 	}
-	none := func(*insights.Batch) error { return nil }
-	if err := r.Scan(ctx, insights.Scan{Columns: insights.People, Reserve: func(int64) error { return enough }}, none); err == nil || !strings.Contains(err.Error(), "enough") {
+	ignore := func(*insights.Batch) error { return nil }
+	if err := r.Scan(ctx, insights.Scan{Columns: insights.People, Reserve: func(int64) error { return enough }}, ignore); err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("no memory: %v", err)
 	}
 	batches := 0
@@ -304,7 +304,7 @@ func stops(t *testing.T, s InsightStore) {
 	ctx, cancel = context.WithCancelCause(context.Background())
 	rests := 0
 	rest := func(context.Context) { rests++; cancel(nil) }
-	err = r.Scan(ctx, insights.Scan{Columns: insights.Properties, Rest: rest}, func(*insights.Batch) error {
+	err = r.Scan(ctx, insights.Scan{Columns: insights.Properties, Pause: rest}, func(*insights.Batch) error {
 		t.Error("a batch after the end")
 		return nil
 	})
@@ -342,7 +342,7 @@ func profiles(t *testing.T, s InsightStore) {
 			return nil
 		}))
 		slices.Sort(got)
-		same(t, c.want, got, "%v", c.ask)
+		equal(t, c.want, got, "%v", c.ask)
 	}
 	for _, c := range []struct{ ask, want []string }{{nil, []string{"a", "b"}}, {[]string{"b", "x"}, []string{"b"}}, {[]string{}, nil}} {
 		var got []string
@@ -354,7 +354,7 @@ func profiles(t *testing.T, s InsightStore) {
 			return nil
 		}))
 		slices.Sort(got)
-		same(t, c.want, got, "%v", c.ask)
+		equal(t, c.want, got, "%v", c.ask)
 	}
 	if members, err := r.Members(ctx, 99); err != nil || len(members) > 0 {
 		t.Errorf("members of no cohort: %v, %v", members, err)

@@ -43,7 +43,7 @@ func largeProfiles(t *testing.T, s InsightStore) {
 		}
 	}
 	slices.Sort(got)
-	same(t, names, got, "pages of persons")
+	equal(t, names, got, "pages of persons")
 	got = nil
 	for after := ""; ; {
 		page, next, err := s.Groups(ctx, testProject, 0, after, "", 500)
@@ -58,7 +58,7 @@ func largeProfiles(t *testing.T, s InsightStore) {
 			break
 		}
 	}
-	same(t, names, got, "pages of groups")
+	equal(t, names, got, "pages of groups")
 
 	largeAnswers(t, s, names, ids)
 }
@@ -77,7 +77,7 @@ func largeAnswers(t *testing.T, s InsightStore, names []string, ids []capture.UU
 			return nil
 		}))
 		slices.Sort(got)
-		same(t, names, got, "%s", what)
+		equal(t, names, got, "%s", what)
 	}
 	for what, ask := range map[string][]string{"all groups": nil, "groups by name": names} {
 		got = nil
@@ -86,7 +86,7 @@ func largeAnswers(t *testing.T, s InsightStore, names []string, ids []capture.UU
 			return nil
 		}))
 		slices.Sort(got)
-		same(t, names, got, "%s", what)
+		equal(t, names, got, "%s", what)
 	}
 	must(t, r.Close())
 }

@@ -18,26 +18,26 @@ import (
 func Ledger(t *testing.T, open func(testing.TB) Backend) {
 	t.Run("Capture_13_3_Duplicates", func(t *testing.T) { duplicates(t, open(t)) })
 	t.Run("Capture_8_3_EventsAsSaved", func(t *testing.T) { eventsAsSaved(t, open(t)) })
-	t.Run("Capture_9_People", func(t *testing.T) { knownPeople(t, open(t)) })
+	t.Run("Capture_9_People", func(t *testing.T) { readsPeople(t, open(t)) })
 	t.Run("Capture_10_5_Merges", func(t *testing.T) { mergedPeople(t, open(t)) })
-	t.Run("Capture_11_Groups", func(t *testing.T) { knownGroups(t, open(t)) })
+	t.Run("Capture_11_Groups", func(t *testing.T) { readsGroups(t, open(t)) })
 	t.Run("Capture_12_3_FlagCalls", func(t *testing.T) { flagCalls(t, open(t)) })
 	t.Run("Capture_4_5_Warnings", func(t *testing.T) { warnings(t, open(t)) })
 	t.Run("SeenNames", func(t *testing.T) { seenNames(t, open(t)) })
-	t.Run("ManyAtOnce", func(t *testing.T) { manyAtOnce(t, open(t)) })
+	t.Run("ManyAtOnce", func(t *testing.T) { manyRows(t, open(t)) })
 	t.Run("Decision_13_FailureLeavesNothing", func(t *testing.T) { failures(t, open(t)) })
 }
 
-// in runs work in a transaction, which must succeed.
-func in(t testing.TB, s capture.Ledger, work func(tx capture.Tx) error) {
+// commit runs work in a transaction, which must succeed.
+func commit(t testing.TB, s capture.Ledger, work func(tx capture.Tx) error) {
 	t.Helper()
 	must(t, s.Commit(context.Background(), []int64{testProject, 2}, work))
 }
 
-// known asks a transaction for people of the tests' project.
-func known(t testing.TB, s capture.Ledger, ids ...string) (found []capture.Known) {
+// readPeople asks a transaction for people of the tests' project.
+func readPeople(t testing.TB, s capture.Ledger, ids ...string) (found []capture.Identity) {
 	t.Helper()
-	in(t, s, func(tx capture.Tx) (err error) {
+	commit(t, s, func(tx capture.Tx) (err error) {
 		found, err = tx.People(testProject, ids)
 		return err
 	})
@@ -47,13 +47,13 @@ func known(t testing.TB, s capture.Ledger, ids ...string) (found []capture.Known
 	return found
 }
 
-func claim(t testing.TB, s capture.Ledger, keys ...capture.EventKey) (fresh []bool) {
+func claim(t testing.TB, s capture.Ledger, keys ...capture.EventKey) (isNew []bool) {
 	t.Helper()
-	in(t, s, func(tx capture.Tx) (err error) {
-		fresh, err = tx.Claim(keys)
+	commit(t, s, func(tx capture.Tx) (err error) {
+		isNew, err = tx.Claim(keys)
 		return err
 	})
-	return fresh
+	return isNew
 }
 
 func duplicates(t *testing.T, s Backend) {
@@ -105,10 +105,10 @@ func eventsAsSaved(t *testing.T, s Backend) {
 		keys = append(keys, capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
 	}
 	want := slices.Delete(slices.Clone(list), 3, 4)
-	in(t, s, func(tx capture.Tx) error {
-		fresh, err := tx.Claim(keys)
-		if err != nil || !slices.Equal(fresh, []bool{true, true, true, true, false, true}) {
-			t.Errorf("fresh are %v, %v", fresh, err)
+	commit(t, s, func(tx capture.Tx) error {
+		isNew, err := tx.Claim(keys)
+		if err != nil || !slices.Equal(isNew, []bool{true, true, true, true, false, true}) {
+			t.Errorf("fresh are %v, %v", isNew, err)
 		}
 		return tx.Save(&capture.Changes{Events: append([]capture.Record{foreign}, slices.Clone(want)...)})
 	})
@@ -122,7 +122,7 @@ func eventsAsSaved(t *testing.T, s Backend) {
 			}
 			last, got[i].ID = got[i].ID, 0
 		}
-		same(t, want, got, "%s", when)
+		equal(t, want, got, "%s", when)
 		if got, err = s.Ledger(context.Background(), 2, 0, 100); err != nil || len(got) != 1 || got[0].UUID != foreign.UUID {
 			t.Errorf("%s: the other project has %v, %v", when, got, err)
 		}
@@ -130,18 +130,18 @@ func eventsAsSaved(t *testing.T, s Backend) {
 	}
 }
 
-func knownPeople(t *testing.T, s Backend) {
+func readsPeople(t *testing.T, s Backend) {
 	ctx := context.Background()
 	c := person(t, `{"plan":"pro","n":1.50,"é":null}`, "ann", "ann@example.com")
 	c.Persons[0].CreatedAt = epoch.Add(time.Microsecond)
 	c.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ghost"}, {ProjectID: testProject, DistinctID: "ghost"}}
 	save(t, s, c)
 	// The same id in another project is somebody else's.
-	in(t, s, func(tx capture.Tx) error {
+	commit(t, s, func(tx capture.Tx) error {
 		return tx.Save(&capture.Changes{Personless: []capture.ProjectID{{ProjectID: 2, DistinctID: "bob"}}})
 	})
-	found := known(t, s, "bob", "ann", "ghost", "ann@example.com", "ann")
-	same(t, []capture.Known{{}, {Person: c.Persons[0].Person}, {Personless: true}, {Person: c.Persons[0].Person}, {Person: c.Persons[0].Person}}, found, "")
+	found := readPeople(t, s, "bob", "ann", "ghost", "ann@example.com", "ann")
+	equal(t, []capture.Identity{{}, {Person: c.Persons[0].Person}, {Personless: true}, {Person: c.Persons[0].Person}, {Person: c.Persons[0].Person}}, found, "")
 	if found[1].Person != found[3].Person || found[1].Person != found[4].Person {
 		t.Error("ids of one person do not share it")
 	}
@@ -151,8 +151,8 @@ func knownPeople(t *testing.T, s Backend) {
 	changed.IDs = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ghost", Person: uuidOf("ann")}}
 	changed.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ann"}} // of a person: it stays so
 	save(t, s, changed)
-	for i, k := range known(t, s, "ghost", "ann") {
-		same(t, capture.Known{Person: changed.Persons[0].Person}, k, "%d", i)
+	for i, k := range readPeople(t, s, "ghost", "ann") {
+		equal(t, capture.Identity{Person: changed.Persons[0].Person}, k, "%d", i)
 	}
 	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 1 {
 		t.Errorf("%d persons, %v, want 1", n, err)
@@ -174,10 +174,10 @@ func mergedPeople(t *testing.T, s Backend) {
 	merged.IDs = []capture.ProjectID{{ProjectID: testProject, DistinctID: "new", Person: uuidOf("ann")}}
 	save(t, s, merged)
 	ids := []string{"ann", "ann2", "bob", "bob2", "cid", "cid2", "new"}
-	for i, k := range known(t, s, ids...) {
-		same(t, capture.Known{Person: merged.Persons[0].Person}, k, "%s", ids[i])
+	for i, k := range readPeople(t, s, ids...) {
+		equal(t, capture.Identity{Person: merged.Persons[0].Person}, k, "%s", ids[i])
 	}
-	if dan := known(t, s, "dan2")[0].Person; dan == nil || dan.UUID != uuidOf("dan") {
+	if dan := readPeople(t, s, "dan2")[0].Person; dan == nil || dan.UUID != uuidOf("dan") {
 		t.Errorf("dan is %+v", dan)
 	}
 	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 2 {
@@ -188,10 +188,10 @@ func mergedPeople(t *testing.T, s Backend) {
 	}
 }
 
-func knownGroups(t *testing.T, s Backend) {
-	ask := func(project int64, ids ...capture.GroupID) (found []*capture.Group, types []string) {
+func readsGroups(t *testing.T, s Backend) {
+	readGroups := func(project int64, ids ...capture.GroupID) (found []*capture.Group, types []string) {
 		t.Helper()
-		in(t, s, func(tx capture.Tx) (err error) {
+		commit(t, s, func(tx capture.Tx) (err error) {
 			if found, err = tx.Groups(project, ids); err == nil {
 				types, err = tx.GroupTypes(project)
 			}
@@ -204,21 +204,21 @@ func knownGroups(t *testing.T, s Backend) {
 			GroupID: capture.GroupID{Type: index, Key: key}, CreatedAt: epoch, Properties: object(t, properties),
 		}}
 	}
-	acme, ours, sales := group(0, "acme", `{"size":10}`), group(0, "ours", `{}`), group(1, "acme", `{"x":"y"}`)
+	acme, own, sales := group(0, "acme", `{"size":10}`), group(0, "ours", `{}`), group(1, "acme", `{"x":"y"}`)
 	save(t, s, capture.Changes{
 		GroupTypes: []capture.ProjectGroupType{{ProjectID: testProject, Index: 0, Name: "company"}, {ProjectID: testProject, Index: 1, Name: "team"}},
-		Groups:     []capture.ProjectGroup{acme, ours, sales},
+		Groups:     []capture.ProjectGroup{acme, own, sales},
 	})
 	ids := []capture.GroupID{{Type: 1, Key: "acme"}, {Type: 0, Key: "nobody"}, {Type: 0, Key: "acme"}, {Type: 0, Key: "ours"}, {Type: 0, Key: "acme"}}
-	found, types := ask(testProject, ids...)
-	same(t, []*capture.Group{&sales.Group, nil, &acme.Group, &ours.Group, &acme.Group}, found, "")
-	same(t, []string{"company", "team"}, types, "")
+	found, types := readGroups(testProject, ids...)
+	equal(t, []*capture.Group{&sales.Group, nil, &acme.Group, &own.Group, &acme.Group}, found, "")
+	equal(t, []string{"company", "team"}, types, "")
 	acme.Properties = object(t, `{"size":11}`)
 	save(t, s, capture.Changes{Groups: []capture.ProjectGroup{acme}})
-	if found, _ = ask(testProject, ids[2]); !gocmp.Equal(found, []*capture.Group{&acme.Group}) {
+	if found, _ = readGroups(testProject, ids[2]); !gocmp.Equal(found, []*capture.Group{&acme.Group}) {
 		t.Errorf("after a change: %+v", found[0])
 	}
-	if found, types = ask(2, ids[2]); found[0] != nil || len(types) != 0 {
+	if found, types = readGroups(2, ids[2]); found[0] != nil || len(types) != 0 {
 		t.Errorf("another project has %+v, %q", found[0], types)
 	}
 }
@@ -233,7 +233,7 @@ func flagCalls(t *testing.T, s Backend) {
 	must(t, err)
 	slices.SortFunc(got, func(a, b capture.FlagCalls) int { return strings.Compare(a.Value, b.Value) })
 	// 5 ns are less than a microsecond: the first call was at the beginning.
-	same(t, []capture.FlagCalls{call("a", "false", 2, 0, 3e3), call("a", "true", 7, 0, 9e3)}, got, "")
+	equal(t, []capture.FlagCalls{call("a", "false", 2, 0, 3e3), call("a", "true", 7, 0, 9e3)}, got, "")
 }
 
 func warnings(t *testing.T, s Backend) {
@@ -249,33 +249,33 @@ func warnings(t *testing.T, s Backend) {
 		{Warning: warn("ann", "4", "four", 4, 2*time.Minute), First: epoch.Add(time.Second)},
 		{Warning: warn(strings.Repeat("é", 32), "5", "", 2, 0), First: epoch}, // 64 bytes
 	}
-	same(t, want, got, "")
+	equal(t, want, got, "")
 }
 
 func seenNames(t *testing.T, s Backend) {
-	seen := func(kind capture.SeenKind, group int, name, of string, at time.Duration) capture.Seen {
-		return capture.Seen{ProjectID: testProject, Kind: kind, Group: group, Name: name, Type: of, At: epoch.Add(at)}
+	seen := func(kind capture.SeenKind, group int, name, of string, at time.Duration) capture.SeenName {
+		return capture.SeenName{ProjectID: testProject, Kind: kind, Group: group, Name: name, Type: of, At: epoch.Add(at)}
 	}
 	const event, property, group = capture.SeenEvent, capture.SeenEventProperty, capture.SeenGroupProperty
-	save(t, s, capture.Changes{Seen: []capture.Seen{
+	save(t, s, capture.Changes{Seen: []capture.SeenName{
 		seen(event, 0, "a", "", 0), seen(property, 0, "a", "", 0), seen(property, 0, "b", "String", 2e3),
 		seen(group, 0, "a", "Numeric", 0), seen(group, 1, "a", "Boolean", 0), seen(event, 0, "a", "", 5e3),
 	}})
-	save(t, s, capture.Changes{Seen: []capture.Seen{seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "Boolean", 1e3)}})
-	for kind, want := range map[capture.SeenKind][]capture.Seen{
+	save(t, s, capture.Changes{Seen: []capture.SeenName{seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "Boolean", 1e3)}})
+	for kind, want := range map[capture.SeenKind][]capture.SeenName{
 		event:    {seen(event, 0, "a", "", 5e3)},
 		property: {seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "String", 2e3)}, // a known type stays
 		group:    {seen(group, 0, "a", "Numeric", 0), seen(group, 1, "a", "Boolean", 0)},
 	} {
 		got, err := s.SeenNames(context.Background(), testProject, kind, 10, 0)
 		must(t, err)
-		slices.SortFunc(got, func(a, b capture.Seen) int { return strings.Compare(a.Name, b.Name)*2 + a.Group - b.Group })
-		same(t, want, got, "kind %d", kind)
+		slices.SortFunc(got, func(a, b capture.SeenName) int { return strings.Compare(a.Name, b.Name)*2 + a.Group - b.Group })
+		equal(t, want, got, "kind %d", kind)
 	}
 }
 
 // Statements take rows in lots; every number of them has to work.
-func manyAtOnce(t *testing.T, s Backend) {
+func manyRows(t *testing.T, s Backend) {
 	var c capture.Changes
 	var ids []string
 	for i := range 127 {
@@ -286,7 +286,7 @@ func manyAtOnce(t *testing.T, s Backend) {
 		ids = append(ids, id)
 	}
 	save(t, s, c)
-	for i, k := range known(t, s, ids...) {
+	for i, k := range readPeople(t, s, ids...) {
 		if k.Person == nil || k.Person.UUID != uuidOf(ids[i]) {
 			t.Errorf("id %d is %+v", i, k.Person)
 		}
@@ -324,7 +324,7 @@ func failures(t *testing.T, s Backend) {
 	if !errors.Is(err, cause) {
 		t.Errorf("%v, want %v", err, cause)
 	}
-	if k := known(t, s, "ann")[0]; k.Person != nil || k.Personless {
+	if k := readPeople(t, s, "ann")[0]; k.Person != nil || k.Personless {
 		t.Errorf("ann is known: %+v", k)
 	}
 	events, err := s.Ledger(ctx, testProject, 0, 10)
@@ -337,7 +337,7 @@ func failures(t *testing.T, s Backend) {
 	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 0 {
 		t.Errorf("%d persons, %v", n, err)
 	}
-	if fresh := claim(t, s, key); !fresh[0] {
+	if isNew := claim(t, s, key); !isNew[0] {
 		t.Error("the key is still claimed")
 	}
 }

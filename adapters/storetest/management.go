@@ -29,7 +29,7 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 		"an error undoes":                     managementUndo,
 		"numbers and unique texts":            managementNumbers,
 		"writers at the same time":            managementWriters,
-		"organizations, projects":             managementPlaces,
+		"organizations, projects":             managementProjects,
 		"keys":                                managementKeys,
 		"definitions":                         managementDefinitions,
 		"members of static cohorts":           managementMembers,
@@ -39,19 +39,19 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 	}
 }
 
-func managed(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
+func inWrite(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
 	must(t, s.Write(context.Background(), work))
 }
 
-func looked(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
+func inRead(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
 	must(t, s.Read(context.Background(), work))
 }
 
 func put(t testing.TB, s rooms.Store, records ...management.Record) {
 	t.Helper()
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		for i := range records {
 			if err := tx.Put(&records[i]); err != nil {
 				return err
@@ -65,23 +65,23 @@ func managementRecords(t *testing.T, s ManagementStore) {
 	first := management.Record{Kind: "thing", Parent: "p", ID: "1", Other: "o", Sort: "b", Unique: "u", Data: []byte(`{"a":1}`)}
 	put(t, s, first)
 	get := func(id string) (found *management.Record) {
-		looked(t, s, func(tx rooms.Tx) (err error) { found, err = tx.Get("thing", "p", id); return err })
+		inRead(t, s, func(tx rooms.Tx) (err error) { found, err = tx.Get("thing", "p", id); return err })
 		return found
 	}
-	same(t, &first, get("1"), "")
+	equal(t, &first, get("1"), "")
 	if get("2") != nil {
 		t.Error("a record that was never put is found")
 	}
 	second := management.Record{Kind: "thing", Parent: "p", ID: "1", Sort: "c", Hidden: true, Data: []byte(`{"a":"x\ny ü"}`)}
 	put(t, s, second)
-	same(t, &second, get("1"), "")
-	looked(t, s, func(tx rooms.Tx) error {
+	equal(t, &second, get("1"), "")
+	inRead(t, s, func(tx rooms.Tx) error {
 		if r, err := tx.Find("thing", "u"); r != nil || err != nil {
 			t.Errorf("the unique text that was given up: %v, %v", r, err)
 		}
 		return nil
 	})
-	managed(t, s, func(tx rooms.Tx) error { return tx.Delete("thing", "p", "1") })
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.Delete("thing", "p", "1") })
 	if get("1") != nil {
 		t.Error("a deleted record is found")
 	}
@@ -117,7 +117,7 @@ func managementLists(t *testing.T, s ManagementStore) {
 		"of a parent without":   {management.Query{Kind: "thing", Parent: "z"}, nil, 0},
 		"of a kind without any": {management.Query{Kind: "nothing", Parent: "p"}, nil, 0},
 	} {
-		looked(t, s, func(tx rooms.Tx) error {
+		inRead(t, s, func(tx rooms.Tx) error {
 			list, count, err := tx.List(c.q)
 			var got []string
 			for _, r := range list {
@@ -129,8 +129,8 @@ func managementLists(t *testing.T, s ManagementStore) {
 			return err
 		})
 	}
-	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p") })
-	looked(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p") })
+	inRead(t, s, func(tx rooms.Tx) error {
 		for _, q := range []management.Query{{Kind: "thing", Parent: "p"}, {Kind: "thing", Other: "o1"}, {Kind: "thing", Parent: "p", Hidden: true}} {
 			if list, count, err := tx.List(q); len(list) != 0 || count != 0 || err != nil {
 				t.Errorf("after all are deleted: %d, %d, %v", len(list), count, err)
@@ -155,7 +155,7 @@ func managementUndo(t *testing.T, s ManagementStore) {
 	if !errors.Is(err, stop) {
 		t.Errorf("the error of the work is %v", err)
 	}
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		r, err := tx.Get("thing", "", "1")
 		if _, count, _ := tx.List(management.Query{Kind: "thing"}); r != nil || count != 0 {
 			t.Errorf("what was undone is there: %v, counted %d", r, count)
@@ -169,7 +169,7 @@ func managementUndo(t *testing.T, s ManagementStore) {
 
 func managementNumbers(t *testing.T, s ManagementStore) {
 	var got []int64
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		for _, name := range []string{"a", "a", "b", "a"} {
 			n, err := tx.Next(name)
 			if err != nil {
@@ -179,9 +179,9 @@ func managementNumbers(t *testing.T, s ManagementStore) {
 		}
 		return nil
 	})
-	same(t, []int64{1, 2, 1, 3}, got, "")
+	equal(t, []int64{1, 2, 1, 3}, got, "")
 	put(t, s, management.Record{Kind: "thing", ID: "1", Unique: "u", Data: []byte(`{}`)}, management.Record{Kind: "other", ID: "1", Unique: "u", Data: []byte(`{}`)})
-	for id, want := range map[string]error{"1": nil, "2": management.ErrTaken} {
+	for id, want := range map[string]error{"1": nil, "2": management.ErrDuplicate} {
 		err := s.Write(context.Background(), func(tx rooms.Tx) error {
 			return tx.Put(&management.Record{Kind: "thing", ID: id, Unique: "u", Data: []byte(`{}`)})
 		})
@@ -211,7 +211,7 @@ func managementWriters(t *testing.T, s ManagementStore) {
 		})
 	}
 	wait.Wait()
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		list, count, err := tx.List(management.Query{Kind: "thing", Parent: "p"})
 		if len(list) != writers*each || count != writers*each {
 			t.Errorf("%d records, counted %d, want %d", len(list), count, writers*each)
@@ -222,48 +222,48 @@ func managementWriters(t *testing.T, s ManagementStore) {
 
 var managementTime = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 
-func managementPlaces(t *testing.T, s ManagementStore) {
+func managementProjects(t *testing.T, s ManagementStore) {
 	limit := int64(5)
 	org := management.OrganizationRecord{ID: "org", Name: "One", Quotas: map[string]*int64{"events": &limit}, CreatedAt: managementTime, Meta: []byte(`{"a":1}`)}
 	p := management.ProjectRecord{Organization: "org", Name: "P", APIKey: "phc_p", CreatedAt: managementTime, Meta: []byte(`{}`), Paused: []string{"events"}, Browser: []byte(`{"a":true}`)}
-	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutOrganization(&org), tx.PutProject(&p)) })
+	inWrite(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutOrganization(&org), tx.PutProject(&p)) })
 	if p.ID <= 0 {
 		t.Fatalf("project %d", p.ID)
 	}
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutProject(&management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime})
 	})
-	if !errors.Is(err, management.ErrTaken) {
+	if !errors.Is(err, management.ErrDuplicate) {
 		t.Errorf("a second project with the key: %v", err)
 	}
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		gotOrg, err1 := tx.Organization("org")
 		got, err2 := tx.Project(p.ID)
 		byKey, err3 := tx.ProjectByKey("phc_p")
 		list, err4 := tx.Projects("org")
-		none, err5 := tx.Project(p.ID + 1)
-		same(t, &org, gotOrg, "")
+		missing, err5 := tx.Project(p.ID + 1)
+		equal(t, &org, gotOrg, "")
 		for _, x := range []*management.ProjectRecord{got, byKey} {
 			if x == nil || x.ID != p.ID || x.Name != "P" || !x.CreatedAt.Equal(managementTime) || len(x.Paused) != 1 || string(x.Browser) != `{"a":true}` {
 				t.Errorf("%+v", x)
 			}
 		}
-		if len(list) != 1 || none != nil {
-			t.Errorf("%d projects, and %v", len(list), none)
+		if len(list) != 1 || missing != nil {
+			t.Errorf("%d projects, and %v", len(list), missing)
 		}
 		return errors.Join(err1, err2, err3, err4, err5)
 	})
-	if told := project(t, s, "phc_p").Browser; told != `{"a":true}` {
-		t.Errorf("browsers are told %q", told)
+	if browser := project(t, s, "phc_p").Browser; browser != `{"a":true}` {
+		t.Errorf("browsers are told %q", browser)
 	}
 	before := project(t, s, "phc_p").Revision
 	p.Deleted = true
-	managed(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
 	if _, err := s.ProjectByKey(context.Background(), "phc_p"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Errorf("the key of a deleted project: %v", err)
 	}
 	p.Deleted = false
-	managed(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
 	if after := project(t, s, "phc_p").Revision; after <= before {
 		t.Errorf("revision %d after %d", after, before)
 	}
@@ -275,26 +275,26 @@ func managementKeys(t *testing.T, s ManagementStore) {
 		CreatedAt: managementTime, LastUsedAt: managementTime,
 	}
 	all := management.KeyRecord{ID: "old", Hash: "h0", User: 7, CreatedAt: managementTime.Add(time.Hour)} // of old: scopes of nil
-	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutKey(&key), tx.PutKey(&all)) })
+	inWrite(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutKey(&key), tx.PutKey(&all)) })
 	key.Hash, key.LastRolledAt = "h2", managementTime
-	managed(t, s, func(tx rooms.Tx) error { return tx.PutKey(&key) })
-	looked(t, s, func(tx rooms.Tx) error {
-		gone, err1 := tx.Key("h1")
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutKey(&key) })
+	inRead(t, s, func(tx rooms.Tx) error {
+		deleted, err1 := tx.Key("h1")
 		got, err2 := tx.Key("h2")
 		byID, err3 := tx.KeyByID("k")
 		list, err4 := tx.Keys(7)
-		if gone != nil {
+		if deleted != nil {
 			t.Error("the old text of a rolled key still opens")
 		}
-		same(t, &key, got, "")
-		same(t, &key, byID, "")
+		equal(t, &key, got, "")
+		equal(t, &key, byID, "")
 		if len(list) != 2 || list[0].ID != "old" || list[0].Scopes != nil {
 			t.Errorf("%+v", list)
 		}
 		return errors.Join(err1, err2, err3, err4)
 	})
-	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteKey("k") })
-	looked(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.DeleteKey("k") })
+	inRead(t, s, func(tx rooms.Tx) error {
 		got, err := tx.Key("h2")
 		if got != nil {
 			t.Error("a deleted key opens")

@@ -20,12 +20,12 @@ import (
 
 func managementDefinitions(t *testing.T, s ManagementStore) {
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
 	})
 	revision := project(t, s, "phc_p").Revision
 	flag := featureflags.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		flag.ID = 0
 		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag); err != nil {
 			return err
@@ -39,13 +39,13 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 		t.Errorf("%d flags, revision %d after %d, %v", len(d.Flags), after.Revision, revision, err)
 	}
 	cohort := featureflags.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		cohort.ID = 0
 		return tx.PutDefinition(featureflags.CohortDefinition, p.ID, &cohort)
 	})
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
-		same(t, &flag, byKey, "")
+		equal(t, &flag, byKey, "")
 		other, err2 := tx.Definition(featureflags.FlagDefinition, p.ID+1, flag.ID)
 		list, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID, Limit: 10})
 		if other != nil || len(list) != 1 || count != 1 || list[0].ID != cohort.ID {
@@ -55,13 +55,13 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	})
 	want := featureflags.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
 	wantTotals(t, s, p.ID, want)
-	totalsFollow(t, s, p.ID)
+	totalsUpdated(t, s, p.ID)
 	wantTotals(t, s, p.ID, want)
 	flag.Deleted = true
-	managed(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag) })
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag) })
 	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
 	wantTotals(t, s, p.ID+1, featureflags.DefinitionTotals{})
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
 		still, err2 := tx.Definition(featureflags.FlagDefinition, p.ID, flag.ID)
 		_, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
@@ -75,10 +75,10 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	}
 }
 
-// totalsFollow makes, changes and drops a flag: the totals follow within the transaction.
-func totalsFollow(t *testing.T, s ManagementStore, project int64) {
+// totalsUpdated makes, changes and drops a flag: the totals follow within the transaction.
+func totalsUpdated(t *testing.T, s ManagementStore, project int64) {
 	t.Helper()
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		before, err1 := tx.DefinitionTotals(project)
 		other := featureflags.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
 		err2 := tx.PutDefinition(featureflags.FlagDefinition, project, &other)
@@ -92,7 +92,7 @@ func totalsFollow(t *testing.T, s ManagementStore, project int64) {
 		if smaller.Flags != one.Flags || smaller.Bytes != before.Bytes+4 {
 			t.Errorf("totals %+v of a smaller one", smaller)
 		}
-		err6 := tx.DropDefinition(featureflags.FlagDefinition, project, other.ID)
+		err6 := tx.DeleteDefinition(featureflags.FlagDefinition, project, other.ID)
 		if after, err := tx.DefinitionTotals(project); after != before || err != nil {
 			t.Errorf("totals %+v, want %+v, %v", after, before, err)
 		}
@@ -102,24 +102,24 @@ func totalsFollow(t *testing.T, s ManagementStore, project int64) {
 
 func wantTotals(t *testing.T, s ManagementStore, project int64, want featureflags.DefinitionTotals) {
 	t.Helper()
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		got, err := tx.DefinitionTotals(project)
-		same(t, want, got, "totals of project %d", project)
+		equal(t, want, got, "totals of project %d", project)
 		return err
 	})
 }
 
 func managementMembers(t *testing.T, s ManagementStore) {
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.AddMembers(1, 5, []string{"b", "a", "c", "a"}), tx.AddMembers(1, 6, []string{"a"}), tx.RemoveMembers(1, 5, []string{"c", "z"}))
 	})
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		list, err1 := tx.Members(1, 5, "", 10)
 		rest, err2 := tx.Members(1, 5, "a", 10)
 		n, err3 := tx.CountMembers(1, 5)
-		none, err4 := tx.CountMembers(1, 7)
-		if diff := gocmp.Diff([]string{"a", "b"}, list); diff != "" || len(rest) != 1 || n != 2 || none != 0 {
-			t.Errorf("%s, after a: %v, %d members, %d of none", diff, rest, n, none)
+		empty, err4 := tx.CountMembers(1, 7)
+		if diff := gocmp.Diff([]string{"a", "b"}, list); diff != "" || len(rest) != 1 || n != 2 || empty != 0 {
+			t.Errorf("%s, after a: %v, %d members, %d of none", diff, rest, n, empty)
 		}
 		return errors.Join(err1, err2, err3, err4)
 	})
@@ -137,14 +137,14 @@ func ManagementCalls(t *testing.T, s interface {
 	save(t, s, capture.Changes{Calls: []capture.FlagCalls{
 		call(testProject, "a", "true", 0, time.Hour), call(testProject, "a", "false", 0, time.Minute), call(testProject, "b", "true", 0, time.Second), call(2, "a", "true", 0, 9*time.Hour),
 	}})
-	looked(t, s, func(tx rooms.Tx) error {
+	inRead(t, s, func(tx rooms.Tx) error {
 		calls, err1 := tx.FlagCalls(testProject, "a")
 		want := []featureflags.FlagCall{{Value: "false", Calls: 2, First: epoch, Last: epoch.Add(time.Minute)}, {Value: "true", Calls: 2, First: epoch, Last: epoch.Add(time.Hour)}}
-		same(t, want, calls, "of one flag")
+		equal(t, want, calls, "of one flag")
 		last, err2 := tx.LastCalls(testProject)
-		same(t, map[string]time.Time{"a": epoch.Add(time.Hour), "b": epoch.Add(time.Second)}, last, "last ones")
-		none, err3 := tx.LastCalls(3)
-		same(t, map[string]time.Time{}, none, "of a project without any")
+		equal(t, map[string]time.Time{"a": epoch.Add(time.Hour), "b": epoch.Add(time.Second)}, last, "last ones")
+		empty, err3 := tx.LastCalls(3)
+		equal(t, map[string]time.Time{}, empty, "of a project without any")
 		return errors.Join(err1, err2, err3)
 	})
 	flagHours(t, s, testProject)
@@ -165,14 +165,14 @@ func flagHours(t *testing.T, s rooms.Store, project int64) {
 		})
 		return list
 	}
-	looked(t, s, func(tx rooms.Tx) error {
-		same(t, []featureflags.FlagHour{hour("a", "", 0), hour("a", "", time.Hour), hour("b", "", 0)}, read(tx), "all values")
+	inRead(t, s, func(tx rooms.Tx) error {
+		equal(t, []featureflags.FlagHour{hour("a", "", 0), hour("a", "", time.Hour), hour("b", "", 0)}, read(tx), "all values")
 		q.Values = []string{"true"}
-		same(t, []featureflags.FlagHour{hour("a", "true", time.Hour), hour("b", "true", 0)}, read(tx), "one value")
+		equal(t, []featureflags.FlagHour{hour("a", "true", time.Hour), hour("b", "true", 0)}, read(tx), "one value")
 		totals, err := tx.FlagTotals(q)
-		same(t, map[string]int64{"true": 2, "false": 2}, totals, "totals")
+		equal(t, map[string]int64{"true": 2, "false": 2}, totals, "totals")
 		q.Evaluations = true
-		same(t, []featureflags.FlagHour(nil), read(tx), "answers")
+		equal(t, []featureflags.FlagHour(nil), read(tx), "answers")
 		return err
 	})
 }

@@ -17,15 +17,15 @@ import (
 func managementMany(t *testing.T, s ManagementStore) {
 	const many = 450 // more than one statement takes
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
 	})
 	revision := project(t, s, "phc_p").Revision
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &featureflags.Definition{ID: 1000, Key: "of-a-file", Origin: "x.json"}); err != nil {
 			return err
 		}
-		first, err := tx.NumberDefinitions(featureflags.FlagDefinition, many)
+		first, err := tx.ReserveDefinitionIDs(featureflags.FlagDefinition, many)
 		if err != nil || first <= 1000 {
 			t.Errorf("the first new id is %d: %v", first, err)
 		}
@@ -45,7 +45,7 @@ func managementMany(t *testing.T, s ManagementStore) {
 	if after := project(t, s, "phc_p").Revision; after <= revision {
 		t.Errorf("revision %d after %d", after, revision)
 	}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		list, count, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
 		if len(list) != many || count != many { // with the file's, without the deleted one
 			t.Errorf("%d flags, counted %d, want %d", len(list), count, many)
@@ -54,9 +54,9 @@ func managementMany(t *testing.T, s ManagementStore) {
 		if changed == nil || string(changed.Record) != `{"v":2}` {
 			t.Errorf("%+v", changed)
 		}
-		gone, err2 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f7")
-		if gone != nil {
-			t.Errorf("a deleted flag is found: %+v", gone)
+		deleted, err2 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f7")
+		if deleted != nil {
+			t.Errorf("a deleted flag is found: %+v", deleted)
 		}
 		c, err3 := tx.Definition(featureflags.CohortDefinition, p.ID, 5)
 		if c == nil || string(c.Record) != `{"c":1}` || string(c.Meta) != `{"m":1}` {
@@ -70,19 +70,19 @@ func managementMany(t *testing.T, s ManagementStore) {
 		}
 		return errors.Join(err, err1, err2, err3, err4, err5, err6)
 	})
-	managedRecords(t, s, many)
-	managedMembers(t, s, p.ID)
+	addsRecords(t, s, many)
+	expandsMembers(t, s, p.ID)
 }
 
-func managedRecords(t *testing.T, s ManagementStore, many int) {
+func addsRecords(t *testing.T, s ManagementStore, many int) {
 	var list []*management.Record
 	for i := range many {
 		list = append(list, &management.Record{Kind: "thing", Parent: fmt.Sprint("p", i%2), ID: fmt.Sprint(i), Sort: fmt.Sprintf("%05d", i), Other: "o", Data: []byte(`{"a":1}`)})
 	}
-	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.AddRecords(list), tx.AddRecords(nil)) })
-	looked(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error { return errors.Join(tx.AddRecords(list), tx.AddRecords(nil)) })
+	inRead(t, s, func(tx rooms.Tx) error {
 		got, err := tx.Get("thing", "p1", "3")
-		same(t, list[3], got, "")
+		equal(t, list[3], got, "")
 		for _, q := range []management.Query{{Kind: "thing", Other: "o"}, {Kind: "thing", Parent: "p0"}, {Kind: "thing", Parent: "p1"}} {
 			want := many / 2
 			if q.Other != "" {
@@ -95,8 +95,8 @@ func managedRecords(t *testing.T, s ManagementStore, many int) {
 		}
 		return err
 	})
-	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p0") })
-	looked(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p0") })
+	inRead(t, s, func(tx rooms.Tx) error {
 		_, count, err := tx.List(management.Query{Kind: "thing", Other: "o"})
 		if count != many/2 {
 			t.Errorf("after half of them are deleted: counted %d", count)
@@ -105,21 +105,21 @@ func managedRecords(t *testing.T, s ManagementStore, many int) {
 	})
 }
 
-func managedMembers(t *testing.T, s ManagementStore, project int64) {
+func expandsMembers(t *testing.T, s ManagementStore, project int64) {
 	var ids []string
 	for i := range 450 {
 		ids = append(ids, fmt.Sprintf("m%03d", i))
 	}
-	managed(t, s, func(tx rooms.Tx) error {
+	inWrite(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.AddMembers(project, 5, ids), tx.AddMembers(project, 5, ids[:3]), tx.AddMembers(project, 6, []string{"other"}), tx.RemoveMembers(project, 5, ids[1:449]))
 	})
-	looked(t, s, func(tx rooms.Tx) error {
-		of, err := tx.MembersOf(project, []int64{5, 6, 7}, flags.MembersLimit{IDs: 100, Bytes: 1000})
-		same(t, map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, of, "")
-		none, err1 := tx.MembersOf(project, nil, flags.MembersLimit{IDs: 100, Bytes: 1000})
-		same, err2 := tx.SamePersons(project, []string{"m449", "m000", "m000"}) // of nobody
-		if diff := cmp.Diff([]string{"m000", "m449"}, same); diff != "" || len(none) != 0 {
-			t.Error(diff, none)
+	inRead(t, s, func(tx rooms.Tx) error {
+		members, err := tx.MembersOf(project, []int64{5, 6, 7}, flags.MembersLimit{IDs: 100, Bytes: 1000})
+		equal(t, map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, members, "")
+		empty, err1 := tx.MembersOf(project, nil, flags.MembersLimit{IDs: 100, Bytes: 1000})
+		personIDs, err2 := tx.SamePersons(project, []string{"m449", "m000", "m000"}) // of nobody
+		if diff := cmp.Diff([]string{"m000", "m449"}, personIDs); diff != "" || len(empty) != 0 {
+			t.Error(diff, empty)
 		}
 		return errors.Join(err, err1, err2)
 	})

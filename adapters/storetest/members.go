@@ -39,7 +39,7 @@ func allIDs(t *testing.T, s MembersStore) {
 	save(t, s, person(t, `{}`, "else"))
 	check := func(name string, want map[int64][]string) {
 		t.Helper()
-		same(t, want, staticMembers(t, s, flags.MembersLimit{IDs: 100, Bytes: 1000}, 7, 8, 9), "%s", name)
+		equal(t, want, staticMembers(t, s, flags.MembersLimit{IDs: 100, Bytes: 1000}, 7, 8, 9), "%s", name)
 		for _, id := range []string{"ann", "ann2", "Ann3", "bob", "Ghost", "cat", "é\u2028\"", "else", "foreign"} {
 			var in []int64
 			for _, cohort := range []int64{7, 8, 9} {
@@ -105,7 +105,7 @@ func boundedMembers(t *testing.T, s MembersStore) {
 		for _, id := range tt.want {
 			want[id] = all[id]
 		}
-		same(t, want, staticMembers(t, s, tt.limit, 1, 2, 3, 4), "%+v", tt.limit)
+		equal(t, want, staticMembers(t, s, tt.limit, 1, 2, 3, 4), "%+v", tt.limit)
 	}
 	if got := staticMembers(t, s, flags.MembersLimit{IDs: 9, Bytes: 99}); len(got) > 0 {
 		t.Errorf("no cohort: %v", got)

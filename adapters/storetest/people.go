@@ -60,7 +60,7 @@ func object(t testing.TB, text string) capture.Object {
 func person(t testing.TB, properties string, ids ...string) capture.Changes {
 	t.Helper()
 	c := capture.Changes{Persons: []capture.ProjectPerson{{
-		ProjectID: testProject, New: true,
+		ProjectID: testProject, IsNew: true,
 		Person: &capture.Person{UUID: uuidOf(ids[0]), CreatedAt: epoch, Properties: object(t, properties)},
 	}}}
 	for _, id := range ids {
@@ -73,7 +73,7 @@ func person(t testing.TB, properties string, ids ...string) capture.Changes {
 func update(t testing.TB, properties, id string, version int64) capture.Changes {
 	t.Helper()
 	c := person(t, properties, id)
-	c.IDs, c.Persons[0].New, c.Persons[0].Version = nil, false, version
+	c.IDs, c.Persons[0].IsNew, c.Persons[0].Version = nil, false, version
 	return c
 }
 
@@ -98,9 +98,9 @@ func overrides(t testing.TB, s flags.Continuity, id, anonymous string, keys ...s
 // People is the contract of flags.People and flags.Continuity.
 func People(t *testing.T, open func(testing.TB) PeopleStore) {
 	t.Run("Flags_8_1_StoredPerson", func(t *testing.T) { storedPerson(t, open(t)) })
-	t.Run("Flags_8_1_OnlyWhatIsNeeded", func(t *testing.T) { onlyWhatIsNeeded(t, open(t)) })
-	t.Run("Flags_8_1_WritesAreSeenAtOnce", func(t *testing.T) { seenAtOnce(t, open(t)) })
-	t.Run("Flags_8_1_WritesAreSeenUnderLoad", func(t *testing.T) { seenUnderLoad(t, open(t)) })
+	t.Run("Flags_8_1_OnlyWhatIsNeeded", func(t *testing.T) { readsNeededParts(t, open(t)) })
+	t.Run("Flags_8_1_WritesAreSeenAtOnce", func(t *testing.T) { seesChanges(t, open(t)) })
+	t.Run("Flags_8_1_WritesAreSeenUnderLoad", func(t *testing.T) { seesChangesUnderLoad(t, open(t)) })
 	t.Run("Flags_4_2_Numbers", func(t *testing.T) { numbers(t, open(t)) })
 	t.Run("Flags_7_StoredGroups", func(t *testing.T) { storedGroups(t, open(t)) })
 	t.Run("Flags_5_4_StaticCohorts", func(t *testing.T) { staticCohorts(t, open(t)) })
@@ -117,18 +117,18 @@ func storedPerson(t *testing.T, s PeopleStore) {
 	}
 	for _, id := range []string{"ann", "ann@work", long, "a\x00b"} {
 		for range 2 { // read, then remembered
-			same(t, want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
+			equal(t, want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
 		}
 	}
 	for _, id := range []string{"nobody", "", "ANN"} {
-		same(t, flags.Stored{Cohorts: []int64{}}, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%q", id)
+		equal(t, flags.Stored{Cohorts: []int64{}}, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%q", id)
 	}
 	if other, err := s.Stored(context.Background(), flags.Query{ProjectID: 2, DistinctID: "ann", Needs: allNeeds}); err != nil || other != nil && other.Person != nil {
 		t.Errorf("in another project: %v, %v", other, err)
 	}
 }
 
-func onlyWhatIsNeeded(t *testing.T, s PeopleStore) {
+func readsNeededParts(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{"plan":"pro"}`, "ann"))
 	found, err := s.Stored(context.Background(), flags.Query{ProjectID: testProject, DistinctID: "ann", Needs: &flags.Needs{}})
 	if err != nil || found != nil {
@@ -142,7 +142,7 @@ func onlyWhatIsNeeded(t *testing.T, s PeopleStore) {
 	}
 }
 
-func seenAtOnce(t *testing.T, s PeopleStore) {
+func seesChanges(t *testing.T, s PeopleStore) {
 	plan := func(id string) any { return stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}).Person["plan"] }
 	if plan("ann") != nil || plan("bob") != nil {
 		t.Fatal("known before")
@@ -164,9 +164,9 @@ func seenAtOnce(t *testing.T, s PeopleStore) {
 	}
 }
 
-// seenUnderLoad: once a commit has returned no reader gets the state before it,
+// seesChangesUnderLoad: once a commit has returned no reader gets the state before it,
 // however many read meanwhile.
-func seenUnderLoad(t *testing.T, s PeopleStore) {
+func seesChangesUnderLoad(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{"plan":0}`, "ann", "ann2"))
 	ctx, stop := context.WithCancel(context.Background())
 	var readers sync.WaitGroup
@@ -218,13 +218,13 @@ func numbers(t *testing.T, s PeopleStore) {
 		if f, ok := got.Person["v"].(float64); ok && math.Signbit(f) != math.Signbit(want[text].(float64)) {
 			t.Errorf("%s has the wrong sign", text)
 		}
-		same(t, flags.Properties{"v": v, "list": []any{map[string]any{"v": v}}}, got.Person, "%s", text)
-		var sent, kept flags.Decisions
+		equal(t, flags.Properties{"v": v, "list": []any{map[string]any{"v": v}}}, got.Person, "%s", text)
+		var sent, result flags.Decisions
 		set.Select(&flags.Subject{DistinctID: "x", Person: flags.Properties{"v": json.Number(text)}}, epoch, &flags.Selection{}, &sent)
-		set.Select(&flags.Subject{DistinctID: "x", Stored: &got}, epoch, &flags.Selection{}, &kept)
+		set.Select(&flags.Subject{DistinctID: "x", Stored: &got}, epoch, &flags.Selection{}, &result)
 		for i := range sent.List {
-			if sent.List[i].Enabled != kept.List[i].Enabled {
-				t.Errorf("%s: %s is %v when sent, %v when stored", text, sent.List[i].Key, sent.List[i].Enabled, kept.List[i].Enabled)
+			if sent.List[i].Enabled != result.List[i].Enabled {
+				t.Errorf("%s: %s is %v when sent, %v when stored", text, sent.List[i].Key, sent.List[i].Enabled, result.List[i].Enabled)
 			}
 		}
 	}
@@ -234,12 +234,12 @@ func storedGroups(t *testing.T, s PeopleStore) {
 	groups := func(keys map[string]string) map[string]flags.Properties {
 		return stored(t, s, flags.Query{DistinctID: "ann", Groups: keys, Needs: &flags.Needs{GroupTypes: []string{"company", "team"}}}).Groups
 	}
-	asked := map[string]string{"company": "acme", "team": "5", "planet": "x"}
-	if got := groups(asked); len(got) > 0 {
+	groupKeys := map[string]string{"company": "acme", "team": "5", "planet": "x"}
+	if got := groups(groupKeys); len(got) > 0 {
 		t.Errorf("before there is any: %v", got)
 	}
 	save(t, s, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: testProject, Index: 0, Name: "company"}}})
-	if got := groups(asked); len(got) > 0 {
+	if got := groups(groupKeys); len(got) > 0 {
 		t.Errorf("before there is a group: %v", got)
 	}
 	acme := capture.ProjectGroup{ProjectID: testProject, Group: capture.Group{GroupID: capture.GroupID{Type: 0, Key: "acme"}, CreatedAt: epoch, Properties: object(t, `{"size":7}`)}}
@@ -249,7 +249,7 @@ func storedGroups(t *testing.T, s PeopleStore) {
 	save(t, s, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: testProject, Index: 1, Name: "team"}}, Groups: []capture.ProjectGroup{team}})
 	want := map[string]flags.Properties{"company": {"size": int64(7)}, "team": {"name": "five"}}
 	for range 2 {
-		same(t, want, groups(asked), "")
+		equal(t, want, groups(groupKeys), "")
 	}
 	acme.Properties = object(t, `{"size":8}`)
 	save(t, s, capture.Changes{Groups: []capture.ProjectGroup{acme}})
@@ -264,12 +264,12 @@ func staticCohorts(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{}`, "ann", "ann2"))
 	save(t, s, person(t, `{}`, "cat"))
 	for id, want := range map[string][]int64{"ann": {7, 8}, "ann2": {7, 8}, "cat": {}, "ghost": {7}, "other": {}} {
-		same(t, want, cohorts(id), "%s", id)
+		equal(t, want, cohorts(id), "%s", id)
 	}
 	merged := update(t, `{}`, "cat", 1)
 	merged.Merges = []capture.Merge{{ProjectID: testProject, From: uuidOf("ann"), Into: uuidOf("cat")}}
 	save(t, s, merged)
-	same(t, []int64{7, 8}, cohorts("cat"), "merged")
+	equal(t, []int64{7, 8}, cohorts("cat"), "merged")
 	apply(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a","cohorts":{"7":{"is_static":true,"members":["bob"]}}}]}`)
 	if got := cohorts("cat"); len(got) > 0 {
 		t.Errorf("after it left the file: %v", got)
@@ -284,16 +284,16 @@ func continuity(t *testing.T, s PeopleStore) {
 	if got := overrides(t, s, "ann", "", "f"); len(got) > 0 || got == nil {
 		t.Errorf("nothing is kept without an anonymous id: %v", got)
 	}
-	same(t, map[string]string{"f": "anon"}, overrides(t, s, "ann", "anon", "f"), "first")
+	equal(t, map[string]string{"f": "anon"}, overrides(t, s, "ann", "anon", "f"), "first")
 	// Existing rows stay; a flag that is new gets a row.
-	same(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "other", "f", "g"), "second")
-	same(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "", "f", "g"), "without")
+	equal(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "other", "f", "g"), "second")
+	equal(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "", "f", "g"), "without")
 	// Both persons have rows: that of the distinct id wins.
 	save(t, s, person(t, `{}`, "bob"))
-	same(t, map[string]string{"f": "bob", "h": "bob"}, overrides(t, s, "bob", "bob", "f", "h"), "bob")
+	equal(t, map[string]string{"f": "bob", "h": "bob"}, overrides(t, s, "bob", "bob", "f", "h"), "bob")
 	want := map[string]string{"f": "bob", "g": "ann", "h": "bob"}
-	same(t, want, overrides(t, s, "bob", "ann", "f", "g", "h"), "both")
-	same(t, map[string]string{"f": "anon", "g": "other", "h": "ann"}, overrides(t, s, "ann", ""), "ann after both")
+	equal(t, want, overrides(t, s, "bob", "ann", "f", "g", "h"), "both")
+	equal(t, map[string]string{"f": "anon", "g": "other", "h": "ann"}, overrides(t, s, "ann", ""), "ann after both")
 	for _, bad := range []string{"a\x00b", strings.Repeat("x", 401)} {
 		if got := overrides(t, s, "ann", bad, "new"); got["new"] != "" {
 			t.Errorf("kept %.10q", bad)
@@ -310,7 +310,7 @@ func continuityMerge(t *testing.T, s PeopleStore) {
 	merged.Merges = []capture.Merge{{ProjectID: testProject, From: uuidOf("anon"), Into: uuidOf("ann")}}
 	save(t, s, merged)
 	for _, id := range []string{"ann", "anon"} {
-		same(t, map[string]string{"f": "anon", "g": "ann"}, overrides(t, s, id, "", "f", "g"), "%s", id)
+		equal(t, map[string]string{"f": "anon", "g": "ann"}, overrides(t, s, id, "", "f", "g"), "%s", id)
 	}
 }
 

@@ -26,12 +26,12 @@ type PostgresServer struct {
 	// Dir is the server's folder, with its socket and its data in Dir/data.
 	Dir string
 
-	bin     string
-	port    int
-	who     *syscall.Credential // nil: oneself
-	process *exec.Cmd
-	alive   io.Closer // closing it ends the server
-	made    atomic.Int64
+	bin        string
+	port       int
+	credential *syscall.Credential // nil: oneself
+	process    *exec.Cmd
+	stdin      io.Closer // closing it ends the server
+	databases  atomic.Int64
 
 	template sync.Once // the database of PostgresCopy has been made
 }
@@ -145,7 +145,7 @@ func startPostgres(port int, options string) (*PostgresServer, error) {
 		}
 		uid, _ := strconv.Atoi(u.Uid)
 		gid, _ := strconv.Atoi(u.Gid)
-		s.who = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		s.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		if err := os.Chown(dir, uid, gid); err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func startPostgres(port int, options string) (*PostgresServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.alive = in
+	s.stdin = in
 	out, err := s.process.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -186,12 +186,12 @@ func (s *PostgresServer) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.Dir
 	// Signals to the tests' terminal are not for the server.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential, Setpgid: true}
 	return cmd
 }
 
 func (s *PostgresServer) stop() error {
-	err := s.alive.Close()
+	err := s.stdin.Close()
 	return errors.Join(err, s.process.Wait(), os.RemoveAll(s.Dir))
 }
 
@@ -225,7 +225,7 @@ func (s *PostgresServer) Database(t testing.TB) string {
 
 func (s *PostgresServer) database(t testing.TB, options string) string {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", s.made.Add(1))
+	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	s.Admin(t, "CREATE DATABASE "+name+options)
 	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
 	return s.URL(name)
@@ -259,8 +259,8 @@ func (s *PostgresServer) WriteFile(t testing.TB, name string, data []byte) {
 
 func (s *PostgresServer) write(name string, data []byte) error {
 	path := filepath.Join(s.Dir, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil || s.who == nil {
+	if err := os.WriteFile(path, data, 0o600); err != nil || s.credential == nil {
 		return err
 	}
-	return os.Chown(path, int(s.who.Uid), int(s.who.Gid))
+	return os.Chown(path, int(s.credential.Uid), int(s.credential.Gid))
 }

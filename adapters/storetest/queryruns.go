@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
-// QueryRuns is the contract of queries.Runs.
-func QueryRuns(t *testing.T, runs queries.Runs) {
+// QueryRuns is the contract of queries.RunStore.
+func QueryRuns(t *testing.T, runs queries.RunStore) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	run := func(project int64, id, server string, at time.Duration) *queries.StoredRun {
 		return &queries.StoredRun{Project: project, ID: id, Server: server, Seen: now.Add(at), Status: []byte(`{"text":"ü\u0000'"}`)}
@@ -24,14 +24,14 @@ func QueryRuns(t *testing.T, runs queries.Runs) {
 	bounds := queries.RunBounds{Before: now.Add(-time.Hour), Count: 3, Bytes: 90}
 	begin := func(r *queries.StoredRun, want bool) {
 		t.Helper()
-		if fresh, err := runs.BeginRun(ctx, r, now.Add(-time.Minute), bounds); fresh != want || err != nil {
-			t.Errorf("%s begins: %t, %v, want %t", r.ID, fresh, err, want)
+		if isNew, err := runs.BeginRun(ctx, r, now.Add(-time.Minute), bounds); isNew != want || err != nil {
+			t.Errorf("%s begins: %t, %v, want %t", r.ID, isNew, err, want)
 		}
 	}
 	update := func(r *queries.StoredRun, want bool) {
 		t.Helper()
-		if goesOn, err := runs.UpdateRun(ctx, r); goesOn != want || err != nil {
-			t.Errorf("%s is told of by %s: %t, %v, want %t", r.ID, r.Server, goesOn, err, want)
+		if running, err := runs.UpdateRun(ctx, r); running != want || err != nil {
+			t.Errorf("%s is told of by %s: %t, %v, want %t", r.ID, r.Server, running, err, want)
 		}
 	}
 	stored := func(project int64, id string, want *queries.StoredRun) {
@@ -59,9 +59,9 @@ func QueryRuns(t *testing.T, runs queries.Runs) {
 	begin(run(1, "dead", "one", -2*time.Minute), true)
 	begin(run(1, "dead", "two", 0), true) // its server told nothing for a minute
 
-	bounded(t, runs, run, bounds)
+	boundsRuns(t, runs, run, bounds)
 	stored(2, "a", run(2, "a", "two", 0)) // another project's bound
-	if err := runs.ForgetRuns(ctx, now.Add(4*time.Second)); err != nil {
+	if err := runs.DeleteRuns(ctx, now.Add(4*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	stored(2, "a", nil)
@@ -69,13 +69,13 @@ func QueryRuns(t *testing.T, runs queries.Runs) {
 	stored(1, "old 4", ended(run(1, "old 4", "one", 4*time.Second), `{"results":[1234567890123456789]}`))
 }
 
-// bounded: of the runs that have ended there stay the latest, as many and as large as
+// boundsRuns: of the runs that have ended there stay the latest, as many and as large as
 // the bounds let.
-func bounded(t *testing.T, runs queries.Runs, run func(project int64, id, server string, at time.Duration) *queries.StoredRun, bounds queries.RunBounds) {
+func boundsRuns(t *testing.T, runs queries.RunStore, run func(project int64, id, server string, at time.Duration) *queries.StoredRun, bounds queries.RunBounds) {
 	t.Helper()
 	begin := func(r *queries.StoredRun) {
-		if fresh, err := runs.BeginRun(t.Context(), r, r.Seen.Add(-time.Hour), bounds); !fresh || err != nil {
-			t.Errorf("%s begins: %t, %v", r.ID, fresh, err)
+		if isNew, err := runs.BeginRun(t.Context(), r, r.Seen.Add(-time.Hour), bounds); !isNew || err != nil {
+			t.Errorf("%s begins: %t, %v", r.ID, isNew, err)
 		}
 	}
 	for n := range 5 { // those of 33 bytes each stay for which there are 90
@@ -83,13 +83,13 @@ func bounded(t *testing.T, runs queries.Runs, run func(project int64, id, server
 		r.Ended, r.Result = true, []byte(`{"results":[1234567890123456789]}`)
 		begin(r)
 	}
-	for _, most := range []int{3, 1} {
-		bounds.Count = most
-		begin(run(1, fmt.Sprint("last ", most), "one", 0))
+	for _, limit := range []int{3, 1} {
+		bounds.Count = limit
+		begin(run(1, fmt.Sprint("last ", limit), "one", 0))
 		for n := range 5 {
-			kept := n >= 5-min(most, 2)
-			if got, err := runs.Run(t.Context(), 1, fmt.Sprint("old ", n)); (got != nil) != kept || err != nil {
-				t.Errorf("run %d of five is kept: %t, want %t, %v", n, got != nil, kept, err)
+			remaining := n >= 5-min(limit, 2)
+			if got, err := runs.Run(t.Context(), 1, fmt.Sprint("old ", n)); (got != nil) != remaining || err != nil {
+				t.Errorf("run %d of five is kept: %t, want %t, %v", n, got != nil, remaining, err)
 			}
 		}
 	}

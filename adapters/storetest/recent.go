@@ -11,11 +11,11 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// recent follows what is recorded: by place and not by time, of one project, the newest
+// followsRecent follows what is recorded: by place and not by time, of one project, the newest
 // where there is more than was asked for.
-func recent(t *testing.T, s HistoryStore) {
+func followsRecent(t *testing.T, s HistoryStore) {
 	ctx := context.Background()
-	look := func(after int64, limit int) capture.Recent {
+	readRecent := func(after int64, limit int) capture.Recent {
 		t.Helper()
 		// Who has just committed may hold its place for a moment more.
 		var out capture.Recent
@@ -26,18 +26,18 @@ func recent(t *testing.T, s HistoryStore) {
 		}
 		return out
 	}
-	want := func(got capture.Recent, left int64, numbers ...int) {
+	want := func(got capture.Recent, remaining int64, numbers ...int) {
 		t.Helper()
 		var names []string
 		for _, e := range got.Events {
 			names = append(names, e.Name)
 		}
-		var wanted []string
+		var expected []string
 		for _, n := range numbers {
-			wanted = append(wanted, fmt.Sprint("e", n))
+			expected = append(expected, fmt.Sprint("e", n))
 		}
-		if !slices.Equal(names, wanted) || got.Left != left {
-			t.Errorf("%v and %d more, want %v and %d", names, got.Left, wanted, left)
+		if !slices.Equal(names, expected) || got.Remaining != remaining {
+			t.Errorf("%v and %d more, want %v and %d", names, got.Remaining, expected, remaining)
 		}
 	}
 	one := func(n int, properties string) capture.Record {
@@ -48,24 +48,24 @@ func recent(t *testing.T, s HistoryStore) {
 		return e
 	}
 	inChunks(t, s, []capture.Record{one(0, "")}, true)
-	start := look(-1, 10)
+	start := readRecent(-1, 10)
 	want(start, 0)
-	if again := look(start.Place, 10); again.Place != start.Place {
-		t.Errorf("place %d, then %d: nothing was recorded", start.Place, again.Place)
+	if again := readRecent(start.Position, 10); again.Position != start.Position {
+		t.Errorf("place %d, then %d: nothing was recorded", start.Position, again.Position)
 	}
 	var all []capture.Record
 	for n := range 30 {
 		all = append(all, one(n+1, ""))
 	}
 	inChunks(t, s, all, false)
-	want(look(start.Place, 3), 27, 28, 29, 30)
-	next := look(start.Place, 100)
-	if len(next.Events) != 30 || next.Left != 0 || next.Events[0].Properties != all[0].Properties || next.Events[0].PersonID != all[0].PersonID {
-		t.Errorf("%d events, %d left, first %+v", len(next.Events), next.Left, next.Events[0])
+	want(readRecent(start.Position, 3), 27, 28, 29, 30)
+	next := readRecent(start.Position, 100)
+	if len(next.Events) != 30 || next.Remaining != 0 || next.Events[0].Properties != all[0].Properties || next.Events[0].PersonID != all[0].PersonID {
+		t.Errorf("%d events, %d left, first %+v", len(next.Events), next.Remaining, next.Events[0])
 	}
-	want(look(next.Place, 100), 0)
+	want(readRecent(next.Position, 100), 0)
 	large := `{"x":"` + strings.Repeat("y", capture.RecentBytes/2) + `"}`
 	inChunks(t, s, []capture.Record{one(40, large), one(41, large), one(42, large)}, false)
-	want(look(next.Place, 100), 2, 42)
-	want(look(next.Place, 0), 0)
+	want(readRecent(next.Position, 100), 2, 42)
+	want(readRecent(next.Position, 0), 0)
 }

@@ -18,8 +18,8 @@ type Backend interface {
 	capture.UsageReader
 }
 
-// same wants two values to be equal; what says which ones they are.
-func same(t testing.TB, want, got any, what string, args ...any) {
+// equal wants two values to be equal; what says which ones they are.
+func equal(t testing.TB, want, got any, what string, args ...any) {
 	t.Helper()
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(what, args...), diff)

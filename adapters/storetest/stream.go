@@ -23,21 +23,21 @@ type StreamOpener func(t testing.TB, small bool) (connect func() StreamBackend)
 
 // Stream is the contract of capture.Stream.
 func Stream(t *testing.T, open StreamOpener) {
-	t.Run("Decision_13_KeptBeforeItReturns", func(t *testing.T) { keptBefore(t, open(t, false)) })
+	t.Run("Decision_13_KeptBeforeItReturns", func(t *testing.T) { survivesReconnect(t, open(t, false)) })
 	t.Run("Capture_13_2_Order", func(t *testing.T) { streamOrder(t, open(t, false)) })
-	t.Run("AsAppended", func(t *testing.T) { asAppended(t, open(t, false)) })
-	t.Run("AgainBehindAPlace", func(t *testing.T) { againBehind(t, open(t, false)) })
-	t.Run("PlaceOfAnother", func(t *testing.T) { placeOfAnother(t, open(t, false)) })
-	t.Run("TwoShare", func(t *testing.T) { twoShare(t, open(t, false)) })
-	t.Run("Decision_15_FullRefuses", func(t *testing.T) { fullRefuses(t, open(t, true)) })
+	t.Run("AsAppended", func(t *testing.T) { keepsMessages(t, open(t, false)) })
+	t.Run("AgainBehindAPlace", func(t *testing.T) { readsAfter(t, open(t, false)) })
+	t.Run("PlaceOfAnother", func(t *testing.T) { foreignPosition(t, open(t, false)) })
+	t.Run("TwoShare", func(t *testing.T) { twoReadersShare(t, open(t, false)) })
+	t.Run("Decision_15_FullRefuses", func(t *testing.T) { fullRejects(t, open(t, true)) })
 	t.Run("CancelledAndClosed", func(t *testing.T) { cancelledAndClosed(t, open(t, false)) })
 }
 
 // batchOf is a batch of one event.
 func batchOf(name string) *capture.Batch {
-	at := epoch.Add(time.Microsecond)
+	t := epoch.Add(time.Microsecond)
 	return &capture.Batch{ProjectID: testProject, Events: []capture.Event{{
-		UUID: uuidOf(name), Name: name, DistinctID: "ann", Properties: `{"a":1}`, Timestamp: at, ReceivedAt: at,
+		UUID: uuidOf(name), Name: name, DistinctID: "ann", Properties: `{"a":1}`, Timestamp: t, ReceivedAt: t,
 	}}}
 }
 
@@ -49,7 +49,7 @@ func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
 // read returns the messages of a project's partition behind a place, until there
 // are so many events; where a reader fails, as with a broker that has just gone, the
 // next one goes on behind what was read. Which partition that is the messages tell.
-func read(t testing.TB, s capture.Stream, after capture.Place, events int) (list []capture.Message) {
+func read(t testing.TB, s capture.Stream, after capture.StreamPosition, events int) (list []capture.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -70,7 +70,7 @@ func read(t testing.TB, s capture.Stream, after capture.Place, events int) (list
 				for _, b := range m.Batches {
 					events -= len(b.Events)
 				}
-				after = m.Place
+				after = m.StreamPosition
 			}
 			list = append(list, more...)
 		}
@@ -96,13 +96,13 @@ func names(list []capture.Message) (out []string) {
 }
 
 // beginning is that of the partition of the project, which sharing finds out.
-func beginning(t testing.TB, s capture.Stream) capture.Place {
+func beginning(t testing.TB, s capture.Stream) capture.StreamPosition {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	found := make(chan int, 1)
 	go func() {
-		_ = s.Share(ctx, func(ctx context.Context, n int) {
+		_ = s.RunPartitions(ctx, func(ctx context.Context, n int) {
 			for ctx.Err() == nil { // with a broker that has just gone the first tries may fail
 				if list, err := peek(ctx, s, n); err == nil && list[0].Batches[0].ProjectID == testProject {
 					found <- n
@@ -119,12 +119,12 @@ func beginning(t testing.TB, s capture.Stream) capture.Place {
 	}
 	for range found { // until sharing has ended
 	}
-	return capture.Place{Stream: s.ID(), Partition: n}
+	return capture.StreamPosition{Stream: s.ID(), Partition: n}
 }
 
 // peek returns the first messages of a partition.
 func peek(ctx context.Context, s capture.Stream, partition int) ([]capture.Message, error) {
-	r, err := s.Open(ctx, capture.Place{Stream: s.ID(), Partition: partition})
+	r, err := s.Open(ctx, capture.StreamPosition{Stream: s.ID(), Partition: partition})
 	if err != nil {
 		return nil, err
 	}
@@ -132,16 +132,16 @@ func peek(ctx context.Context, s capture.Stream, partition int) ([]capture.Messa
 	return r.Next(ctx)
 }
 
-func keptBefore(t *testing.T, connect func() StreamBackend) {
+func survivesReconnect(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	appendTo(t, s, batchOf("kept"))
 	s.Close() // nothing that only this connection knew counts
-	again := connect()
-	defer again.Close()
-	if again.ID() != s.ID() {
-		t.Errorf("the stream is called %q, then %q", s.ID(), again.ID())
+	reader := connect()
+	defer reader.Close()
+	if reader.ID() != s.ID() {
+		t.Errorf("the stream is called %q, then %q", s.ID(), reader.ID())
 	}
-	same(t, []string{"kept"}, names(read(t, again, beginning(t, again), 1)), "")
+	equal(t, []string{"kept"}, names(read(t, reader, beginning(t, reader), 1)), "")
 }
 
 func streamOrder(t *testing.T, connect func() StreamBackend) {
@@ -175,24 +175,24 @@ func streamOrder(t *testing.T, connect func() StreamBackend) {
 	}
 }
 
-func asAppended(t *testing.T, connect func() StreamBackend) {
+func keepsMessages(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
-	at := epoch.Add(time.Microsecond)
+	when := epoch.Add(time.Microsecond)
 	b := batchOf("whole")
 	b.Events[0].Set, b.Events[0].Flag = capture.Object{{Key: "é", Value: `"\u0000"`}}, &capture.FlagCall{Flag: "f", Value: "true"}
-	b.Seen = []capture.Seen{{ProjectID: testProject, Kind: capture.SeenGroupProperty, Group: 3, Name: "n", Type: "Numeric", At: at}}
-	b.Warnings = []capture.Warning{{ProjectID: testProject, Type: "w", DistinctID: "ann", EventUUID: uuidOf("w"), Detail: "d", Count: 2, At: at}}
-	b.Usage = []capture.Usage{{OrganizationID: "o", ProjectID: testProject, Resource: "events", At: at, N: 1}}
+	b.Seen = []capture.SeenName{{ProjectID: testProject, Kind: capture.SeenGroupProperty, Group: 3, Name: "n", Type: "Numeric", At: when}}
+	b.Warnings = []capture.Warning{{ProjectID: testProject, Type: "w", DistinctID: "ann", EventUUID: uuidOf("w"), Detail: "d", Count: 2, At: when}}
+	b.Usage = []capture.Usage{{OrganizationID: "o", ProjectID: testProject, Resource: "events", At: when, N: 1}}
 	appendTo(t, s, b)
 	list := read(t, s, beginning(t, s), 1)
-	same(t, []*capture.Batch{b}, list[0].Batches, "")
+	equal(t, []*capture.Batch{b}, list[0].Batches, "")
 	if age := time.Since(list[0].At); age < 0 || age > time.Minute {
 		t.Errorf("it was taken in at %s", list[0].At)
 	}
 }
 
-func againBehind(t *testing.T, connect func() StreamBackend) {
+func readsAfter(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -201,48 +201,48 @@ func againBehind(t *testing.T, connect func() StreamBackend) {
 	all := read(t, s, beginning(t, s), 4)
 	for from, want := range [][]string{{"b", "c", "d"}, {"c", "d"}, {"d"}} {
 		// What was read and not said to be done comes again, and again.
-		same(t, want, names(read(t, s, all[from].Place, len(want))), "")
+		equal(t, want, names(read(t, s, all[from].StreamPosition, len(want))), "")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := s.Open(ctx, all[0].Place)
+	r, err := s.Open(ctx, all[0].StreamPosition)
 	must(t, err)
-	if err := r.Done(ctx, all[2].Place); err != nil {
+	if err := r.Acknowledge(ctx, all[2].StreamPosition); err != nil {
 		t.Error(err)
 	}
 	r.Close()
-	same(t, []string{"d"}, names(read(t, s, all[2].Place, 1)), "behind what is done")
+	equal(t, []string{"d"}, names(read(t, s, all[2].StreamPosition, 1)), "behind what is done")
 }
 
 // A place that the stream does not hold is that of a stream before it had lost its
 // end: nothing may be taken for recorded.
-func placeOfAnother(t *testing.T, connect func() StreamBackend) {
+func foreignPosition(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
 	for _, name := range []string{"a", "b", "c"} {
 		appendTo(t, s, batchOf(name))
 	}
 	all := read(t, s, beginning(t, s), 3)
-	other, beyond := all[1].Place, all[2].Place
+	other, beyond := all[1].StreamPosition, all[2].StreamPosition
 	other.ID = uuidOf("another message")
 	beyond.Seq += 1000
-	for _, p := range []capture.Place{other, beyond} {
-		same(t, []string{"a", "b", "c"}, names(read(t, s, p, 3)), "behind %+v", p)
+	for _, p := range []capture.StreamPosition{other, beyond} {
+		equal(t, []string{"a", "b", "c"}, names(read(t, s, p, 3)), "behind %+v", p)
 	}
 }
 
-func twoShare(t *testing.T, connect func() StreamBackend) {
+func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 	var mu sync.Mutex
-	held := [2]map[int]bool{{}, {}}
+	partitions := [2]map[int]bool{{}, {}}
 	count := func() (first, second, both int) {
 		mu.Lock()
 		defer mu.Unlock()
-		for n := range held[0] {
-			if held[1][n] {
+		for n := range partitions[0] {
+			if partitions[1][n] {
 				both++
 			}
 		}
-		return len(held[0]), len(held[1]), both
+		return len(partitions[0]), len(partitions[1]), both
 	}
 	share := func(i int) (leave func()) {
 		s := connect()
@@ -250,13 +250,13 @@ func twoShare(t *testing.T, connect func() StreamBackend) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if err := s.Share(ctx, func(ctx context.Context, n int) {
+			if err := s.RunPartitions(ctx, func(ctx context.Context, n int) {
 				mu.Lock()
-				held[i][n] = true
+				partitions[i][n] = true
 				mu.Unlock()
 				<-ctx.Done()
 				mu.Lock()
-				delete(held[i], n)
+				delete(partitions[i], n)
 				mu.Unlock()
 			}); err != nil {
 				t.Error(err)
@@ -288,10 +288,10 @@ func twoShare(t *testing.T, connect func() StreamBackend) {
 	wait("the one that stays has all", func(first, second, _ int) bool { return first == 0 && second == all })
 }
 
-func fullRefuses(t *testing.T, connect func() StreamBackend) {
+func fullRejects(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
-	var kept []string
+	var accepted []string
 	for n := 0; ; n++ {
 		b := batchOf(fmt.Sprint(n))
 		b.Events[0].Properties = incompressible(100_000, n)
@@ -302,18 +302,18 @@ func fullRefuses(t *testing.T, connect func() StreamBackend) {
 		if err != nil || n > 100 {
 			t.Fatalf("batch %d: %v, want ErrUnavailable when it is full", n, err)
 		}
-		kept = append(kept, fmt.Sprint(n))
+		accepted = append(accepted, fmt.Sprint(n))
 	}
-	if len(kept) < 3 {
-		t.Fatalf("only %d batches had room", len(kept))
+	if len(accepted) < 3 {
+		t.Fatalf("only %d batches had room", len(accepted))
 	}
 	start := beginning(t, s)
-	list := read(t, s, start, len(kept))
-	same(t, kept, names(list), "what was acknowledged")
+	list := read(t, s, start, len(accepted))
+	equal(t, accepted, names(list), "what was acknowledged")
 	// With what is done out of the way there is room again.
 	r, err := s.Open(t.Context(), start)
 	must(t, err)
-	if err := r.Done(t.Context(), list[len(list)-1].Place); err != nil {
+	if err := r.Acknowledge(t.Context(), list[len(list)-1].StreamPosition); err != nil {
 		t.Error(err)
 	}
 	r.Close()
@@ -340,10 +340,10 @@ func cancelledAndClosed(t *testing.T, connect func() StreamBackend) {
 	if err := s.Append(ctx, batchOf("late")); err != nil && !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("with a cancelled context: %v", err)
 	}
-	if err := s.Share(ctx, func(context.Context, int) {}); err != nil {
+	if err := s.RunPartitions(ctx, func(context.Context, int) {}); err != nil {
 		t.Errorf("sharing with a cancelled context: %v", err)
 	}
-	r, err := s.Open(t.Context(), capture.Place{Stream: s.ID(), Partition: 0})
+	r, err := s.Open(t.Context(), capture.StreamPosition{Stream: s.ID(), Partition: 0})
 	must(t, err)
 	if list, err := r.Next(ctx); err == nil && len(list) == 0 {
 		t.Error("reading with a cancelled context returns nothing, and no error")

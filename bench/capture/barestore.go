@@ -25,13 +25,13 @@ var barePragmas = []string{"journal_mode(WAL)", "synchronous(FULL)", "wal_autoch
 
 // bareStore is one SQLite table that a goroutine writes to.
 type bareStore struct {
-	db     *sql.DB
-	one    *sql.Stmt
-	many   *sql.Stmt
-	most   int
-	queue  chan bareJob
-	stored *atomic.Int64
-	ended  chan struct{}
+	db       *sql.DB
+	one      *sql.Stmt
+	many     *sql.Stmt
+	maxGroup int
+	queue    chan bareJob
+	stored   *atomic.Int64
+	ended    chan struct{}
 }
 
 type bareJob struct {
@@ -39,7 +39,7 @@ type bareJob struct {
 	done   chan error
 }
 
-func openBareStore(file string, most int, stored *atomic.Int64) (*bareStore, error) {
+func openBareStore(file string, maxGroup int, stored *atomic.Int64) (*bareStore, error) {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": barePragmas}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: q.Encode()}).String())
 	if err != nil {
@@ -57,7 +57,7 @@ func openBareStore(file string, most int, stored *atomic.Int64) (*bareStore, err
 		}
 	}
 	const into = `INSERT INTO events (uuid, event, distinct_id, timestamp, properties) VALUES `
-	s := &bareStore{db: db, most: most, queue: make(chan bareJob, 4096), stored: stored, ended: make(chan struct{})}
+	s := &bareStore{db: db, maxGroup: maxGroup, queue: make(chan bareJob, 4096), stored: stored, ended: make(chan struct{})}
 	if s.one, err = db.Prepare(into + "(?, ?, ?, ?, ?)"); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *bareStore) run() {
 	for j := range s.queue {
 		group = append(group[:0], j)
 		n := len(j.events.Items)
-		for waiting := true; waiting && n < s.most; {
+		for waiting := true; waiting && n < s.maxGroup; {
 			select {
 			case j, waiting = <-s.queue:
 				if waiting {

@@ -35,12 +35,12 @@ func (b *bench) measureBatches() error {
 		if version == 4 {
 			rounds = 1
 		}
-		b.say("preparing batches with uuids of version %d", version)
+		b.logf("preparing batches with uuids of version %d", version)
 		requests, err := batches(b.count(batchSize), func(g *generator) { g.version = version })
 		if err != nil {
 			return err
 		}
-		l := load{connections: batchConnections, requests: requests, until: b.config.time, check: took}
+		l := load{connections: batchConnections, requests: requests, until: b.config.time, check: checkAccepted}
 		ours, bare, err := b.compare(fmt.Sprintf("batches v%d", version), rounds, before, l, bareGroup)
 		if err != nil {
 			return err
@@ -83,31 +83,31 @@ func (b *bench) compare(what string, rounds int, before []request, l load, mode 
 		}
 		them = append(them, m)
 	}
-	return middle(us), middle(them), nil
+	return medianRun(us), medianRun(them), nil
 }
 
 func (b *bench) batchRows(version int, ours, bare *measured) {
 	v, t := fmt.Sprintf("v%d ", version), b.table
-	t.beside(v+"events", ours.rate(), bare.rate(), perSecond)
+	t.compare(v+"events", ours.rate(), bare.rate(), perSecond)
 	if version == 7 {
 		t.judge("≥ 0.50", ours.rate() >= leastOfBare*bare.rate())
 		t.figure(v+"events, least", perSecond(ours.rate()))
 		t.judge("≥ 30000/s", ours.rate() >= leastRate)
 	}
-	t.beside(v+"CPU of the server an event", each(ours.cpu, ours.events), each(bare.cpu, bare.events), micros)
+	t.compare(v+"CPU of the server an event", each(ours.cpu, ours.events), each(bare.cpu, bare.events), micros)
 	for _, q := range []struct {
 		name string
 		at   float64
 	}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
-		t.beside(v+"acknowledgement at full load "+q.name, ms(ours, q.at), ms(bare, q.at), func(v float64) string { return fmt.Sprintf("%.2f ms", v) })
+		t.compare(v+"acknowledgement at full load "+q.name, ms(ours, q.at), ms(bare, q.at), func(v float64) string { return fmt.Sprintf("%.2f ms", v) })
 	}
 	if version == 7 {
-		t.beside("resident idle", float64(ours.idle), float64(bare.idle), mega)
+		t.compare("resident idle", float64(ours.idle), float64(bare.idle), mega)
 		t.judge("≤ 40 MB", ours.idle <= mostIdle)
 	}
-	t.beside(v+"resident at the end of the load", float64(ours.now), float64(bare.now), mega)
-	t.beside(v+"resident at most", float64(ours.most), float64(bare.most), mega)
-	t.judge("≤ 256 MB", ours.most <= mostResident)
+	t.compare(v+"resident at the end of the load", float64(ours.now), float64(bare.now), mega)
+	t.compare(v+"resident at most", float64(ours.peak), float64(bare.peak), mega)
+	t.judge("≤ 256 MB", ours.peak <= mostResident)
 }
 
 func ms(m *measured, q float64) float64 { return float64(m.quantile(q)) / float64(time.Millisecond) }

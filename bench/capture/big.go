@@ -32,7 +32,7 @@ func (b *bench) measureBig(n int) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := (load{address: p.address, connections: 2, requests: before, check: took}).run(); err != nil {
+	if _, err := (load{address: p.address, connections: 2, requests: before, check: checkAccepted}).run(); err != nil {
 		return err
 	}
 	var rates []float64
@@ -45,18 +45,18 @@ func (b *bench) measureBig(n int) (err error) {
 		if part == parts/2 {
 			half = time.Now()
 		}
-		r, err := load{address: p.address, connections: batchConnections, requests: requests, check: took}.run()
+		r, err := load{address: p.address, connections: batchConnections, requests: requests, check: checkAccepted}.run()
 		if err != nil {
 			return err
 		}
 		rates = append(rates, r.rate())
-		b.say("part %d of %d: %.0f events/s, p99 %s, max %s", part+1, parts, r.rate(), millis(r.quantile(0.99)), millis(r.quantile(1)))
+		b.logf("part %d of %d: %.0f events/s, p99 %s, max %s", part+1, parts, r.rate(), millis(r.quantile(0.99)), millis(r.quantile(1)))
 	}
-	if err := stored(p, knownPersons+parts*bigPart); err != nil {
+	if err := checkStored(p, knownPersons+parts*bigPart); err != nil {
 		return err
 	}
 	t := b.table
-	t.beside(fmt.Sprintf("last %d, other: first %d", bigPart, bigPart), rates[parts-1], rates[0], perSecond)
+	t.compare(fmt.Sprintf("last %d, other: first %d", bigPart, bigPart), rates[parts-1], rates[0], perSecond)
 	t.judge("≥ 0.75", rates[parts-1] >= leastOfEmpty*rates[0])
 	_, most, err := p.memory()
 	if err != nil {
@@ -91,17 +91,17 @@ func (b *bench) pages(p *process, half time.Time) error {
 	}
 	defer c.net.Close()
 	const events, people = "/api/projects/1/events/", "/api/projects/1/persons/"
-	deepEvents, err := nextOf(c, events+"?limit=100&before="+url.QueryEscape(half.UTC().Format(time.RFC3339Nano)))
+	deepEvents, err := findNext(c, events+"?limit=100&before="+url.QueryEscape(half.UTC().Format(time.RFC3339Nano)))
 	if err != nil {
 		return err
 	}
 	deepPeople := people + "?limit=100"
 	for range 20 {
-		if deepPeople, err = nextOf(c, deepPeople); err != nil {
+		if deepPeople, err = findNext(c, deepPeople); err != nil {
 			return err
 		}
 	}
-	id := url.QueryEscape(known(17))
+	id := url.QueryEscape(personID(17))
 	for _, page := range []struct{ name, path string }{
 		{"newest events", events + "?limit=100"},
 		{"events of a distinct id", events + "?limit=100&distinct_id=" + id},
@@ -130,8 +130,8 @@ func (b *bench) pages(p *process, half time.Time) error {
 	return nil
 }
 
-// nextOf is where the page after a page is.
-func nextOf(c *conn, path string) (string, error) {
+// findNext is where the page after a page is.
+func findNext(c *conn, path string) (string, error) {
 	next, n, err := readPage(c, path)
 	if err != nil {
 		return "", err

@@ -27,7 +27,7 @@ func unpacked(t *testing.T, r request) string {
 		_, _ = io.WriteString(w, `{"status":1}`)
 	}))
 	defer server.Close()
-	l := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 1, requests: []request{r}, check: took}
+	l := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 1, requests: []request{r}, check: checkAccepted}
 	if _, err := l.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestBatches_Mix(t *testing.T) {
 			for i := range s.Items {
 				it := &s.Items[i]
 				n++
-				if it.Fault != capture.None || uuids[it.UUID] || int(it.UUID[6]>>4) != version {
+				if it.Fault != capture.NotDropped || uuids[it.UUID] || int(it.UUID[6]>>4) != version {
 					t.Fatalf("item %+v", it)
 				}
 				uuids[it.UUID] = true
@@ -109,7 +109,7 @@ func TestBareStore_KeepsEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 4, requests: append(requests, more...), check: took}.run()
+		r, err := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 4, requests: append(requests, more...), check: checkAccepted}.run()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestLoad_ChecksAnswers(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, answer)
 		}))
-		_, err := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 2, requests: []request{post("/", "", nil, 1)}, check: took}.run()
+		_, err := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 2, requests: []request{post("/", "", nil, 1)}, check: checkAccepted}.run()
 		if err == nil {
 			t.Errorf("%d %s: no error", status, answer)
 		}
@@ -148,7 +148,7 @@ func TestLoad_LatencyFromTheSchedule(t *testing.T) {
 		_, _ = io.WriteString(w, `{"status":1}`)
 	}))
 	defer server.Close()
-	l := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 1, perSecond: 1e6, check: took}
+	l := load{address: strings.TrimPrefix(server.URL, "http://"), connections: 1, perSecond: 1e6, check: checkAccepted}
 	for range 5 {
 		l.requests = append(l.requests, post("/", "", nil, 1))
 	}
@@ -186,7 +186,7 @@ func TestConn_Chunks(t *testing.T) {
 func TestTable(t *testing.T) {
 	b := &table{}
 	b.section("part")
-	b.beside("rate", 10, 40, perSecond)
+	b.compare("rate", 10, 40, perSecond)
 	b.judge("≥ 0.50", false)
 	b.figure("time", "1.00 µs")
 	var out strings.Builder

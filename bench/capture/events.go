@@ -44,10 +44,10 @@ func newGenerator(seed uint64, version int) *generator {
 	}
 }
 
-func known(n int) string { return "person-" + strconv.Itoa(n) + "@example.com" }
+func personID(n int) string { return "person-" + strconv.Itoa(n) + "@example.com" }
 
-// fresh is a distinct id that nobody has used.
-func (g *generator) fresh() string {
+// newID is a distinct id that nobody has used.
+func (g *generator) newID() string {
 	g.nextID++
 	id := "0190c0de-" + g.seed + "-" + strconv.Itoa(g.nextID)
 	if len(g.anonymous) < 1_000 {
@@ -56,11 +56,11 @@ func (g *generator) fresh() string {
 	return id
 }
 
-// first is the event that makes a known person.
-func (g *generator) first(to []byte, n int) []byte {
-	to = g.head(to, "$set", known(n))
+// setPerson is the event that makes a known person.
+func (g *generator) setPerson(to []byte, n int) []byte {
+	to = g.head(to, "$set", personID(n))
 	to = append(to, `"$lib":"posthog-node","$set":{"email":"`...)
-	to = append(to, known(n)...)
+	to = append(to, personID(n)...)
 	to = append(to, `","plan":"pro","country":"FR","seats":`...)
 	to = strconv.AppendInt(to, int64(n%100), 10)
 	return append(to, `,"beta":true}}}`...)
@@ -72,9 +72,9 @@ var names = []string{"order placed", "item viewed", "search performed", "page re
 func (g *generator) event(to []byte) []byte {
 	id := ""
 	if g.random || g.rng.IntN(100) < shareNew {
-		id = g.fresh()
+		id = g.newID()
 	} else {
-		id = known(g.rng.IntN(knownPersons))
+		id = personID(g.rng.IntN(knownPersons))
 	}
 	if g.small {
 		return g.smallEvent(to, id)
@@ -121,7 +121,7 @@ func (g *generator) identify(to []byte) []byte {
 	id := g.anonymous[n]
 	last := len(g.anonymous) - 1
 	g.anonymous[n], g.anonymous = g.anonymous[last], g.anonymous[:last]
-	to = g.server(g.head(to, "$identify", known(g.rng.IntN(knownPersons))))
+	to = g.server(g.head(to, "$identify", personID(g.rng.IntN(knownPersons))))
 	to = append(to, `,"$anon_distinct_id":"`...)
 	to = append(to, id...)
 	return append(to, `","$set":{"plan":"pro"}}}`...)

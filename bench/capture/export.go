@@ -56,7 +56,7 @@ func (b *bench) export(p *process, data string) error {
 	if rows != done.Rows {
 		return fmt.Errorf("%d rows exported, %d read", done.Rows, rows)
 	}
-	b.table.beside(fmt.Sprintf("%d events exported as JSON lines, other: only read", done.Rows), rate, float64(rows)/took.Seconds(), perSecond)
+	b.table.compare(fmt.Sprintf("%d events exported as JSON lines, other: only read", done.Rows), rate, float64(rows)/took.Seconds(), perSecond)
 	_, most, err := p.memory()
 	if err != nil {
 		return err

@@ -37,16 +37,16 @@ func (b *bench) measureFlags() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.stop(), os.RemoveAll(data)) }()
-	b.say("storing %d persons", flagPersons)
+	b.logf("storing %d persons", flagPersons)
 	before, err := persons(flagPersons)
 	if err != nil {
 		return err
 	}
-	if _, err := (load{address: p.address, connections: 2, requests: before, check: took}).run(); err != nil {
+	if _, err := (load{address: p.address, connections: 2, requests: before, check: checkAccepted}).run(); err != nil {
 		return err
 	}
 	remembered := func(i int) string { return storedID(i % rememberedPersons) }
-	kept := &flagRun{name: "remembered", make: func(i int) request { return flagsRequest(projectKey, remembered(i), "") }}
+	cached := &flagRun{name: "remembered", make: func(i int) request { return flagsRequest(projectKey, remembered(i), "") }}
 	covered := &flagRun{name: "covered by the request", make: func(i int) request {
 		return flagsRequest(projectKey, remembered(i), `{"plan":"pro"}`)
 	}}
@@ -55,37 +55,37 @@ func (b *bench) measureFlags() (err error) {
 	next := rememberedPersons
 	cold.make = func(int) request { next++; return flagsRequest(projectKey, storedID(next-1), "") }
 
-	if err := b.askFlags(p, kept, 0, rememberedPersons, false); err != nil { // remembers them
+	if err := b.askFlags(p, cached, 0, rememberedPersons, false); err != nil { // remembers them
 		return err
 	}
 	// Persons who are asked for once are given out evenly, the rest are asked for
 	// as often.
 	n := (flagPersons - rememberedPersons) / (len(flagConnections) * b.config.rounds)
 	for range b.config.rounds {
-		for at := range flagConnections {
-			for _, run := range []*flagRun{kept, covered, plain} {
-				if err := b.askFlags(p, run, at, n, true); err != nil {
+		for index := range flagConnections {
+			for _, run := range []*flagRun{cached, covered, plain} {
+				if err := b.askFlags(p, run, index, n, true); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for range b.config.rounds {
-		for at := range flagConnections {
-			if err := b.askFlags(p, cold, at, n, true); err != nil {
+		for index := range flagConnections {
+			if err := b.askFlags(p, cold, index, n, true); err != nil {
 				return err
 			}
 		}
 	}
-	for at, connections := range flagConnections {
-		b.flagRows(at, connections, kept, covered, plain, cold)
+	for index, connections := range flagConnections {
+		b.flagRows(index, connections, cached, covered, plain, cold)
 	}
 	return nil
 }
 
 // askFlags asks n questions and, if they count, keeps the figures.
-func (b *bench) askFlags(p *process, run *flagRun, at, n int, counts bool) error {
-	l := load{address: p.address, connections: flagConnections[at], check: enabled}
+func (b *bench) askFlags(p *process, run *flagRun, index, n int, counts bool) error {
+	l := load{address: p.address, connections: flagConnections[index], check: checkEnabled}
 	for i := range n {
 		l.requests = append(l.requests, run.make(i))
 	}
@@ -102,40 +102,40 @@ func (b *bench) askFlags(p *process, run *flagRun, at, n int, counts bool) error
 		return err
 	}
 	if counts {
-		run.cpu[at] = append(run.cpu[at], each(after-before, r.requests))
-		run.p50[at] = append(run.p50[at], float64(r.quantile(0.5))/float64(time.Microsecond))
-		run.rate[at] = append(run.rate[at], float64(r.requests)/r.elapsed.Seconds())
+		run.cpu[index] = append(run.cpu[index], each(after-before, r.requests))
+		run.p50[index] = append(run.p50[index], float64(r.quantile(0.5))/float64(time.Microsecond))
+		run.rate[index] = append(run.rate[index], float64(r.requests)/r.elapsed.Seconds())
 	}
 	return nil
 }
 
-// enabled checks that the one flag is on and nothing went wrong.
-func enabled(body []byte) error {
-	if !bytes.Contains(body, []byte(`"enabled":true`)) || !wellDecided(body) {
+// checkEnabled checks that the one flag is on and nothing went wrong.
+func checkEnabled(body []byte) error {
+	if !bytes.Contains(body, []byte(`"enabled":true`)) || !isDecided(body) {
 		return fmt.Errorf("answer %.300s", body)
 	}
 	return nil
 }
 
-func wellDecided(body []byte) bool {
+func isDecided(body []byte) bool {
 	return bytes.Contains(body, []byte(`"errorsWhileComputingFlags":false`))
 }
 
-func (b *bench) flagRows(at, connections int, kept, covered, plain, cold *flagRun) {
+func (b *bench) flagRows(index, connections int, cached, covered, plain, cold *flagRun) {
 	t := b.table
-	for _, ours := range []*flagRun{kept, cold} {
+	for _, ours := range []*flagRun{cached, cold} {
 		for _, other := range []*flagRun{covered, plain} {
 			name := fmt.Sprintf("%d conn.: %s, other: %s, ", connections, ours.name, other.name)
-			a, o := median(ours.cpu[at]), median(other.cpu[at])
-			t.beside(name+"CPU", a, o, micros)
-			if ours == kept {
+			a, o := median(ours.cpu[index]), median(other.cpu[index])
+			t.compare(name+"CPU", a, o, micros)
+			if ours == cached {
 				t.judge("≤ 1.20", a <= mostWithout*o)
 			}
-			t.beside(name+"p50", median(ours.p50[at]), median(other.p50[at]), micros)
+			t.compare(name+"p50", median(ours.p50[index]), median(other.p50[index]), micros)
 			if ours == cold {
 				break // the second comparison would say no more
 			}
 		}
 	}
-	t.figure(fmt.Sprintf("%d conn.: remembered", connections), perSecond(median(kept.rate[at])))
+	t.figure(fmt.Sprintf("%d conn.: remembered", connections), perSecond(median(cached.rate[index])))
 }

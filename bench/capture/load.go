@@ -124,8 +124,8 @@ func (r *result) quantile(q float64) time.Duration {
 	return r.latencies[min(int(q*float64(len(r.latencies))), len(r.latencies)-1)]
 }
 
-// took checks the answer to events.
-func took(body []byte) error {
+// checkAccepted checks the answer to events.
+func checkAccepted(body []byte) error {
 	if !bytes.Equal(bytes.TrimSpace(body), []byte(`{"status":1}`)) {
 		return fmt.Errorf("answer %.200q", body)
 	}

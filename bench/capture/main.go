@@ -90,13 +90,13 @@ func measureAll(c *config) (met bool, err error) {
 		"batches": b.measureBatches, "singles": b.measureSingles, "postgres": b.measurePostgres, "flags": b.measureFlags,
 		"none": func() error { return nil },
 	}
-	wanted := strings.Split(c.only, ",")
-	for _, name := range wanted {
+	names := strings.Split(c.only, ",")
+	for _, name := range names {
 		if parts[name] == nil {
 			return false, fmt.Errorf("-only %s: there are batches, singles, postgres, flags and none", name)
 		}
 	}
-	b.say("building the server")
+	b.logf("building the server")
 	if err := b.build(); err != nil {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func measureAll(c *config) (met bool, err error) {
 		fmt.Printf("%s, %d cores, %s\n", runtime.Version(), runtime.NumCPU(), runtime.GOARCH)
 		b.table.print(os.Stdout)
 	}()
-	for _, name := range wanted {
+	for _, name := range names {
 		if err := parts[name](); err != nil {
 			return false, err
 		}

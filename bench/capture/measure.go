@@ -13,7 +13,7 @@ type measured struct {
 	*result
 	cpu       time.Duration // of the server process
 	idle      int64         // resident before, in bytes
-	now, most int64         // resident at the end of the load, and ever
+	now, peak int64         // resident at the end of the load, and ever
 }
 
 // atEnd has something done at the end of the program, also when it is
@@ -61,7 +61,7 @@ func (b *bench) measure(what string, t target, before []request, l load) (m *mea
 	}
 	sent := 0
 	if len(before) > 0 {
-		r, err := load{address: p.address, connections: 2, requests: before, check: took}.run()
+		r, err := load{address: p.address, connections: 2, requests: before, check: checkAccepted}.run()
 		if err != nil {
 			return nil, err
 		}
@@ -80,18 +80,18 @@ func (b *bench) measure(what string, t target, before []request, l load) (m *mea
 		return nil, err
 	}
 	m.cpu = after - cpu
-	if m.now, m.most, err = p.memory(); err != nil {
+	if m.now, m.peak, err = p.memory(); err != nil {
 		return nil, err
 	}
-	if err := stored(p, sent+m.events); err != nil {
+	if err := checkStored(p, sent+m.events); err != nil {
 		return nil, err
 	}
-	b.say("%s: %.0f events/s, p99 %s, %.1f µs CPU an event", what, m.rate(), millis(m.quantile(0.99)), each(m.cpu, m.events))
+	b.logf("%s: %.0f events/s, p99 %s, %.1f µs CPU an event", what, m.rate(), millis(m.quantile(0.99)), each(m.cpu, m.events))
 	return m, nil
 }
 
-// stored checks that exactly the acknowledged events were stored.
-func stored(p *process, acknowledged int) error {
+// checkStored checks that exactly the acknowledged events were stored.
+func checkStored(p *process, acknowledged int) error {
 	n, err := p.recorded()
 	if err == nil && n != acknowledged {
 		err = fmt.Errorf("%d events are stored, %d were acknowledged", n, acknowledged)
@@ -99,13 +99,13 @@ func stored(p *process, acknowledged int) error {
 	return err
 }
 
-// say tells the progress.
-func (b *bench) say(format string, args ...any) {
+// logf tells the progress.
+func (b *bench) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// middle is the measurement with the median rate.
-func middle(list []*measured) *measured {
+// medianRun is the measurement with the median rate.
+func medianRun(list []*measured) *measured {
 	rates := make([]float64, len(list))
 	for i, m := range list {
 		rates[i] = m.rate()

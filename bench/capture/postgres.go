@@ -129,7 +129,7 @@ func (b *bench) measurePostgres() (err error) {
 	if err != nil {
 		return err
 	}
-	l := load{connections: batchConnections, requests: requests, until: b.config.time, check: took}
+	l := load{connections: batchConnections, requests: requests, until: b.config.time, check: checkAccepted}
 	var us, sqlite []*measured
 	for range b.config.rounds {
 		m, err := b.measure("batches on PostgreSQL", func() (*process, string, error) {
@@ -148,14 +148,14 @@ func (b *bench) measurePostgres() (err error) {
 		}
 		sqlite = append(sqlite, m)
 	}
-	ours, other := middle(us), middle(sqlite)
+	ours, other := medianRun(us), medianRun(sqlite)
 	t := b.table
-	t.beside("events", ours.rate(), other.rate(), perSecond)
-	t.beside("CPU of Bunting's process an event", each(ours.cpu, ours.events), each(other.cpu, other.events), micros)
+	t.compare("events", ours.rate(), other.rate(), perSecond)
+	t.compare("CPU of Bunting's process an event", each(ours.cpu, ours.events), each(other.cpu, other.events), micros)
 	t.figure("acknowledgement at full load p50", millis(ours.quantile(0.5)))
 	t.figure("acknowledgement at full load p99", millis(ours.quantile(0.99)))
-	t.figure("resident at most", megabytes(ours.most))
-	t.judge("≤ 256 MB", ours.most <= mostResident)
+	t.figure("resident at most", megabytes(ours.peak))
+	t.judge("≤ 256 MB", ours.peak <= mostResident)
 	return nil
 }
 

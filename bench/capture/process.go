@@ -45,19 +45,19 @@ func start(log, program string, args ...string) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	said := make(chan string, 1)
+	addresses := make(chan string, 1)
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if found := listens.FindStringSubmatch(lines.Text()); found != nil {
-				said <- found[1]
+				addresses <- found[1]
 				break
 			}
 		}
 		_, _ = io.Copy(io.Discard, out)
-		close(said)
+		close(addresses)
 	}()
 	select {
-	case p.address = <-said:
+	case p.address = <-addresses:
 	case <-time.After(startTime):
 	}
 	if p.address == "" {
@@ -95,7 +95,7 @@ func (p *process) cpu() (time.Duration, error) {
 }
 
 // memory is what is resident now, and what was at most, in bytes.
-func (p *process) memory() (now, most int64, err error) {
+func (p *process) memory() (now, peak int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, 0, err
@@ -107,13 +107,13 @@ func (p *process) memory() (now, most int64, err error) {
 		case "VmRSS":
 			now = n << 10
 		case "VmHWM":
-			most = n << 10
+			peak = n << 10
 		}
 	}
-	if now == 0 || most == 0 {
+	if now == 0 || peak == 0 {
 		return 0, 0, errors.New("/proc says nothing about memory")
 	}
-	return now, most, nil
+	return now, peak, nil
 }
 
 // recorded is how many events the server says to have stored.

@@ -88,7 +88,7 @@ func (b *bench) measureQuestions(n int, file string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.name, err)
 		}
-		b.table.beside(q.name, ours.Seconds()*1000, other.Seconds()*1000, func(ms float64) string { return fmt.Sprintf("%.0f ms", ms) })
+		b.table.compare(q.name, ours.Seconds()*1000, other.Seconds()*1000, func(ms float64) string { return fmt.Sprintf("%.0f ms", ms) })
 		b.table.judge("≤ 1.5", ours.Seconds() <= mostOfRead*other.Seconds())
 		b.table.figure("  time that passes, on two processors", millis(passed))
 		if q.most > 0 {
@@ -98,7 +98,7 @@ func (b *bench) measureQuestions(n int, file string) error {
 	if err := errors.Join(bare.Close(), store.Close()); err != nil {
 		return err
 	}
-	return b.measureBeside(file)
+	return b.measureMixed(file)
 }
 
 func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
@@ -120,7 +120,7 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 		}
 		took, read := between-began, ownCPU()-between
 		beganAt := time.Now()
-		if _, err := asked.Run(context.Background(), sparing{store}, insights.Options{Now: now}); err != nil {
+		if _, err := asked.Run(context.Background(), unsharedStore{store}, insights.Options{Now: now}); err != nil {
 			return 0, 0, 0, err
 		}
 		on2 := time.Since(beganAt)
@@ -135,19 +135,19 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 	return ours, other, passed, nil
 }
 
-// sparing is a store whose scans may use a second processor, as queries do while nobody
+// unsharedStore is a store whose scans may use a second processor, as queries do while nobody
 // else is at work.
-type sparing struct{ insights.Source }
+type unsharedStore struct{ insights.Source }
 
-func (s sparing) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+func (s unsharedStore) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
 	r, err := s.Source.Open(ctx, projectID)
-	return sparingReader{r}, err
+	return unsharedReader{r}, err
 }
 
-type sparingReader struct{ insights.Reader }
+type unsharedReader struct{ insights.Reader }
 
-func (r sparingReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
-	s.Spare = func() bool { return true }
+func (r unsharedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	s.HasSpareCPU = func() bool { return true }
 	return r.Reader.Scan(ctx, s, yield)
 }
 
@@ -169,13 +169,13 @@ func (q *question) read(bare *sql.DB) (n int, err error) {
 		return 0, err
 	}
 	defer conn.Close()
-	err = conn.Raw(func(of any) error {
-		asked, ok := of.(driver.QueryerContext)
+	err = conn.Raw(func(driverConn any) error {
+		queryer, ok := driverConn.(driver.QueryerContext)
 		if !ok {
-			return fmt.Errorf("a connection that is a %T cannot be asked", of)
+			return fmt.Errorf("a connection that is a %T cannot be asked", driverConn)
 		}
 		for epoch := range last>>14 + 1 {
-			rows, err := asked.QueryContext(context.Background(), q.rows, []driver.NamedValue{{Ordinal: 1, Value: epoch}})
+			rows, err := queryer.QueryContext(context.Background(), q.rows, []driver.NamedValue{{Ordinal: 1, Value: epoch}})
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ func (q *question) read(bare *sql.DB) (n int, err error) {
 			for err = rows.Next(row); err == nil; err = rows.Next(row) {
 				n++
 			}
-			if err = errors.Join(ignoring(err, io.EOF), rows.Close()); err != nil {
+			if err = errors.Join(ignoreError(err, io.EOF), rows.Close()); err != nil {
 				return err
 			}
 		}
@@ -192,7 +192,7 @@ func (q *question) read(bare *sql.DB) (n int, err error) {
 	return n, err
 }
 
-func ignoring(err, but error) error {
+func ignoreError(err, but error) error {
 	if errors.Is(err, but) {
 		return nil
 	}
@@ -216,10 +216,10 @@ func (b *bench) fillQuestions(n int, file string) error {
 			g.clock, g.tick = start.Add(later), questionDays*24*time.Hour/time.Duration(n)*time.Duration(runtime.GOMAXPROCS(0))
 		})
 		if err == nil {
-			_, err = load{address: p.address, connections: batchConnections, requests: requests, check: took}.run()
+			_, err = load{address: p.address, connections: batchConnections, requests: requests, check: checkAccepted}.run()
 		}
 		later += questionDays * 24 * time.Hour * time.Duration(part) / time.Duration(n)
-		b.say("%d of %d events for questions", from+part, n)
+		b.logf("%d of %d events for questions", from+part, n)
 	}
 	time.Sleep(settle)
 	if err := errors.Join(err, p.stop()); err != nil {

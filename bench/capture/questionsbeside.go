@@ -11,26 +11,26 @@ import (
 
 // The demands on what questions leave to others.
 const (
-	besideConnections = 4 // of batches
-	leastBeside       = 0.8
-	mostBeside        = 2
+	mixedConnections = 4 // of batches
+	minMixedRate     = 0.8
+	maxMixedLatency  = 2
 	// mostFlags is what requests for flags are prepared for, a second.
 	mostFlags = 6000
 )
 
-// besideQuestions are asked back to back: of an index, and of all rows.
-var besideQuestions = []int{2, 3}
+// mixedQuestions are asked back to back: of an index, and of all rows.
+var mixedQuestions = []int{2, 3}
 
-// crowded is a load alone and while questions are asked, by round.
-type crowded struct {
+// mixedLoad is a load alone and while questions are asked, by round.
+type mixedLoad struct {
 	rates    [2][]float64
 	p50, p99 [2][]time.Duration
 	answers  []float64 // questions that were answered a second
 }
 
-// measureBeside has a server on a copy of the file take events and answer flags, alone
+// measureMixed has a server on a copy of the file take events and answer flags, alone
 // and while questions are asked back to back, in turn.
-func (b *bench) measureBeside(file string) (err error) {
+func (b *bench) measureMixed(file string) (err error) {
 	copied := filepath.Join(b.dir, "beside.db")
 	if err := copyFile(copied, file); err != nil {
 		return err
@@ -44,20 +44,20 @@ func (b *bench) measureBeside(file string) (err error) {
 	if err := b.measureTiles(p); err != nil {
 		return err
 	}
-	intake, flags := &crowded{}, &crowded{}
-	asked := load{address: p.address, connections: 1, until: b.config.time, check: decided}
+	intake, flags := &mixedLoad{}, &mixedLoad{}
+	flagLoad := load{address: p.address, connections: 1, until: b.config.time, check: checkDecided}
 	for i := range int(b.config.time.Seconds() * mostFlags) {
-		asked.requests = append(asked.requests, flagsRequest(projectKey, known(i%rememberedPersons), ""))
+		flagLoad.requests = append(flagLoad.requests, flagsRequest(projectKey, personID(i%rememberedPersons), ""))
 	}
 	for range b.config.rounds {
 		for _, questions := range []bool{false, true} {
 			requests, err := batches(int(b.config.time.Seconds()*mostRate/batchSize), func(*generator) {})
 			if err == nil {
-				err = intake.add(load{address: p.address, connections: besideConnections, until: b.config.time, requests: requests, check: took}, questions)
+				err = intake.add(load{address: p.address, connections: mixedConnections, until: b.config.time, requests: requests, check: checkAccepted}, questions)
 			}
 			if err == nil {
 				time.Sleep(settle)
-				err = flags.add(asked, questions)
+				err = flags.add(flagLoad, questions)
 			}
 			if err != nil {
 				return err
@@ -68,11 +68,11 @@ func (b *bench) measureBeside(file string) (err error) {
 	t := b.table
 	t.section("while questions are asked back to back, %s, median of %d; other: without questions", b.config.time, b.config.rounds)
 	with, without := median(intake.rates[1]), median(intake.rates[0])
-	t.beside("events that come in", with, without, perSecond)
-	t.judge("≥ 0.8", with >= leastBeside*without)
-	t.beside("/flags, 99 %", float64(median(flags.p99[1])), float64(median(flags.p99[0])), func(v float64) string { return millis(time.Duration(v)) })
-	t.judge("≤ 2", median(flags.p99[1]) <= mostBeside*median(flags.p99[0]))
-	t.beside("/flags, median", float64(median(flags.p50[1])), float64(median(flags.p50[0])), func(v float64) string { return millis(time.Duration(v)) })
+	t.compare("events that come in", with, without, perSecond)
+	t.judge("≥ 0.8", with >= minMixedRate*without)
+	t.compare("/flags, 99 %", float64(median(flags.p99[1])), float64(median(flags.p99[0])), func(v float64) string { return millis(time.Duration(v)) })
+	t.judge("≤ 2", median(flags.p99[1]) <= maxMixedLatency*median(flags.p99[0]))
+	t.compare("/flags, median", float64(median(flags.p50[1])), float64(median(flags.p50[0])), func(v float64) string { return millis(time.Duration(v)) })
 	_, most, err := p.memory()
 	if err != nil {
 		return err
@@ -85,18 +85,18 @@ func (b *bench) measureBeside(file string) (err error) {
 }
 
 // add runs a load, with questions beside it or without.
-func (c *crowded) add(l load, questions bool) error {
-	stop, asked := make(chan struct{}), make(chan error, 1)
+func (c *mixedLoad) add(l load, questions bool) error {
+	stop, done := make(chan struct{}), make(chan error, 1)
 	answers, with := 0, 0
 	began := time.Now()
 	if questions {
 		with = 1
-		go func() { asked <- askOn(l.address, stop, &answers) }()
+		go func() { done <- askOn(l.address, stop, &answers) }()
 	}
 	r, err := l.run()
 	elapsed := time.Since(began)
 	if close(stop); questions {
-		err = errors.Join(err, <-asked)
+		err = errors.Join(err, <-done)
 		c.answers = append(c.answers, float64(answers)/elapsed.Seconds())
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func askOn(address string, stop <-chan struct{}, answers *int) error {
 			return nil
 		default:
 		}
-		body := `{"refresh":"force_blocking","query":` + questions[besideQuestions[i%len(besideQuestions)]].query + `}`
+		body := `{"refresh":"force_blocking","query":` + questions[mixedQuestions[i%len(mixedQuestions)]].query + `}`
 		switch status, answer, err := c.do(withKey(post("/api/projects/1/query/", "", []byte(body), 0)).raw, nil); {
 		case err != nil:
 			return err
@@ -131,8 +131,8 @@ func askOn(address string, stop <-chan struct{}, answers *int) error {
 	}
 }
 
-func decided(body []byte) error {
-	if !wellDecided(body) {
+func checkDecided(body []byte) error {
+	if !isDecided(body) {
 		return fmt.Errorf("answer %.300s", body)
 	}
 	return nil

@@ -29,8 +29,8 @@ func (t *table) figure(what, ours string) {
 	t.rows = append(t.rows, row{what: "  " + what, ours: ours})
 }
 
-// beside adds a row of two figures that are not judged.
-func (t *table) beside(what string, ours, other float64, text func(float64) string) {
+// compare adds a row of two figures that are not judged.
+func (t *table) compare(what string, ours, other float64, text func(float64) string) {
 	t.rows = append(t.rows, row{what: "  " + what, ours: text(ours), other: text(other), ratio: ratio(ours, other)})
 }
 

@@ -10,7 +10,7 @@ const (
 // measureSingles measures requests of one event each.
 func (b *bench) measureSingles() error {
 	b.table.section("single events, %d connections", singleConnections)
-	b.say("preparing single events")
+	b.logf("preparing single events")
 	requests, err := singles(b.count(1) / 3)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (b *bench) measureSingles() error {
 	if err != nil {
 		return err
 	}
-	l := load{connections: singleConnections, requests: requests, until: b.config.time, check: took}
+	l := load{connections: singleConnections, requests: requests, until: b.config.time, check: checkAccepted}
 	var us []*measured
 	rivals := map[string][]*measured{}
 	for range b.config.rounds {
@@ -35,18 +35,18 @@ func (b *bench) measureSingles() error {
 			rivals[mode] = append(rivals[mode], m)
 		}
 	}
-	ours, loop, none := middle(us), middle(rivals[bareEach]), middle(rivals[bareNone])
+	ours, loop, unstored := medianRun(us), medianRun(rivals[bareEach]), medianRun(rivals[bareNone])
 	t := b.table
-	t.beside("events, other: one fsync each", ours.rate(), loop.rate(), perSecond)
-	t.beside("events, other: nothing stored", ours.rate(), none.rate(), perSecond)
+	t.compare("events, other: one fsync each", ours.rate(), loop.rate(), perSecond)
+	t.compare("events, other: nothing stored", ours.rate(), unstored.rate(), perSecond)
 	t.figure("events, least", perSecond(ours.rate()))
-	least := min(leastOfLoop*loop.rate(), leastOfBare*none.rate())
+	least := min(leastOfLoop*loop.rate(), leastOfBare*unstored.rate())
 	t.judge(fmt.Sprintf("≥ %.0f/s", least), ours.rate() >= least)
-	t.beside("CPU of the server an event, other: nothing stored", each(ours.cpu, ours.events), each(none.cpu, none.events), micros)
+	t.compare("CPU of the server an event, other: nothing stored", each(ours.cpu, ours.events), each(unstored.cpu, unstored.events), micros)
 	t.figure("acknowledgement p50", millis(ours.quantile(0.5)))
 	t.figure("acknowledgement p99", millis(ours.quantile(0.99)))
 	t.figure("acknowledgement max", millis(ours.quantile(1)))
-	t.figure("resident at most", megabytes(ours.most))
-	t.judge("≤ 256 MB", ours.most <= mostResident)
+	t.figure("resident at most", megabytes(ours.peak))
+	t.judge("≤ 256 MB", ours.peak <= mostResident)
 	return nil
 }

@@ -42,9 +42,9 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 			mixed = append(mixed, r, flagsRequest(projectKey, fmt.Sprintf("random-%d-%d", step, i), ""))
 		}
 		// The time that preparing took is caught up with.
-		left := time.Until(began.Add(time.Duration(step+1) * soakStep))
+		remaining := time.Until(began.Add(time.Duration(step+1) * soakStep))
 		r, err := load{address: p.address, connections: soakConnections, requests: mixed,
-			perSecond: float64(len(mixed)) / max(left, time.Second).Seconds(), check: answered}.run()
+			perSecond: float64(len(mixed)) / max(remaining, time.Second).Seconds(), check: checkAnswered}.run()
 		if err != nil {
 			return err
 		}
@@ -54,9 +54,9 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 			return err
 		}
 		samples = append(samples, now)
-		b.say("%s: %d events, %s resident, p99 %s", time.Since(began).Round(time.Second), events, megabytes(now), millis(r.quantile(0.99)))
+		b.logf("%s: %d events, %s resident, p99 %s", time.Since(began).Round(time.Second), events, megabytes(now), millis(r.quantile(0.99)))
 	}
-	if err := stored(p, events); err != nil {
+	if err := checkStored(p, events); err != nil {
 		return err
 	}
 	_, most, err := p.memory()
@@ -70,7 +70,7 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 	t.figure("resident at the end", megabytes(samples[len(samples)-1]))
 	if quarter := len(samples) / 4; quarter > 0 { // the first fills what is bounded
 		second, last := mean(samples[quarter:2*quarter]), mean(samples[len(samples)-quarter:])
-		t.beside("resident in the last quarter of the time, other: in the second", float64(last), float64(second), mega)
+		t.compare("resident in the last quarter of the time, other: in the second", float64(last), float64(second), mega)
 		if length >= soakJudged {
 			t.judge("≤ 1.10", float64(last) <= mostGrowth*float64(second))
 		}
@@ -88,9 +88,9 @@ func mean(list []int64) int64 {
 	return sum / int64(len(list))
 }
 
-// answered checks an answer about events or about flags.
-func answered(body []byte) error {
-	if took(body) == nil || wellDecided(body) {
+// checkAnswered checks an answer about events or about flags.
+func checkAnswered(body []byte) error {
+	if checkAccepted(body) == nil || isDecided(body) {
 		return nil
 	}
 	return fmt.Errorf("answer %.300s", body)

@@ -90,7 +90,7 @@ func persons(n int) ([]request, error) {
 	g, p := newGenerator(1, 7), packer{}
 	var out []request
 	for from := 0; from < knownPersons+n; from += batchSize {
-		r, err := p.batch(g, min(batchSize, knownPersons+n-from), func(to []byte, i int) []byte { return g.first(to, from+i) })
+		r, err := p.batch(g, min(batchSize, knownPersons+n-from), func(to []byte, i int) []byte { return g.setPerson(to, from+i) })
 		if err != nil {
 			return nil, err
 		}
@@ -101,11 +101,11 @@ func persons(n int) ([]request, error) {
 
 // storedID is the distinct id of one of the persons that are made beside the
 // known ones.
-func storedID(n int) string { return known(knownPersons + n) }
+func storedID(n int) string { return personID(knownPersons + n) }
 
 // prepare makes n requests on all cores. The generators of the cores have
 // clocks that go together: requests are in the order of time.
-func prepare(n int, options func(*generator), one func(*packer, *generator) (request, error)) ([]request, error) {
+func prepare(n int, options func(*generator), pack func(*packer, *generator) (request, error)) ([]request, error) {
 	out := make([]request, n)
 	cores := runtime.GOMAXPROCS(0)
 	errs := make([]error, cores)
@@ -116,7 +116,7 @@ func prepare(n int, options func(*generator), one func(*packer, *generator) (req
 			g, p := newGenerator(seeds+uint64(core), 7), packer{}
 			options(g)
 			for i := core; i < n && errs[core] == nil; i += cores {
-				out[i], errs[core] = one(&p, g)
+				out[i], errs[core] = pack(&p, g)
 			}
 		})
 	}

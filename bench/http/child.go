@@ -26,17 +26,17 @@ const (
 type question struct {
 	name, path string
 	body       any
-	// answered reads an answer: values by flag key, false, true or the variant.
+	// parse reads an answer: values by flag key, false, true or the variant.
 	// Absent: there is no value.
-	answered func(answer []byte) (map[string]any, error)
+	parse func(answer []byte) (map[string]any, error)
 	// stream is opened first where answers name it: they do so for long only where
 	// somebody has found it.
 	stream string
 }
 
 var questions = []question{
-	{"flags", "/flags?v=2", map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()}, flagsAnswered, ""},
-	{"OFREP", "/ofrep/v1/evaluate/flags", map[string]any{"context": ofrepContext()}, ofrepAnswered, "/ofrep/v1/events?token=" + apiKey},
+	{"flags", "/flags?v=2", map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()}, parseFlags, ""},
+	{"OFREP", "/ofrep/v1/evaluate/flags", map[string]any{"context": ofrepContext()}, parseOFREP, "/ofrep/v1/events?token=" + apiKey},
 }
 
 func ofrepContext() map[string]any {
@@ -153,7 +153,7 @@ func (c *child) load(n int) (time.Duration, error) {
 	return after - before, err
 }
 
-func flagsAnswered(answer []byte) (map[string]any, error) {
+func parseFlags(answer []byte) (map[string]any, error) {
 	var got struct {
 		Flags map[string]struct {
 			Enabled bool    `json:"enabled"`
@@ -171,7 +171,7 @@ func flagsAnswered(answer []byte) (map[string]any, error) {
 	return values, err
 }
 
-func ofrepAnswered(answer []byte) (map[string]any, error) {
+func parseOFREP(answer []byte) (map[string]any, error) {
 	var got struct {
 		Flags []struct {
 			Key   string `json:"key"`
@@ -191,7 +191,7 @@ func ofrepAnswered(answer []byte) (map[string]any, error) {
 
 // check compares an answer with the limit's decisions.
 func check(q *question, answer []byte, n int) error {
-	got, err := q.answered(answer)
+	got, err := q.parse(answer)
 	if err != nil {
 		return err
 	}

@@ -27,17 +27,17 @@ var loads = []load{
 	{"OursGone", "compile them when one is new or gone", 5.0 / 47, "gone", false},
 }
 
-// of is the CPU of a benchmark, and how many times that of another it is.
-func (r results) of(name, plain string) (nanos, ratio float64, missing string) {
+// figures is the CPU of a benchmark, and how many times that of another it is.
+func (r results) figures(name, plain string) (nanos, ratio float64, missing string) {
 	nanos, ok := r.byName[name].median("cpu-ns/op")
-	beside, okPlain := r.byName[plain].median("cpu-ns/op")
+	reference, okPlain := r.byName[plain].median("cpu-ns/op")
 	switch {
 	case !ok:
 		return 0, 0, "no figure of ours"
-	case !okPlain || beside == 0:
+	case !okPlain || reference == 0:
 		return nanos, 0, "no figure of encoding/json"
 	}
-	return nanos, nanos / beside, ""
+	return nanos, nanos / reference, ""
 }
 
 // verdict lists what the load of a document fails, as that of rows; "" is the mix.
@@ -49,7 +49,7 @@ func (l load) verdict(r results, document string) (nanos, ratio float64, fails [
 			plain = documents + document + "/plain"
 		}
 	}
-	nanos, ratio, missing := r.of(name, plain)
+	nanos, ratio, missing := r.figures(name, plain)
 	switch {
 	case missing != "":
 		fails = []string{missing}
@@ -74,10 +74,10 @@ func (r results) documents() []string {
 }
 
 // printLoads shows the mix, and of the documents the one with the highest ratio.
-func (r results) printLoads(out io.Writer, say func(fails []string) string) {
+func (r results) printLoads(out io.Writer, format func(fails []string) string) {
 	for _, l := range loads {
 		nanos, ratio, fails := l.verdict(r, "")
-		fmt.Fprintf(out, "%s: %.1f ms of CPU, %.2f x encoding/json into structs: %s\n", l.what, nanos/1e6, ratio, say(fails))
+		fmt.Fprintf(out, "%s: %.1f ms of CPU, %.2f x encoding/json into structs: %s\n", l.what, nanos/1e6, ratio, format(fails))
 		worst, most := "", -1.0
 		var worstNanos float64
 		var worstFails []string
@@ -88,7 +88,7 @@ func (r results) printLoads(out io.Writer, say func(fails []string) string) {
 			}
 		}
 		if worst != "" {
-			fmt.Fprintf(out, "  worst of the documents, %q: %.1f ms, %.2f x: %s\n", strings.ReplaceAll(worst, "_", " "), worstNanos/1e6, most, say(worstFails))
+			fmt.Fprintf(out, "  worst of the documents, %q: %.1f ms, %.2f x: %s\n", strings.ReplaceAll(worst, "_", " "), worstNanos/1e6, most, format(worstFails))
 		}
 	}
 }

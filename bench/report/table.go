@@ -134,7 +134,7 @@ func (r results) compileVerdict() []string {
 // print writes the table and reports whether every row is within its limits.
 func (r results) print(out io.Writer) (within bool) {
 	within = true
-	say := func(fails []string) string {
+	format := func(fails []string) string {
 		if len(fails) == 0 {
 			return "pass"
 		}
@@ -154,14 +154,14 @@ func (r results) print(out io.Writer) (within bool) {
 		for _, rival := range rivals {
 			cells = append(cells, r.ratio(r.byName[rival+"/"+row.name], own))
 		}
-		fmt.Fprintf(w, "%s\t  %s\n", strings.Join(cells, "\t"), say(r.verdict(row)))
+		fmt.Fprintf(w, "%s\t  %s\n", strings.Join(cells, "\t"), format(r.verdict(row)))
 	}
 	w.Flush()
 	s := r.byName[compileName]
 	nanos, _ := s.median("ns/op")
 	held, _ := s.median("B-held")
-	fmt.Fprintf(out, "compile 10,000 flags: %.1f ms, %.2f MB held: %s\n", nanos/1e6, held/(1<<20), say(r.compileVerdict()))
-	r.printLoads(out, say)
+	fmt.Fprintf(out, "compile 10,000 flags: %.1f ms, %.2f MB held: %s\n", nanos/1e6, held/(1<<20), format(r.compileVerdict()))
+	r.printLoads(out, format)
 	return within
 }
 

@@ -144,13 +144,13 @@ func startServer(binary string, args []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said strings.Builder
+	var output strings.Builder
 	buffer := make([]byte, 1024)
 	for {
 		n, err := out.Read(buffer)
-		said.Write(buffer[:n])
-		if _, rest, ok := strings.Cut(said.String(), " listens on "); ok {
-			if url, _, whole := strings.Cut(rest, "\n"); whole {
+		output.Write(buffer[:n])
+		if _, rest, ok := strings.Cut(output.String(), " listens on "); ok {
+			if url, _, complete := strings.Cut(rest, "\n"); complete {
 				s.url = url
 				go func() { _, _ = io.Copy(io.Discard, out) }()
 				return s, nil
@@ -158,7 +158,7 @@ func startServer(binary string, args []string) (*server, error) {
 		}
 		if err != nil {
 			s.stop()
-			return nil, fmt.Errorf("the server has not started: %s", said.String())
+			return nil, fmt.Errorf("the server has not started: %s", output.String())
 		}
 	}
 }

@@ -49,16 +49,16 @@ func startServer(dir, module string) (*server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(out); !strings.Contains(said.String(), "curl ") && lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
+	var output strings.Builder
+	for lines := bufio.NewScanner(out); !strings.Contains(output.String(), "curl ") && lines.Scan(); {
+		output.WriteString(lines.Text() + "\n")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	address := addressText.FindStringSubmatch(said.String())
-	s.projectKey, s.adminKey = projectText.FindString(said.String()), adminText.FindString(said.String())
+	address := addressText.FindStringSubmatch(output.String())
+	s.projectKey, s.adminKey = projectText.FindString(output.String()), adminText.FindString(output.String())
 	if address == nil || s.projectKey == "" || s.adminKey == "" {
 		s.stop()
-		return nil, fmt.Errorf("the server did not start: %s", said.String())
+		return nil, fmt.Errorf("the server did not start: %s", output.String())
 	}
 	s.address = address[1]
 	return s, nil

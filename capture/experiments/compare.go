@@ -44,13 +44,13 @@ func (t *Test) Compare(k Kind, variant, baseline *Sample) (Comparison, bool) {
 	}
 	v, vOK := variant.estimate(k)
 	b, bOK := baseline.estimate(k)
-	if !vOK || !bOK || k == Funnel && !t.Frequentist && (few(variant) || few(baseline)) {
+	if !vOK || !bOK || k == Funnel && !t.Frequentist && (hasFewOutcomes(variant) || hasFewOutcomes(baseline)) {
 		return Comparison{}, false
 	}
 	share, theta := b.mean, 0.0
 	if t.Covariates && k == Mean {
 		theta = pooledTheta(variant, baseline)
-		v, b = variant.adjusted(v, theta), baseline.adjusted(b, theta)
+		v, b = variant.adjust(v, theta), baseline.adjust(b, theta)
 	}
 	out, ok := t.effect(v, b, share, variant.N, baseline.N)
 	if !ok {
@@ -63,24 +63,24 @@ func (t *Test) Compare(k Kind, variant, baseline *Sample) (Comparison, bool) {
 	case t.Sequential:
 		t.sequential(&out, float64(variant.N)+float64(baseline.N))
 	default:
-		t.welch(&out, v.of(variant.N), b.of(baseline.N), float64(variant.N), float64(baseline.N))
+		t.welch(&out, v.meanVariance(variant.N), b.meanVariance(baseline.N), float64(variant.N), float64(baseline.N))
 	}
 	return out, true
 }
 
-// few successes or failures make no normal distribution (§2.8).
-func few(s *Sample) bool { return s.Sum < 5 || float64(s.N)-s.Sum < 5 }
+// hasFewOutcomes successes or failures make no normal distribution (§2.8).
+func hasFewOutcomes(s *Sample) bool { return s.Sum < 5 || float64(s.N)-s.Sum < 5 }
 
 // effect is the difference, and the error of it (§2.4).
 func (t *Test) effect(v, b estimate, share float64, nv, nb int64) (Comparison, bool) {
-	effect, variance := v.mean-b.mean, v.of(nv)+b.of(nb)
+	effect, variance := v.mean-b.mean, v.meanVariance(nv)+b.meanVariance(nb)
 	if !t.Absolute {
-		if math.Abs(share) < least || !t.Frequentist && share <= 0 {
+		if math.Abs(share) < epsilon || !t.Frequentist && share <= 0 {
 			return Comparison{}, false
 		}
 		square := share * share
 		effect /= share
-		variance = v.of(nv)/square + v.mean*v.mean*b.of(nb)/(square*square)
+		variance = v.meanVariance(nv)/square + v.mean*v.mean*b.meanVariance(nb)/(square*square)
 	}
 	// Not a number is not above zero either.
 	return Comparison{Effect: effect, Error: math.Sqrt(variance)}, variance > 0 && !math.IsInf(variance, 0) && !math.IsNaN(effect)
@@ -90,7 +90,7 @@ func (t *Test) effect(v, b estimate, share float64, nv, nb int64) (Comparison, b
 func (t *Test) welch(c *Comparison, a, b, na, nb float64) {
 	c.Degrees = (a + b) * (a + b) / (a*a/(na-1) + b*b/(nb-1))
 	c.P = 2 * studentTail(math.Abs(c.Effect)/c.Error, c.Degrees)
-	c.within(studentQuantile(t.alpha()/2, c.Degrees) * c.Error)
+	c.setInterval(studentQuantile(t.alpha()/2, c.Degrees) * c.Error)
 	c.Significant = c.P < t.alpha()
 }
 
@@ -98,7 +98,7 @@ func (t *Test) welch(c *Comparison, a, b, na, nb float64) {
 func (t *Test) bayesian(c *Comparison) {
 	at := c.Effect / c.Error
 	c.Chance = phi(at)
-	c.within(z(0.5+t.Level/2) * c.Error)
+	c.setInterval(z(0.5+t.Level/2) * c.Error)
 	c.Significant = c.Chance > t.Level || c.Chance < 1-t.Level
 	c.Keep = c.Effect*c.Chance + c.Error*density(at)
 	c.Take = c.Keep - c.Effect
@@ -107,8 +107,10 @@ func (t *Test) bayesian(c *Comparison) {
 	}
 }
 
-// within is the interval of so much on both sides.
-func (c *Comparison) within(half float64) { c.Interval = Interval{c.Effect - half, c.Effect + half} }
+// setInterval is the interval of so much on both sides.
+func (c *Comparison) setInterval(half float64) {
+	c.Interval = Interval{c.Effect - half, c.Effect + half}
+}
 
 // pooledTheta is how much of the covariate explains the value, over both variants
 // (§2.3).
@@ -116,16 +118,16 @@ func pooledTheta(a, b *Sample) float64 {
 	n := float64(a.N) + float64(b.N)
 	before := a.Before + b.Before
 	spread := covariance(a.BeforeSquares+b.BeforeSquares, before, before, n, n-1)
-	if spread < least {
+	if spread < epsilon {
 		return 0
 	}
 	return covariance(a.BeforeProduct+b.BeforeProduct, before, a.Sum+b.Sum, n, n-1) / spread
 }
 
-// adjusted is an estimate without what was so before.
-func (s *Sample) adjusted(e estimate, theta float64) estimate {
+// adjust is an estimate without what was so before.
+func (s *Sample) adjust(e estimate, theta float64) estimate {
 	n := float64(s.N)
 	spread := covariance(s.BeforeSquares, s.Before, s.Before, n, n-1)
 	both := covariance(s.BeforeProduct, s.Before, s.Sum, n, n-1)
-	return estimate{e.mean - theta*s.Before/n, max(e.variance+theta*theta*spread-2*theta*both, least)}
+	return estimate{e.mean - theta*s.Before/n, max(e.variance+theta*theta*spread-2*theta*both, epsilon)}
 }

@@ -16,10 +16,10 @@ type Plan struct {
 	Variance *float64 // of one entity; nil for what the kind says
 }
 
-// PlanOf is a plan whose baseline, and variance where the kind has none of its own, are
+// NewPlan is a plan whose baseline, and variance where the kind has none of its own, are
 // those of what was measured. through are the entities that came as far as each step of
 // a funnel, if known.
-func PlanOf(k Kind, s *Sample, through []int64) Plan {
+func NewPlan(k Kind, s *Sample, through []int64) Plan {
 	n := float64(s.N)
 	p := Plan{Kind: k, Baseline: s.Sum / n}
 	switch {
@@ -75,7 +75,7 @@ func (p *Plan) Days(size int64) (int64, bool) {
 
 // Power is the chance to see a true effect, by its error, with a two-sided test at
 // alpha, one of several (§2.12).
-func Power(effect, standardError, alpha float64, several int) float64 {
-	at, bound := effect/standardError, z(1-alpha/(2*float64(several)))
+func Power(effect, standardError, alpha float64, comparisons int) float64 {
+	at, bound := effect/standardError, z(1-alpha/(2*float64(comparisons)))
 	return phi(at-bound) + phi(-at-bound)
 }

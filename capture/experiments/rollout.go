@@ -32,8 +32,8 @@ type Arms struct {
 	Control   int64 `json:"control"`
 }
 
-// Exposed are all who saw the flag, by their computed arm.
-type Exposed struct {
+// ExposureCounts are all who saw the flag, by their computed arm.
+type ExposureCounts struct {
 	Arms
 	Multiple int64 `json:"multiple"` // whose identifiers fall on both sides; they count nowhere
 }
@@ -44,11 +44,11 @@ type Integrity struct {
 	Disagree int64 `json:"disagree"`
 }
 
-// broken says that what clients report is not what was decided.
-func (i Integrity) broken() bool { return i.Checked >= 100 && i.Disagree*20 > i.Checked }
+// isBroken says that what clients report is not what was decided.
+func (i Integrity) isBroken() bool { return i.Checked >= 100 && i.Disagree*20 > i.Checked }
 
-// Measured is a metric of both arms, or why there is none.
-type Measured struct {
+// Measurement is a metric of both arms, or why there is none.
+type Measurement struct {
 	Treatment, Control Sample
 	Error              string
 }
@@ -56,24 +56,24 @@ type Measured struct {
 // Evidence is what the events say of a step (§4.4). The metrics are the guardrails, then
 // the signals.
 type Evidence struct {
-	Exposed   Exposed
+	Exposed   ExposureCounts
 	Matured   Arms // for the longest window
 	Integrity Integrity
-	Metrics   []Measured
+	Metrics   []Measurement
 }
 
 // Evaluation is what a step is judged by (§4.10).
 type Evaluation struct {
-	Decision   Decision    `json:"decision"`
-	Reasons    []string    `json:"reasons"`
-	Step       int         `json:"step"`
-	Percent    float64     `json:"percent"`
-	Exposures  Exposed     `json:"exposures"`
-	Matured    Arms        `json:"matured"`
-	SRM        SampleRatio `json:"srm"`
-	Integrity  Integrity   `json:"integrity"`
-	Guardrails []Harm      `json:"guardrails"`
-	Signals    []Harm      `json:"signals"`
+	Decision   Decision       `json:"decision"`
+	Reasons    []string       `json:"reasons"`
+	Step       int            `json:"step"`
+	Percent    float64        `json:"percent"`
+	Exposures  ExposureCounts `json:"exposures"`
+	Matured    Arms           `json:"matured"`
+	SRM        SampleRatio    `json:"srm"`
+	Integrity  Integrity      `json:"integrity"`
+	Guardrails []Harm         `json:"guardrails"`
+	Signals    []Harm         `json:"signals"`
 }
 
 // SampleRatio says whether the arms are as large as their shares say (§4.6).
@@ -114,12 +114,12 @@ func (r *Rollout) Evaluate(step int, e *Evidence) *Evaluation {
 		Step: step, Percent: percent, Exposures: e.Exposed, Matured: e.Matured, Integrity: e.Integrity,
 		SRM: r.sampleRatio(percent/100, e.Exposed.Arms),
 	}
-	out.Guardrails = r.harms(r.Guardrails, e.Metrics[:len(r.Guardrails)], percent/100)
-	out.Signals = r.harms(r.Signals, e.Metrics[len(r.Guardrails):], percent/100)
+	out.Guardrails = r.evaluateHarms(r.Guardrails, e.Metrics[:len(r.Guardrails)], percent/100)
+	out.Signals = r.evaluateHarms(r.Signals, e.Metrics[len(r.Guardrails):], percent/100)
 	return out
 }
 
-func (r *Rollout) harms(guards []Guard, measured []Measured, p float64) []Harm {
+func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float64) []Harm {
 	out := make([]Harm, len(guards))
 	alpha := r.Alpha / (r.steps() * float64(max(len(guards), 1)))
 	tuning := 5 * float64(r.MinimumExposures) / min(p, 1-p)
@@ -131,14 +131,14 @@ func (r *Rollout) harms(guards []Guard, measured []Measured, p float64) []Harm {
 			continue
 		}
 		guards[i].test(h, &measured[i], tuning)
-		enough := min(measured[i].Treatment.N, measured[i].Control.N) >= r.MinimumExposures
-		h.Regression = enough && h.Bound != nil && *h.Bound > 0
+		hasEnough := min(measured[i].Treatment.N, measured[i].Control.N) >= r.MinimumExposures
+		h.Regression = hasEnough && h.Bound != nil && *h.Bound > 0
 	}
 	return out
 }
 
 // test computes how much worse the treatment is, and at least is (§4.5).
-func (g *Guard) test(h *Harm, m *Measured, tuning float64) {
+func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
 	kind := g.Kind
 	if kind == Funnel { // n − 1 for shares too
 		kind = Mean

@@ -15,11 +15,11 @@ const (
 
 // Situation is what is known of a step beside its events.
 type Situation struct {
-	FlagGone, FlagChanged, FlagInactive bool
-	Settled                             bool // the settling time of the step is over
-	DwellOver                           bool
-	Behind                              bool // events are not complete yet
-	TrustClients                        bool // what clients report is not looked at (a dry run)
+	FlagDeleted, FlagChanged, FlagInactive bool
+	Settled                                bool // the settling time of the step is over
+	DwellOver                              bool
+	IngestionBehind                        bool // events are not complete yet
+	TrustClients                           bool // what clients report is not looked at (a dry run)
 }
 
 // condition is a row of the table of decisions: the first that holds decides, the
@@ -33,22 +33,22 @@ type condition struct {
 // The rows of §4.7, in its order. Of a sample that is broken, and of metrics, only what
 // came after the settling time counts.
 var conditions = []condition{
-	{"flag_gone", Fail, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagGone }},
-	{"flag_changed", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagChanged && !s.FlagGone }},
-	{"guardrail", Rollback, func(_ *Rollout, e *Evaluation, _ *Situation) bool { return regressed(e.Guardrails) }},
-	{"signal", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool { return s.Settled && regressed(e.Signals) }},
+	{"flag_gone", Fail, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagDeleted }},
+	{"flag_changed", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagChanged && !s.FlagDeleted }},
+	{"guardrail", Rollback, func(_ *Rollout, e *Evaluation, _ *Situation) bool { return hasRegression(e.Guardrails) }},
+	{"signal", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool { return s.Settled && hasRegression(e.Signals) }},
 	{"sample_ratio_mismatch", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
 		return s.Settled && e.SRM.Mismatch && !r.IgnoreSampleRatio
 	}},
 	{"assignment_mismatch", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool {
-		return s.Settled && e.Integrity.broken() && !s.TrustClients
+		return s.Settled && e.Integrity.isBroken() && !s.TrustClients
 	}},
 	{"metric_error", Hold, func(_ *Rollout, e *Evaluation, s *Situation) bool {
-		return s.Settled && (failed(e.Guardrails) || failed(e.Signals))
+		return s.Settled && (hasError(e.Guardrails) || hasError(e.Signals))
 	}},
-	{"flag_inactive", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagInactive && !s.FlagGone }},
+	{"flag_inactive", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagInactive && !s.FlagDeleted }},
 	{"", Wait, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return !s.DwellOver }},
-	{"ingestion_lag", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.DwellOver && s.Behind }},
+	{"ingestion_lag", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.DwellOver && s.IngestionBehind }},
 	{"too_few_exposures", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
 		return s.DwellOver && min(e.Matured.Treatment, e.Matured.Control) < r.MinimumExposures
 	}},
@@ -75,7 +75,7 @@ func (r *Rollout) Decide(e *Evaluation, s *Situation) {
 	}
 }
 
-func regressed(list []Harm) bool {
+func hasRegression(list []Harm) bool {
 	for i := range list {
 		if list[i].Regression {
 			return true
@@ -84,7 +84,7 @@ func regressed(list []Harm) bool {
 	return false
 }
 
-func failed(list []Harm) bool {
+func hasError(list []Harm) bool {
 	for i := range list {
 		if list[i].Error != nil {
 			return true

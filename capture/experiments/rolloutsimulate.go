@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Law is how the values of a metric are spread.
-type Law struct {
+// Distribution is how the values of a metric are spread.
+type Distribution struct {
 	// Kind is rate, of zeroes and ones; mean, of a normal law with the deviation SD; or
 	// count, of Poisson's.
 	Kind string
@@ -21,17 +21,17 @@ type Law struct {
 
 // Simulation is what a rollout would do to harms of some sizes (§4.10).
 type Simulation struct {
-	Rollout *Rollout
-	Laws    []Law   // of the guardrails, in their order
-	PerDay  float64 // how many entities come to both arms in a day
-	Delay   float64 // seconds from the beginning of a step until the first counts
-	Effects []float64
-	Runs    int
-	Seed    uint64
+	Rollout       *Rollout
+	Distributions []Distribution // of the guardrails, in their order
+	PerDay        float64        // how many entities come to both arms in a day
+	Delay         float64        // seconds from the beginning of a step until the first counts
+	Effects       []float64
+	Runs          int
+	Seed          uint64
 }
 
-// Simulated is what came of it.
-type Simulated struct {
+// SimulationResult is what came of it.
+type SimulationResult struct {
 	Effects []SimulatedEffect `json:"effects"`
 	// FalseHolds is how many of the runs were held for their sample ratio, as a share:
 	// nothing was wrong with it in any.
@@ -50,12 +50,12 @@ type SimulatedEffect struct {
 	ByStep   []float64 `json:"by_step"`
 }
 
-// looksAt is how many more entities there are from one look to the next.
-const looksAt = 1.02
+// lookFactor is how many more entities there are from one look to the next.
+const lookFactor = 1.02
 
 // Run simulates: the same for the same Simulation. It ends early with the context's error.
-func (s *Simulation) Run(ctx context.Context) (*Simulated, error) {
-	out, held := &Simulated{}, 0
+func (s *Simulation) Run(ctx context.Context) (*SimulationResult, error) {
+	out, mismatches := &SimulationResult{}, 0
 	for i, effect := range s.Effects {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 		found := SimulatedEffect{Effect: effect, ByStep: make([]float64, len(s.Rollout.Steps))}
@@ -65,9 +65,9 @@ func (s *Simulation) Run(ctx context.Context) (*Simulated, error) {
 				return nil, err
 			}
 			runtime.Gosched() // others come first
-			r := s.ascend(rng, effect)
+			r := s.simulateRollout(rng, effect)
 			if r.mismatch {
-				held++
+				mismatches++
 			}
 			if r.step >= 0 {
 				found.ByStep[r.step]++
@@ -82,7 +82,7 @@ func (s *Simulation) Run(ctx context.Context) (*Simulated, error) {
 		found.Entities, found.Seconds = median(entities), median(seconds)
 		out.Effects = append(out.Effects, found)
 	}
-	out.FalseHolds = float64(held) / float64(s.Runs*len(s.Effects))
+	out.FalseHolds = float64(mismatches) / float64(s.Runs*len(s.Effects))
 	return out, nil
 }
 
@@ -103,20 +103,20 @@ func upperShare(k, n int) float64 {
 	return mathext.InvRegIncBeta(float64(k+1), float64(n-k), 0.975)
 }
 
-// climb is one simulated rollout; step is where it was turned back, -1 for nowhere.
-type climb struct {
+// ascent is one simulated rollout; step is where it was turned back, -1 for nowhere.
+type ascent struct {
 	step              int
 	entities, seconds float64
 	mismatch          bool
 }
 
-func (s *Simulation) ascend(rng *rand.Rand, effect float64) climb {
-	out := climb{step: -1}
+func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) ascent {
+	out := ascent{step: -1}
 	for step := range s.Rollout.Steps {
 		if s.Rollout.Steps[step].Percent >= 100 {
 			break
 		}
-		if s.climb(rng, effect, step, &out) {
+		if s.simulateStep(rng, effect, step, &out) {
 			out.step = step
 			break
 		}
@@ -124,27 +124,27 @@ func (s *Simulation) ascend(rng *rand.Rand, effect float64) climb {
 	return out
 }
 
-// climb takes one step, and reports whether it was turned back. It lasts as long as its
+// simulateStep takes one step, and reports whether it was turned back. It lasts as long as its
 // dwell, and until both arms have as many as are needed.
-func (s *Simulation) climb(rng *rand.Rand, effect float64, step int, out *climb) bool {
+func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out *ascent) bool {
 	r := s.Rollout
 	p, dwell, perSecond := r.Steps[step].Percent/100, float64(r.Steps[step].Dwell), s.PerDay/86_400
-	e := Evidence{Metrics: make([]Measured, len(r.Guardrails)+len(r.Signals))}
+	e := Evidence{Metrics: make([]Measurement, len(r.Guardrails)+len(r.Signals))}
 	end := int64(perSecond * max(0, dwell-s.Delay))
 	n := int64(0)
 	for {
-		few := min(e.Exposed.Treatment, e.Exposed.Control) < r.MinimumExposures
-		if n >= end && !few {
+		tooFew := min(e.Exposed.Treatment, e.Exposed.Control) < r.MinimumExposures
+		if n >= end && !tooFew {
 			break
 		}
-		more := max(1, int64(float64(n)*(looksAt-1)))
-		if few { // the first look is where there are enough
+		more := max(1, int64(float64(n)*(lookFactor-1)))
+		if tooFew { // the first look is where there are enough
 			more = max(more, int64(float64(r.MinimumExposures-min(e.Exposed.Treatment, e.Exposed.Control))/2/min(p, 1-p)))
 		}
 		if n < end {
 			more = min(more, end-n)
 		}
-		s.come(rng, &e, more, p, effect)
+		s.addEntities(rng, &e, more, p, effect)
 		n += more
 		if min(e.Exposed.Treatment, e.Exposed.Control) < r.MinimumExposures {
 			continue
@@ -152,7 +152,7 @@ func (s *Simulation) climb(rng *rand.Rand, effect float64, step int, out *climb)
 		e.Matured = e.Exposed.Arms
 		found := r.Evaluate(step, &e)
 		out.mismatch = out.mismatch || found.SRM.Mismatch
-		if regressed(found.Guardrails) {
+		if hasRegression(found.Guardrails) {
 			out.entities += float64(n)
 			out.seconds += s.Delay + float64(n)/perSecond
 			return true
@@ -163,8 +163,8 @@ func (s *Simulation) climb(rng *rand.Rand, effect float64, step int, out *climb)
 	return false
 }
 
-// come adds entities to the arms, with their values.
-func (s *Simulation) come(rng *rand.Rand, e *Evidence, n int64, p, effect float64) {
+// addEntities adds entities to the arms, with their values.
+func (s *Simulation) addEntities(rng *rand.Rand, e *Evidence, n int64, p, effect float64) {
 	treated := binomial(rng, n, p)
 	e.Exposed.Treatment += treated
 	e.Exposed.Control += n - treated
@@ -173,22 +173,22 @@ func (s *Simulation) come(rng *rand.Rand, e *Evidence, n int64, p, effect float6
 		if s.Rollout.Guardrails[i].Decrease {
 			harmed = 1 + effect
 		}
-		s.Laws[i].draw(rng, &e.Metrics[i].Treatment, treated, harmed)
-		s.Laws[i].draw(rng, &e.Metrics[i].Control, n-treated, 1)
+		s.Distributions[i].draw(rng, &e.Metrics[i].Treatment, treated, harmed)
+		s.Distributions[i].draw(rng, &e.Metrics[i].Control, n-treated, 1)
 	}
 }
 
 const (
-	// oneByOne is up to how many values a law is drawn value by value: the sums of more are
+	// maxIndividualDraws is up to how many values a law is drawn value by value: the sums of more are
 	// normal enough.
-	oneByOne = 10_000
-	// rare is up to which expectation a binomial is drawn exactly.
-	rare = 1000
+	maxIndividualDraws = 10_000
+	// minNormalMean is up to which expectation a binomial is drawn exactly.
+	minNormalMean = 1000
 )
 
 // draw adds n values to a sample; times is what their mean is of the law's.
-func (l *Law) draw(rng *rand.Rand, to *Sample, n int64, times float64) {
-	mean, deviation := l.Mean*times, l.SD
+func (l *Distribution) draw(rng *rand.Rand, to *Sample, n int64, factor float64) {
+	mean, deviation := l.Mean*factor, l.SD
 	switch {
 	case n == 0:
 		return
@@ -196,7 +196,7 @@ func (l *Law) draw(rng *rand.Rand, to *Sample, n int64, times float64) {
 		k := float64(binomial(rng, n, min(max(mean, 0), 1)))
 		to.N, to.Sum, to.Squares = to.N+n, to.Sum+k, to.Squares+k
 		return
-	case l.Kind == "count" && n <= oneByOne && mean <= 30:
+	case l.Kind == "count" && n <= maxIndividualDraws && mean <= 30:
 		for range n {
 			v := poisson(rng, max(mean, 0))
 			to.Sum, to.Squares = to.Sum+v, to.Squares+v*v
@@ -207,10 +207,10 @@ func (l *Law) draw(rng *rand.Rand, to *Sample, n int64, times float64) {
 		mean = max(mean, 0)
 		deviation = math.Sqrt(mean)
 	}
-	own := mean + deviation*rng.NormFloat64()/math.Sqrt(float64(n))
+	sampleMean := mean + deviation*rng.NormFloat64()/math.Sqrt(float64(n))
 	to.N += n
-	to.Sum += own * float64(n)
-	to.Squares += own*own*float64(n) + deviation*deviation*chiSquare(rng, n-1)
+	to.Sum += sampleMean * float64(n)
+	to.Squares += sampleMean*sampleMean*float64(n) + deviation*deviation*chiSquare(rng, n-1)
 }
 
 // binomial is how many of n have what each has with probability p. It counts the distances
@@ -222,11 +222,11 @@ func binomial(rng *rand.Rand, n int64, p float64) int64 {
 	case p > 0.5:
 		return n - binomial(rng, n, 1-p)
 	}
-	if mean := float64(n) * p; mean > rare {
+	if mean := float64(n) * p; mean > minNormalMean {
 		return min(max(int64(math.Round(mean+math.Sqrt(mean*(1-p))*rng.NormFloat64())), 0), n)
 	}
-	k, none := int64(0), math.Log1p(-p)
-	for at := math.Floor(-rng.ExpFloat64() / none); at < float64(n); at += 1 + math.Floor(-rng.ExpFloat64()/none) {
+	k, logMiss := int64(0), math.Log1p(-p)
+	for at := math.Floor(-rng.ExpFloat64() / logMiss); at < float64(n); at += 1 + math.Floor(-rng.ExpFloat64()/logMiss) {
 		k++
 	}
 	return k

@@ -9,56 +9,56 @@ import (
 	"testing"
 )
 
-// wholeRollout is that of experiments.md §4.14: 20,000 entities at each of the first two
+// fullRollout is that of experiments.md §4.14: 20,000 entities at each of the first two
 // steps, 10,000 at each of the others.
-func wholeRollout(effects ...float64) *Simulation {
+func fullRollout(effects ...float64) *Simulation {
 	steps := ladder(1, 5, 25, 50, 100)
 	for i, seconds := range []int64{86_400, 86_400, 43_200, 43_200, 3600} {
 		steps[i].Dwell = seconds
 	}
 	return &Simulation{
-		Rollout: &Rollout{Steps: steps, Alpha: 0.05, MinimumExposures: 100, Guardrails: []Guard{{Decrease: true}, {}}},
-		Laws:    []Law{{Kind: "rate", Mean: 0.02}, {Kind: "rate", Mean: 0.2}},
-		PerDay:  20_000, Effects: effects, Runs: simulatedRuns(300), Seed: 17,
+		Rollout:       &Rollout{Steps: steps, Alpha: 0.05, MinimumExposures: 100, Guardrails: []Guard{{Decrease: true}, {}}},
+		Distributions: []Distribution{{Kind: "rate", Mean: 0.02}, {Kind: "rate", Mean: 0.2}},
+		PerDay:        20_000, Effects: effects, Runs: simulatedRuns(300), Seed: 17,
 	}
 }
 
 // experiments.md §4.14: of rollouts that do no harm 127 in 10,000 are turned back, by steps
 // 1, 23, 33, 70, and 3 held for their ratio; errors that are doubled are found.
-func TestSimulation_WholeRollouts(t *testing.T) {
-	s := wholeRollout(0, 1)
+func TestSimulation_FullRollouts(t *testing.T) {
+	s := fullRollout(0, 1)
 	found, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, harm := found.Effects[0], found.Effects[1]
+	harmless, harm := found.Effects[0], found.Effects[1]
 	band := 4 * math.Sqrt(0.0127*(1-0.0127)/float64(s.Runs))
-	if none.Rate < 0.0127-band || none.Rate > 0.0127+band || none.Upper < none.Rate || none.Upper > 0.05 {
-		t.Errorf("harmless: %v are turned back, at most %v; want 0.0127 within %v", none.Rate, none.Upper, band)
+	if harmless.Rate < 0.0127-band || harmless.Rate > 0.0127+band || harmless.Upper < harmless.Rate || harmless.Upper > 0.05 {
+		t.Errorf("harmless: %v are turned back, at most %v; want 0.0127 within %v", harmless.Rate, harmless.Upper, band)
 	}
 	if found.FalseHolds > 0.005 {
 		t.Errorf("held for their ratio: %v", found.FalseHolds)
 	}
 	sum := 0.0
-	for _, share := range none.ByStep {
+	for _, share := range harmless.ByStep {
 		sum += share
 	}
-	if math.Abs(sum-none.Rate) > 1e-9 || none.ByStep[4] != 0 || len(none.ByStep) != 5 {
-		t.Errorf("by step: %v of %v", none.ByStep, none.Rate)
+	if math.Abs(sum-harmless.Rate) > 1e-9 || harmless.ByStep[4] != 0 || len(harmless.ByStep) != 5 {
+		t.Errorf("by step: %v of %v", harmless.ByStep, harmless.Rate)
 	}
 	if harm.Rate < 0.99 || harm.Entities == nil || *harm.Entities > 50_000 || *harm.Seconds > 3*86_400 {
 		t.Errorf("doubled errors: %+v", harm)
 	}
-	again, err := wholeRollout(0, 1).Run(t.Context())
+	again, err := fullRollout(0, 1).Run(t.Context())
 	if err != nil || !reflect.DeepEqual(found, again) {
 		t.Errorf("the same seed gives %+v, and %+v, %v", found, again, err)
 	}
 }
 
-func TestSimulation_Ends(t *testing.T) {
+func TestSimulation_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := wholeRollout(0).Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := fullRollout(0).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled run ends with %v", err)
 	}
 }
@@ -79,14 +79,14 @@ func TestUpperShare(t *testing.T) {
 // thousand.
 func TestLaws(t *testing.T) {
 	for name, c := range map[string]struct {
-		law            Law
+		law            Distribution
 		mean, variance float64
 	}{
-		"rate":       {Law{"rate", 0.2, 0}, 0.2, 0.16},
-		"high rate":  {Law{"rate", 0.9, 0}, 0.9, 0.09},
-		"mean":       {Law{"mean", 10, 4}, 10, 16},
-		"count":      {Law{"count", 0.5, 0}, 0.5, 0.5},
-		"high count": {Law{"count", 50, 0}, 50, 50},
+		"rate":       {Distribution{"rate", 0.2, 0}, 0.2, 0.16},
+		"high rate":  {Distribution{"rate", 0.9, 0}, 0.9, 0.09},
+		"mean":       {Distribution{"mean", 10, 4}, 10, 16},
+		"count":      {Distribution{"count", 0.5, 0}, 0.5, 0.5},
+		"high count": {Distribution{"count", 50, 0}, 50, 50},
 	} {
 		for _, piece := range []int64{1, 40, 20_000} {
 			rng, s := rand.New(rand.NewPCG(17, 5)), Sample{}

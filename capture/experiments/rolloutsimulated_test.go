@@ -48,9 +48,9 @@ func sales(rng *rand.Rand) float64 {
 	return math.Exp(1.5 * rng.NormFloat64())
 }
 
-// ascent is a simulated step: entities come one by one, and are judged whenever there are
+// simulatedStep is a simulated step: entities come one by one, and are judged whenever there are
 // 0.2 % more.
-type ascent struct {
+type simulatedStep struct {
 	rollout   *Rollout
 	step      int
 	control   []drawer // by guardrail
@@ -58,16 +58,16 @@ type ascent struct {
 	growth    float64
 }
 
-// seen is what became of a step.
-type seen struct {
+// stepOutcome is what became of a step.
+type stepOutcome struct {
 	at       int64 // entities at the rollback, 0: there was none
 	harmed   []bool
 	mismatch bool
 }
 
-func (s *ascent) run(rng *rand.Rand, entities int64, on func(e *Evaluation) bool) (out seen) {
+func (s *simulatedStep) run(rng *rand.Rand, entities int64, stop func(e *Evaluation) bool) (out stepOutcome) {
 	p := s.rollout.Steps[s.step].Percent / 100
-	e := Evidence{Metrics: make([]Measured, len(s.control))}
+	e := Evidence{Metrics: make([]Measurement, len(s.control))}
 	out.harmed = make([]bool, len(s.control))
 	next := int64(1)
 	for n := int64(1); n <= entities; n++ {
@@ -96,7 +96,7 @@ func (s *ascent) run(rng *rand.Rand, entities int64, on func(e *Evaluation) bool
 		for i := range found.Guardrails {
 			out.harmed[i] = out.harmed[i] || found.Guardrails[i].Regression
 		}
-		if on(found) {
+		if stop(found) {
 			out.at = n
 			return out
 		}
@@ -104,7 +104,7 @@ func (s *ascent) run(rng *rand.Rand, entities int64, on func(e *Evaluation) bool
 	return out
 }
 
-func rolledBack(e *Evaluation) bool { return e.Decision == Rollback }
+func isRolledBack(e *Evaluation) bool { return e.Decision == Rollback }
 
 func ladder(percents ...float64) (out []Step) {
 	for _, p := range percents {
@@ -127,8 +127,8 @@ func TestSimulated_HarmlessRollouts(t *testing.T) {
 	for range runs {
 		mismatch := false
 		for step, n := range entities {
-			s := ascent{rollout: r, step: step, control: []drawer{rate(0.02), rate(0.2)}, treatment: []drawer{rate(0.02), rate(0.2)}, growth: 0.002}
-			found := s.run(rng, n, rolledBack)
+			s := simulatedStep{rollout: r, step: step, control: []drawer{rate(0.02), rate(0.2)}, treatment: []drawer{rate(0.02), rate(0.2)}, growth: 0.002}
+			found := s.run(rng, n, isRolledBack)
 			mismatch = mismatch || found.mismatch
 			if found.at > 0 {
 				back++
@@ -170,7 +170,7 @@ func TestSimulated_FalseAlarms(t *testing.T) {
 					last := 0.0
 					first := func(rng *rand.Rand) float64 { last = draw(rng); return last }
 					again := func(*rand.Rand) float64 { return last }
-					s := ascent{rollout: r, control: []drawer{first, again}, treatment: []drawer{first, again}, growth: 0.01}
+					s := simulatedStep{rollout: r, control: []drawer{first, again}, treatment: []drawer{first, again}, growth: 0.01}
 					for i, is := range s.run(rng, 20_000, func(*Evaluation) bool { return false }).harmed {
 						if is {
 							harmed[i]++
@@ -205,10 +205,10 @@ func TestSimulated_HarmIsFound(t *testing.T) {
 		t.Run(fmt.Sprintf("%v to %v at %v %% by %d", c.was, c.is, c.percent, c.by), func(t *testing.T) {
 			t.Parallel()
 			r := &Rollout{Steps: append(ladder(c.percent), ladder(60, 70, 80)...), Alpha: 0.025, MinimumExposures: 100, Guardrails: []Guard{{Decrease: c.decrease}}}
-			s := ascent{rollout: r, control: []drawer{rate(c.was)}, treatment: []drawer{rate(c.is)}, growth: 0.005}
+			s := simulatedStep{rollout: r, control: []drawer{rate(c.was)}, treatment: []drawer{rate(c.is)}, growth: 0.005}
 			rng, n := rand.New(rand.NewPCG(17, uint64(c.by))), 0
 			for range runs {
-				if s.run(rng, c.by, rolledBack).at > 0 {
+				if s.run(rng, c.by, isRolledBack).at > 0 {
 					n++
 				}
 			}

@@ -24,8 +24,8 @@ type Sample struct {
 	BeforeProduct         float64 // of covariate and value
 }
 
-// Finite reports whether all sums are numbers: values of 10^200 have no sum of squares.
-func (s *Sample) Finite() bool {
+// IsFinite reports whether all sums are numbers: values of 10^200 have no sum of squares.
+func (s *Sample) IsFinite() bool {
 	for _, v := range [...]float64{s.Sum, s.Squares, s.Below, s.BelowSquares, s.Product, s.Before, s.BeforeSquares, s.BeforeProduct} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return false
@@ -37,11 +37,11 @@ func (s *Sample) Finite() bool {
 // estimate is a variant's number, with the variance of one entity.
 type estimate struct{ mean, variance float64 }
 
-// of is the variance of the estimate over n entities.
-func (e estimate) of(n int64) float64 { return e.variance / float64(n) }
+// meanVariance is the variance of the estimate over n entities.
+func (e estimate) meanVariance(n int64) float64 { return e.variance / float64(n) }
 
-// least is what is taken for zero in a denominator.
-const least = 1e-10
+// epsilon is what is taken for zero in a denominator.
+const epsilon = 1e-10
 
 // Mean is the number of a variant. It is false where there is none.
 func (s *Sample) Mean(k Kind) (float64, bool) {
@@ -75,7 +75,7 @@ func (s *Sample) ratio() (estimate, bool) { return s.deltaMethod(float64(s.N) - 
 func (s *Sample) deltaMethod(over float64) (estimate, bool) {
 	n := float64(s.N)
 	above, below := s.Sum/n, s.Below/n
-	if !(math.Abs(below) >= least) {
+	if !(math.Abs(below) >= epsilon) {
 		return estimate{}, false
 	}
 	va, aboveOK := variance(s.Squares, s.Sum, n, over)
@@ -92,7 +92,7 @@ func covariance(products, a, b, n, over float64) float64 {
 	if n < 2 {
 		return 0
 	}
-	return centre(products, a, b, n) / over
+	return centredProduct(products, a, b, n) / over
 }
 
 // variance is the covariance of a quantity with itself. It is false for sums that no
@@ -102,12 +102,12 @@ func variance(squares, sum, n, over float64) (float64, bool) {
 	return max(v, 0), v >= -1e-9*math.Abs(squares)
 }
 
-// centre is products − a·b/n. What a product and a quotient lose to rounding is taken
+// centredProduct is products − a·b/n. What a product and a quotient lose to rounding is taken
 // along, so that a small spread around a large mean is not lost (§2.13).
-func centre(products, a, b, n float64) float64 {
+func centredProduct(products, a, b, n float64) float64 {
 	p := a * b
-	lost := math.FMA(a, b, -p)
+	correction := math.FMA(a, b, -p)
 	q := p / n
-	rest := (math.FMA(-q, n, p) + lost) / n
+	rest := (math.FMA(-q, n, p) + correction) / n
 	return (products - q) - rest
 }

@@ -14,7 +14,7 @@ func rhoSquared(alpha, tuning float64) float64 {
 func (t *Test) sequential(c *Comparison, n float64) {
 	alpha := t.alpha()
 	r := n * rhoSquared(alpha, t.Tuning)
-	c.within(c.Error * math.Sqrt(2*(r+1)/r*(math.Log1p(r)/2-math.Log(alpha))))
+	c.setInterval(c.Error * math.Sqrt(2*(r+1)/r*(math.Log1p(r)/2-math.Log(alpha))))
 	at := c.Effect / c.Error
 	evidence := r/(2*(r+1))*at*at - math.Log1p(r)/2
 	c.P = min(1, math.Exp(-evidence))

@@ -9,12 +9,12 @@ import (
 // should have (§2.10), with the counts that were expected. It is false where there are
 // fewer than two variants with a share, or fewer than 100 entities.
 func Mismatch(observed []int64, shares []float64) (p float64, expected []float64, ok bool) {
-	var total, whole float64
+	var total, shareSum float64
 	variants := 0
 	for i, share := range shares {
 		if share > 0 {
 			variants++
-			whole += share
+			shareSum += share
 			total += float64(observed[i])
 		}
 	}
@@ -25,7 +25,7 @@ func Mismatch(observed []int64, shares []float64) (p float64, expected []float64
 	square := 0.0
 	for i, share := range shares {
 		if share > 0 {
-			expected[i] = total * share / whole
+			expected[i] = total * share / shareSum
 			off := float64(observed[i]) - expected[i]
 			square += off * off / expected[i]
 		}
@@ -36,11 +36,11 @@ func Mismatch(observed []int64, shares []float64) (p float64, expected []float64
 // Holm raises p-values so that the chance of any false alarm among them is that of one
 // (§2.11).
 func Holm(p []float64) []float64 {
-	out, order := make([]float64, len(p)), ascending(p)
-	most := 0.0
+	out, order := make([]float64, len(p)), ascendingOrder(p)
+	highest := 0.0
 	for rank, i := range order {
-		most = max(most, float64(len(p)-rank)*p[i])
-		out[i] = min(1, most)
+		highest = max(highest, float64(len(p)-rank)*p[i])
+		out[i] = min(1, highest)
 	}
 	return out
 }
@@ -48,17 +48,17 @@ func Holm(p []float64) []float64 {
 // BenjaminiHochberg raises p-values so that the share of false alarms among alarms is
 // that of one (§2.11).
 func BenjaminiHochberg(p []float64) []float64 {
-	out, order := make([]float64, len(p)), ascending(p)
-	least := 1.0
+	out, order := make([]float64, len(p)), ascendingOrder(p)
+	lowest := 1.0
 	for rank := len(order) - 1; rank >= 0; rank-- {
 		i := order[rank]
-		least = min(least, float64(len(p))*p[i]/float64(rank+1))
-		out[i] = least
+		lowest = min(lowest, float64(len(p))*p[i]/float64(rank+1))
+		out[i] = lowest
 	}
 	return out
 }
 
-func ascending(p []float64) []int {
+func ascendingOrder(p []float64) []int {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i
@@ -75,9 +75,9 @@ func ascending(p []float64) []int {
 	return order
 }
 
-// Adjusted is the interval that goes with a raised p-value (§2.11). It is false for one
+// AdjustedInterval is the interval that goes with a raised p-value (§2.11). It is false for one
 // that says nothing.
-func Adjusted(effect, p, alpha float64) (Interval, bool) {
+func AdjustedInterval(effect, p, alpha float64) (Interval, bool) {
 	if p > 0.999 {
 		return Interval{}, false
 	}

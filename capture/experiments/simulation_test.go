@@ -12,24 +12,24 @@ import (
 // laws (Cochran, Bartlett), so that 10,000 experiments take part of a second. Seeds are
 // fixed. Bands are four standard errors of the law's share.
 
-// inBand reports a share of runs that is not the law's.
-func inBand(t *testing.T, what string, found, runs int, law float64) {
+// checkInBand reports a share of runs that is not the law's.
+func checkInBand(t *testing.T, what string, found, runs int, law float64) {
 	t.Helper()
 	if share, band := float64(found)/float64(runs), 4*math.Sqrt(law*(1-law)/float64(runs)); math.Abs(share-law) > band {
 		t.Errorf("%s: %.4f of %d, the law says %.4f ± %.4f", what, share, runs, law, band)
 	}
 }
 
-// drawn adds n entities with normal values to a sample.
-func (s *Sample) drawn(rng *rand.Rand, n int64, mean, deviation float64) {
+// draw adds n entities with normal values to a sample.
+func (s *Sample) draw(rng *rand.Rand, n int64, mean, deviation float64) {
 	sum := float64(n)*mean + math.Sqrt(float64(n))*deviation*rng.NormFloat64()
 	spread := distuv.ChiSquared{K: float64(n - 1), Src: rng}.Rand() * deviation * deviation
 	s.N, s.Sum, s.Squares = s.N+n, s.Sum+sum, s.Squares+spread+sum*sum/float64(n)
 }
 
-// paired is a sample whose covariate has variance 1 and a correlation with the value,
+// drawPaired is a sample whose covariate has variance 1 and a correlation with the value,
 // whose variance is 1 too.
-func paired(rng *rand.Rand, n int64, correlation float64) *Sample {
+func drawPaired(rng *rand.Rand, n int64, correlation float64) *Sample {
 	rest := math.Sqrt(1 - correlation*correlation)
 	a := math.Sqrt(distuv.ChiSquared{K: float64(n - 1), Src: rng}.Rand())
 	b, c := rng.NormFloat64(), math.Sqrt(distuv.ChiSquared{K: float64(n - 2), Src: rng}.Rand())
@@ -68,8 +68,8 @@ func TestSimulated_FalsePositives(t *testing.T) {
 				b.Sum = distuv.Binomial{N: 9000, P: 0.2, Src: rng}.Rand()
 				v.Squares, b.Squares = v.Sum, b.Sum
 			} else {
-				v.drawn(rng, 300, 10, 4)
-				b.drawn(rng, 900, 10, 4)
+				v.draw(rng, 300, 10, 4)
+				b.draw(rng, 900, 10, 4)
 			}
 			c, ok := of.test.Compare(of.kind, &v, &b)
 			if !ok {
@@ -79,7 +79,7 @@ func TestSimulated_FalsePositives(t *testing.T) {
 				found++
 			}
 		}
-		inBand(t, name, found, simulated, of.law)
+		checkInBand(t, name, found, simulated, of.law)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestSimulated_DailyPeeking(t *testing.T) {
 	simulated := float64(simulatedRuns(1000))
 	sequential := frequentist()
 	sequential.Sequential, sequential.Tuning = true, 1000
-	peeked := func(test Test, runs int) (found int) {
+	countPeeks := func(test Test, runs int) (found int) {
 		rng := rand.New(rand.NewPCG(17, 2))
 		for range runs {
 			var v, b Sample
 			for range 30 {
-				v.drawn(rng, 50, 10, 4)
-				b.drawn(rng, 50, 10, 4)
+				v.draw(rng, 50, 10, 4)
+				b.draw(rng, 50, 10, 4)
 				if c, ok := test.Compare(Mean, &v, &b); ok && c.Significant {
 					found++
 					break
@@ -104,12 +104,12 @@ func TestSimulated_DailyPeeking(t *testing.T) {
 		}
 		return found
 	}
-	if found := peeked(sequential, int(simulated)); float64(found) > 0.05*simulated+4*math.Sqrt(0.05*0.95*simulated) {
+	if found := countPeeks(sequential, int(simulated)); float64(found) > 0.05*simulated+4*math.Sqrt(0.05*0.95*simulated) {
 		t.Errorf("sequential: %d of %v", found, simulated)
 	}
 	// Armitage, McPherson and Rowe (1969): with 20 looks a quarter, with 50 a third.
 	const few = 1000
-	if found := peeked(frequentist(), few); found < 250*few/1000 || found > 330*few/1000 {
+	if found := countPeeks(frequentist(), few); found < 250*few/1000 || found > 330*few/1000 {
 		t.Errorf("fixed end, looked at daily: %d of %d, by the law between those of 20 and 50 looks", found, few)
 	}
 }
@@ -123,7 +123,7 @@ func TestSimulated_Covariates(t *testing.T) {
 	plain.Absolute, adjusted.Absolute, adjusted.Covariates = true, true, true
 	rng, found, shrunk := rand.New(rand.NewPCG(17, 3)), 0, 0.0
 	for range runs {
-		v, b := paired(rng, n, correlation), paired(rng, n, correlation)
+		v, b := drawPaired(rng, n, correlation), drawPaired(rng, n, correlation)
 		c, ok := adjusted.Compare(Mean, v, b)
 		without, ok2 := plain.Compare(Mean, v, b)
 		if !ok || !ok2 {
@@ -134,8 +134,8 @@ func TestSimulated_Covariates(t *testing.T) {
 		}
 		shrunk += c.Error / without.Error / float64(runs)
 	}
-	inBand(t, "CUPED", found, runs, 0.05)
-	near(t, "the error, of that without", shrunk, math.Sqrt(1-correlation*correlation), 0.01)
+	checkInBand(t, "CUPED", found, runs, 0.05)
+	checkNear(t, "the error, of that without", shrunk, math.Sqrt(1-correlation*correlation), 0.01)
 }
 
 // What is found of a true effect is what Power says, and four of five are found with the
@@ -146,12 +146,12 @@ func TestSimulated_Power(t *testing.T) {
 	runs := simulatedRuns(500)
 	test := frequentist()
 	test.Absolute = true
-	seen := func(n int64, effect float64) (found int) {
+	countSignificant := func(n int64, effect float64) (found int) {
 		rng := rand.New(rand.NewPCG(17, 4))
 		for range runs {
 			var v, b Sample
-			v.drawn(rng, n, mean+effect, deviation)
-			b.drawn(rng, n, mean, deviation)
+			v.draw(rng, n, mean+effect, deviation)
+			b.draw(rng, n, mean, deviation)
 			if c, ok := test.Compare(Mean, &v, &b); ok && c.Significant {
 				found++
 			}
@@ -162,15 +162,15 @@ func TestSimulated_Power(t *testing.T) {
 	standardError := deviation * math.Sqrt(2.0/n)
 	// Φ(Δ/σ − 1.959964) + Φ(−Δ/σ − 1.959964), by tables of Φ.
 	for errors, law := range map[float64]float64{0: 0.05, 1: 0.17008, 2: 0.51601, 2.8: 0.79956, 4: 0.97932} {
-		near(t, "the law of power", Power(errors*standardError, standardError, 0.05, 1), law, 1e-4)
-		inBand(t, "found", seen(n, errors*standardError), runs, law)
+		checkNear(t, "the law of power", Power(errors*standardError, standardError, 0.05, 1), law, 1e-4)
+		checkInBand(t, "found", countSignificant(n, errors*standardError), runs, law)
 	}
 	plan := Plan{Kind: Mean, Baseline: mean, Variance: new(deviation * deviation), Effect: 5, Variants: 2}
 	size, ok := plan.Size()
 	if !ok {
 		t.Fatal("no size")
 	}
-	inBand(t, "found with the size of a plan", seen(size/2, mean*0.05), runs, 0.8074) // Φ(√(16/2) − 1.959964)
+	checkInBand(t, "found with the size of a plan", countSignificant(size/2, mean*0.05), runs, 0.8074) // Φ(√(16/2) − 1.959964)
 }
 
 // Of families of ten metrics without an effect at most 5 % have a significant one:
@@ -197,7 +197,7 @@ func TestSimulated_Families(t *testing.T) {
 				found++
 			}
 		}
-		inBand(t, name, found, simulated, of.law)
+		checkInBand(t, name, found, simulated, of.law)
 	}
 }
 
@@ -217,5 +217,5 @@ func TestSimulated_Mismatch(t *testing.T) {
 			found++
 		}
 	}
-	inBand(t, "mismatch", found, simulated, 0.001)
+	checkInBand(t, "mismatch", found, simulated, 0.001)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// near reports numbers that differ by more than a part of what is wanted.
-func near(t *testing.T, what string, got, want, part float64) {
+// checkNear reports numbers that differ by more than a part of what is wanted.
+func checkNear(t *testing.T, what string, got, want, part float64) {
 	t.Helper()
 	if math.IsNaN(got) || math.Abs(got-want) > part*max(math.Abs(want), 1e-12) {
 		t.Errorf("%s: %.12g, want %.12g", what, got, want)
@@ -26,32 +26,32 @@ func TestUnitFigures(t *testing.T) {
 	if !ok || got.Significant {
 		t.Fatalf("%+v, %v", got, ok)
 	}
-	near(t, "Welch: effect", got.Effect, 0.63646, 2e-5)
-	near(t, "Welch: lower", got.Interval[0], -0.0875, 1e-3)
-	near(t, "Welch: upper", got.Interval[1], 1.36048, 1e-5)
-	near(t, "Welch: p", got.P, 0.08487, 1e-4)
-	near(t, "Welch: degrees", got.Degrees, 4105.070, 1e-6)
+	checkNear(t, "Welch: effect", got.Effect, 0.63646, 2e-5)
+	checkNear(t, "Welch: lower", got.Interval[0], -0.0875, 1e-3)
+	checkNear(t, "Welch: upper", got.Interval[1], 1.36048, 1e-5)
+	checkNear(t, "Welch: p", got.P, 0.08487, 1e-4)
+	checkNear(t, "Welch: degrees", got.Degrees, 4105.070, 1e-6)
 
 	bayes := NewTest()
 	got, _ = bayes.Compare(Mean, &test, &baseline)
-	near(t, "Bayes: lower", got.Interval[0], -0.0873, 1e-3)
-	near(t, "Bayes: upper", got.Interval[1], 1.36026, 1e-5)
-	near(t, "Bayes: chance", got.Chance, 0.95759, 1e-5)
+	checkNear(t, "Bayes: lower", got.Interval[0], -0.0873, 1e-3)
+	checkNear(t, "Bayes: upper", got.Interval[1], 1.36026, 1e-5)
+	checkNear(t, "Bayes: chance", got.Chance, 0.95759, 1e-5)
 
 	sequential := frequentist()
 	sequential.Sequential, sequential.Tuning = true, 1000
 	got, _ = sequential.Compare(Mean, &Sample{N: 3500, Sum: 2500, Squares: 135000}, &Sample{N: 3000, Sum: 1400, Squares: 52000})
-	near(t, "sequential: effect", got.Effect, 0.53061, 1e-5)
-	near(t, "sequential: lower", got.Interval[0], -0.53230, 1e-5)
-	near(t, "sequential: upper", got.Interval[1], 1.59353, 1e-5)
-	near(t, "sequential: p", got.P, 1, 0)
+	checkNear(t, "sequential: effect", got.Effect, 0.53061, 1e-5)
+	checkNear(t, "sequential: lower", got.Interval[0], -0.53230, 1e-5)
+	checkNear(t, "sequential: upper", got.Interval[1], 1.59353, 1e-5)
+	checkNear(t, "sequential: p", got.P, 1, 0)
 
 	sequential.Tuning = 5000
 	got, _ = sequential.Compare(Funnel, &Sample{N: 3500, Sum: 2600}, &Sample{N: 3050, Sum: 1450})
-	near(t, "shares: effect", got.Effect, 0.56256, 1e-5)
-	near(t, "shares: lower", got.Interval[0], 0.46064, 1e-5)
-	near(t, "shares: upper", got.Interval[1], 0.66448, 1e-5)
-	near(t, "shares: p", got.P, 6e-56, 0.1)
+	checkNear(t, "shares: effect", got.Effect, 0.56256, 1e-5)
+	checkNear(t, "shares: lower", got.Interval[0], 0.46064, 1e-5)
+	checkNear(t, "shares: upper", got.Interval[1], 0.66448, 1e-5)
+	checkNear(t, "shares: p", got.P, 6e-56, 0.1)
 	if !got.Significant {
 		t.Error("not significant")
 	}
@@ -60,15 +60,15 @@ func TestUnitFigures(t *testing.T) {
 	variant := Sample{N: 2800, Sum: 205, Squares: 510, Before: 110, BeforeSquares: 380, BeforeProduct: -8}
 	old := Sample{N: 2801, Sum: 280, Squares: 560, Before: 195, BeforeSquares: 390, BeforeProduct: -18}
 	theta := pooledTheta(&variant, &old)
-	near(t, "CUPED: theta", theta, -0.069566052, 1e-8)
+	checkNear(t, "CUPED: theta", theta, -0.069566052, 1e-8)
 	plain, _ := variant.estimate(Mean)
-	near(t, "CUPED: mean", variant.adjusted(plain, theta).mean, 0.075947238, 1e-8)
+	checkNear(t, "CUPED: mean", variant.adjust(plain, theta).mean, 0.075947238, 1e-8)
 	plain, _ = old.estimate(Mean)
-	near(t, "CUPED: mean of the baseline", old.adjusted(plain, theta).mean, 0.104807347, 1e-8)
+	checkNear(t, "CUPED: mean of the baseline", old.adjust(plain, theta).mean, 0.104807347, 1e-8)
 	got, _ = before.Compare(Mean, &variant, &old)
-	near(t, "CUPED: effect", got.Effect, -0.288704169, 1e-8)
-	near(t, "CUPED: lower", got.Interval[0], -0.486775, 1e-5)
-	near(t, "CUPED: upper", got.Interval[1], -0.090633, 1e-5)
+	checkNear(t, "CUPED: effect", got.Effect, -0.288704169, 1e-8)
+	checkNear(t, "CUPED: lower", got.Interval[0], -0.486775, 1e-5)
+	checkNear(t, "CUPED: upper", got.Interval[1], -0.090633, 1e-5)
 }
 
 // One-sided bounds: GrowthBook's figures of experiments.md §5. An upper bound is the
@@ -79,9 +79,9 @@ func TestLowerBound(t *testing.T) {
 	relative, _ := c.Compare(Mean, &variant, &baseline)
 	c.Absolute = true
 	absolute, _ := c.Compare(Mean, &variant, &baseline)
-	near(t, "relative lower", LowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
-	near(t, "relative upper", -LowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
-	near(t, "absolute lower", LowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
+	checkNear(t, "relative lower", LowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
+	checkNear(t, "relative upper", -LowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
+	checkNear(t, "absolute lower", LowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
 }
 
 // experiments.md §5: the loss of δ 0.1, σ 0.05.
@@ -89,8 +89,8 @@ func TestBayesianLoss(t *testing.T) {
 	test := NewTest()
 	c := Comparison{Effect: 0.1, Error: 0.05}
 	test.bayesian(&c)
-	near(t, "keep", c.Keep, 0.1004245351308, 1e-12)
-	near(t, "take", c.Take, 0.0004245351308414, 1e-10)
+	checkNear(t, "keep", c.Keep, 0.1004245351308, 1e-12)
+	checkNear(t, "take", c.Take, 0.0004245351308414, 1e-10)
 	test.Decrease = true
 	less := Comparison{Effect: 0.1, Error: 0.05}
 	test.bayesian(&less)
@@ -104,7 +104,7 @@ func TestSeveral(t *testing.T) {
 	compare := func(what string, got, want []float64) {
 		t.Helper()
 		for i := range want {
-			near(t, what, got[i], want[i], 1e-12)
+			checkNear(t, what, got[i], want[i], 1e-12)
 		}
 	}
 	compare("Holm", Holm([]float64{0.01, 0.04, 0.03, 0.005, 0.55, 0.6}), []float64{0.05, 0.12, 0.12, 0.03, 1, 1})
@@ -114,7 +114,7 @@ func TestSeveral(t *testing.T) {
 	if !ok || expected[0] != 1100 || expected[1] != 1100 {
 		t.Errorf("expected %v, %v", expected, ok)
 	}
-	near(t, "mismatch", p, 0.000020079, 1e-4)
+	checkNear(t, "mismatch", p, 0.000020079, 1e-4)
 	for what, c := range map[string]struct {
 		observed []int64
 		shares   []float64
@@ -136,13 +136,13 @@ func TestSeveral(t *testing.T) {
 
 // §2.11: an interval that a raised p-value goes with touches 0 exactly when that is alpha.
 func TestAdjusted(t *testing.T) {
-	i, ok := Adjusted(0.3, 0.05, 0.05)
+	i, ok := AdjustedInterval(0.3, 0.05, 0.05)
 	if !ok {
 		t.Fatal("no interval")
 	}
-	near(t, "lower", i[0]+1, 1, 1e-12)
-	near(t, "upper", i[1], 0.6, 1e-12)
-	if _, ok := Adjusted(0.3, 0.9991, 0.05); ok {
+	checkNear(t, "lower", i[0]+1, 1, 1e-12)
+	checkNear(t, "upper", i[1], 0.6, 1e-12)
+	if _, ok := AdjustedInterval(0.3, 0.9991, 0.05); ok {
 		t.Error("an interval that says nothing")
 	}
 }
@@ -186,7 +186,7 @@ func TestVariance_SmallSpread(t *testing.T) {
 	if !ok {
 		t.Fatal("no statistics")
 	}
-	near(t, "variance", got.variance, float64(n)/(n-1), 1e-9)
+	checkNear(t, "variance", got.variance, float64(n)/(n-1), 1e-9)
 }
 
 // §2.2, worked: numerators 1, 3 and denominators 3, 1 have equal sums and move against
@@ -202,8 +202,8 @@ func TestVariance_RatioOfEqualSums(t *testing.T) {
 // The power of §2.12 is alpha where there is no effect, and the size that a plan asks for
 // has four chances of five: 16 stands for (1.96 + 0.84)², about 15.7, twice.
 func TestPlan(t *testing.T) {
-	near(t, "no effect", Power(0, 1, 0.05, 1), 0.05, 1e-9)
-	near(t, "one of ten", Power(0, 1, 0.05, 10), 0.005, 1e-9)
+	checkNear(t, "no effect", Power(0, 1, 0.05, 1), 0.05, 1e-9)
+	checkNear(t, "one of ten", Power(0, 1, 0.05, 10), 0.005, 1e-9)
 	for what, c := range map[string]struct {
 		plan       Plan
 		size, days int64

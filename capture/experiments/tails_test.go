@@ -26,8 +26,8 @@ func bigErf(x float64) *big.Float {
 
 // bigPi is Machin's sum.
 func bigPi() *big.Float {
-	inverse := func(of int64) *big.Float {
-		x := bigFloat().Quo(bigOf(1), bigOf(float64(of)))
+	inverse := func(denominator int64) *big.Float {
+		x := bigFloat().Quo(bigOf(1), bigOf(float64(denominator)))
 		square, term, sum := bigFloat().Mul(x, x), bigFloat().Set(x), bigFloat().Set(x)
 		for n := 1; n < 400; n++ {
 			term.Mul(term, square).Neg(term)
@@ -44,7 +44,7 @@ func TestPhi(t *testing.T) {
 		half := bigFloat().Quo(bigOf(x), bigFloat().Sqrt(bigOf(2)))
 		at, _ := half.Float64()
 		want, _ := bigFloat().Quo(bigFloat().Add(bigOf(1), bigErf(at)), bigOf(2)).Float64()
-		near(t, "Φ", phi(x), want, 1e-12*max(1, x*x))
+		checkNear(t, "Φ", phi(x), want, 1e-12*max(1, x*x))
 	}
 }
 
@@ -53,9 +53,9 @@ func TestPhi(t *testing.T) {
 // bits, so that the tails do not cancel.
 func studentSum(t float64, nu int) float64 {
 	square := bigFloat().Mul(bigOf(t), bigOf(t))
-	whole := bigFloat().Add(square, bigOf(float64(nu)))
-	cos2 := bigFloat().Quo(bigOf(float64(nu)), whole)
-	sin := bigFloat().Sqrt(bigFloat().Quo(square, whole))
+	total := bigFloat().Add(square, bigOf(float64(nu)))
+	cos2 := bigFloat().Quo(bigOf(float64(nu)), total)
+	sin := bigFloat().Sqrt(bigFloat().Quo(square, total))
 	term, sum := bigOf(1), bigFloat()
 	for j := 1; j <= nu/2; j++ {
 		sum.Add(sum, term)
@@ -74,16 +74,16 @@ func TestStudent(t *testing.T) {
 			if want < 1e-90 {
 				continue // 400 bits end there
 			}
-			near(t, "tail", studentTail(at, float64(nu)), want, 1e-8)
-			near(t, "quantile", studentQuantile(want, float64(nu)), at, 1e-7)
+			checkNear(t, "tail", studentTail(at, float64(nu)), want, 1e-8)
+			checkNear(t, "quantile", studentQuantile(want, float64(nu)), at, 1e-7)
 		}
 	}
 	// Far tails at many degrees, where distuv's quantile is wrong (§2.13): Cornish-Fisher's
 	// expansion is exact to its next term there.
 	const z7 = 5.199337582192817 // Φ(−5.199…) = 10⁻⁷
-	near(t, "10⁻⁷ at 50,000", studentQuantile(1e-7, 50_000), z7+(z7*z7*z7+z7)/(4*50_000), 1e-7)
-	near(t, "10⁻⁷ at 10⁶", studentQuantile(1e-7, 1e6), z7+(z7*z7*z7+z7)/(4e6), 1e-9)
-	near(t, "10⁻⁷ at 10⁹", studentQuantile(1e-7, 1e9), z7, 1e-9)
+	checkNear(t, "10⁻⁷ at 50,000", studentQuantile(1e-7, 50_000), z7+(z7*z7*z7+z7)/(4*50_000), 1e-7)
+	checkNear(t, "10⁻⁷ at 10⁶", studentQuantile(1e-7, 1e6), z7+(z7*z7*z7+z7)/(4e6), 1e-9)
+	checkNear(t, "10⁻⁷ at 10⁹", studentQuantile(1e-7, 1e9), z7, 1e-9)
 	if p := studentTail(38, 1e6); p <= 0 || p > 1e-300 {
 		t.Errorf("38 at 10⁶: %v", p)
 	}
@@ -93,12 +93,12 @@ func TestStudent(t *testing.T) {
 // degree it is the normal's.
 func TestChiSquared(t *testing.T) {
 	for _, x := range []float64{0.1, 1, 10, 100, 1000} {
-		near(t, "1 degree", chiSquaredTail(x, 1), 2*phi(-math.Sqrt(x)), 1e-11)
+		checkNear(t, "1 degree", chiSquaredTail(x, 1), 2*phi(-math.Sqrt(x)), 1e-11)
 		sum, term := 0.0, 1.0
 		for j := range 3 {
 			sum += term
 			term *= x / 2 / float64(j+1)
 		}
-		near(t, "6 degrees", chiSquaredTail(x, 6), math.Exp(-x/2)*sum, 1e-11)
+		checkNear(t, "6 degrees", chiSquaredTail(x, 6), math.Exp(-x/2)*sum, 1e-11)
 	}
 }

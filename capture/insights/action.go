@@ -13,15 +13,15 @@ import (
 // for any.
 func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) {
 	fault := new(*Error)
-	n := node{value: wire.Value(steps), place: "steps", fault: fault}
+	n := node{value: wire.Value(steps), attr: "steps", fault: fault}
 	list := n.list(maxFilters)
 	if len(list) == 0 {
-		return all{}, nil
+		return allOf{}, nil
 	}
 	var some anyOf
 	every := false
 	for _, step := range list {
-		name := step.get("event").optional()
+		name := step.get("event").optionalText()
 		if name == nil {
 			every = true
 		} else {
@@ -33,29 +33,29 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 		names = nil
 	}
 	if *fault != nil { // a step that cannot be read matches nothing
-		return anyOf{never{}}, names
+		return anyOf{matchNothing{}}, names
 	}
 	return some, names
 }
 
-type never struct{}
+type matchNothing struct{}
 
-func (never) bind(*binder) func(*row) bool { return func(*row) bool { return false } }
+func (matchNothing) bind(*binder) func(*row) bool { return func(*row) bool { return false } }
 
 // readStep is one step: all of its members must hold.
 func readStep(step node, name *string, p *Project) condition {
 	out := step.get("properties").filters(p)
 	if name != nil {
-		out = append(out, hasName(*name))
+		out = append(out, nameCondition(*name))
 	}
-	if url := step.get("url").optional(); url != nil && *url != "" {
+	if url := step.get("url").optionalText(); url != nil && *url != "" {
 		out = append(out, urlCondition(*url, step.get("url_matching").choice("contains", "contains", "exact", "regex"), step))
 	}
 	if name == nil || *name != "$autocapture" {
 		return out
 	}
 	for _, key := range []string{"tag_name", "selector", "text", "href"} {
-		value := step.get(key).optional()
+		value := step.get(key).optionalText()
 		if value == nil || *value == "" {
 			continue
 		}
@@ -63,38 +63,38 @@ func readStep(step node, name *string, p *Project) condition {
 		if key == "text" || key == "href" {
 			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.get(key+"_matching").choice("exact", "exact", "contains", "regex")]
 		}
-		filter := node{value: map[string]any{"key": key, "value": *value, "operator": operator}, place: step.place + "__" + key, fault: step.fault}
+		filter := node{value: map[string]any{"key": key, "value": *value, "operator": operator}, attr: step.attr + "__" + key, fault: step.fault}
 		out = append(out, elementFilter(filter, p))
 	}
 	return out
 }
 
-type hasName string
+type nameCondition string
 
-func (name hasName) bind(b *binder) func(*row) bool {
+func (name nameCondition) bind(b *binder) func(*row) bool {
 	b.needs.columns |= Names
 	return func(r *row) bool { return r.b.Name[r.i] == string(name) }
 }
 
-// urlMatches compares $current_url; contains heeds case.
-type urlMatches struct{ holds func(url string) bool }
+// urlMatcher compares $current_url; contains heeds case.
+type urlMatcher struct{ holds func(url string) bool }
 
 func urlCondition(url, matching string, step node) condition {
 	switch matching {
 	case "exact":
-		return urlMatches{func(s string) bool { return s == url }}
+		return urlMatcher{func(s string) bool { return s == url }}
 	case "regex":
 		if p := step.get("url").pattern(url); p != nil {
-			return urlMatches{p.MatchString}
+			return urlMatcher{p.MatchString}
 		}
-		return never{}
+		return matchNothing{}
 	}
-	return urlMatches{like(url)}
+	return urlMatcher{newLikeMatcher(url)}
 }
 
-// like says whether a text holds a part in which % stands for anything and _ for one
+// newLikeMatcher says whether a text holds a part in which % stands for anything and _ for one
 // character, as in SQL (clients.md §5.3).
-func like(part string) func(string) bool {
+func newLikeMatcher(part string) func(string) bool {
 	if !strings.ContainsAny(part, "%_") {
 		return func(s string) bool { return strings.Contains(s, part) }
 	}
@@ -102,7 +102,7 @@ func like(part string) func(string) bool {
 	return regexp.MustCompile("(?s)" + pattern).MatchString
 }
 
-func (u urlMatches) bind(b *binder) func(*row) bool {
+func (u urlMatcher) bind(b *binder) func(*row) bool {
 	value := b.eventProperty("$current_url")
 	return func(r *row) bool {
 		text, ok := textOf(value(r))

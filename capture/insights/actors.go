@@ -13,38 +13,38 @@ type actors struct {
 	// number gives the actor of an event, false for none.
 	number func(*row) (uint32, bool)
 	// keys are the texts of actors that are no people, by number; nil for people.
-	keys *texts
+	keys *stringTable
 }
 
-// texts numbers different texts from 0 on.
-type texts struct {
-	of    map[string]uint32
-	all   []string
-	spend func(bytes int64) error
+// stringTable numbers different texts from 0 on.
+type stringTable struct {
+	numbers map[string]uint32
+	all     []string
+	reserve func(bytes int64) error
 }
 
-func newTexts(spend func(bytes int64) error) *texts {
-	return &texts{of: map[string]uint32{}, spend: spend}
+func newStringTable(reserve func(bytes int64) error) *stringTable {
+	return &stringTable{numbers: map[string]uint32{}, reserve: reserve}
 }
 
 // number is that of a text, which may change afterwards.
-func (t *texts) number(text string) (uint32, error) {
-	if n, ok := t.of[text]; ok {
+func (t *stringTable) number(text string) (uint32, error) {
+	if n, ok := t.numbers[text]; ok {
 		return n, nil
 	}
 	n := uint32(len(t.all))
 	text = strings.Clone(text)
-	t.of[text] = n
+	t.numbers[text] = n
 	t.all = append(t.all, text)
-	return n, t.spend(int64(len(text)) + 72)
+	return n, t.reserve(int64(len(text)) + 72)
 }
 
 // anyPeople is the group type of actors that are people.
 const anyPeople = -1
 
-// aggregation reads aggregation_group_type_index.
-func (n node) aggregation() int {
-	return int(n.get("aggregation_group_type_index").whole(0, maxGroupTypes-1, anyPeople))
+// aggregationGroup reads aggregation_group_type_index.
+func (n node) aggregationGroup() int {
+	return int(n.get("aggregation_group_type_index").intInRange(0, maxGroupTypes-1, anyPeople))
 }
 
 // actors are people or the groups of a type.
@@ -58,20 +58,20 @@ func (b *binder) actors(groupType int) *actors {
 
 // actorsBy are the values of a getter; events without one have no actor.
 func (b *binder) actorsBy(value getter) *actors {
-	keys := newTexts(b.reserve)
+	keys := newStringTable(b.reserve)
 	return &actors{keys: keys, number: func(r *row) (uint32, bool) {
 		key, _ := textOf(value(r))
 		if key == "" {
 			return 0, false
 		}
 		n, err := keys.number(key)
-		b.note(err)
+		b.setErr(err)
 		return n, true
 	}}
 }
 
-// note keeps the first error.
-func (b *binder) note(err error) {
+// setErr keeps the first error.
+func (b *binder) setErr(err error) {
 	if b.err == nil {
 		b.err = err
 	}
@@ -89,14 +89,14 @@ func (a *actors) member(r *run, number uint32) member {
 }
 
 // sort puts the members in order of their ids.
-func (c *crowd) sort() {
+func (c *actorSet) sort() {
 	slices.SortFunc(c.members, func(a, b member) int {
 		return cmp.Or(bytes.Compare(a.person[:], b.person[:]), strings.Compare(a.group, b.group))
 	})
 }
 
-// stopped looks, for some of the actors, whether the query was cancelled.
-func (r *run) stopped(actor uint32) error {
+// checkContext looks, for some of the actors, whether the query was cancelled.
+func (r *run) checkContext(actor uint32) error {
 	if actor&0xfff == 0 {
 		return r.ctx.Err()
 	}

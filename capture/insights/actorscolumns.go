@@ -41,7 +41,7 @@ var actorColumns = map[string]actorColumn{
 	"properties":         {hogql.ObjectType, func(a *actorRow) hogql.Value { return hogql.ObjectOf(a.properties().String()) }},
 	"event_count":        {hogql.IntType, func(a *actorRow) hogql.Value { return hogql.IntOf(a.events) }},
 	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.distinctIDs) }},
-	"appearances":        {hogql.IntType.ListOf(), (*actorRow).returned},
+	"appearances":        {hogql.IntType.ListOf(), (*actorRow).appearanceList},
 	"matched_recordings": {hogql.TextType.ListOf(), func(*actorRow) hogql.Value { return textList(nil) }},
 	"$delete":            {hogql.IntType, func(*actorRow) hogql.Value { return hogql.IntOf(1) }},
 	displayName:          {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.name()) }},
@@ -83,12 +83,12 @@ func (a *actorRow) fill(columns []actorColumn, fields []hogql.Value) {
 	}
 }
 
-// ofPerson is an expression as a condition of people.
-func (c *hogqlCondition) ofPerson(b *binder) func(*capture.StoredPerson) bool {
+// bindPersonConditions is an expression as a condition of people.
+func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	scope := actorScope()
 	program, err := c.Compile(scope, b.hogqlContext())
 	if err != nil {
-		b.note(placed(err, c.place))
+		b.setErr(withAttr(err, c.attr))
 		return func(*capture.StoredPerson) bool { return false }
 	}
 	columns := columnsOf(scope)
@@ -97,8 +97,8 @@ func (c *hogqlCondition) ofPerson(b *binder) func(*capture.StoredPerson) bool {
 		a := &actorRow{member: &member{person: p.UUID}, groupType: anyPeople, stored: p, zone: b.zone}
 		a.fill(columns, row.Fields)
 		v, err := program.Eval(row)
-		b.failed(err, c.expression)
-		return v.Holds()
+		b.setEvalErr(err, c.expression)
+		return v.IsTrue()
 	}
 }
 
@@ -110,7 +110,7 @@ func textList(texts []string) hogql.Value {
 	return hogql.ListOf(list)
 }
 
-func (a *actorRow) returned() hogql.Value {
+func (a *actorRow) appearanceList() hogql.Value {
 	list := make([]hogql.Value, len(a.appearances))
 	for i, n := range a.appearances {
 		list[i] = hogql.IntOf(int64(n))
@@ -191,8 +191,8 @@ func (a *actorRow) object() hogql.Value {
 	})))
 }
 
-// usualNames are the properties that name a person when the project names none.
-var usualNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
+// defaultNames are the properties that name a person when the project names none.
+var defaultNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
 
 // name is what an actor is shown as.
 func (a *actorRow) name() string {
@@ -202,7 +202,7 @@ func (a *actorRow) name() string {
 		}
 		return a.id()
 	}
-	if name := a.named(); name != "" {
+	if name := a.displayProperty(); name != "" {
 		return name
 	}
 	if ids := a.ids(); len(ids) > 0 {
@@ -211,8 +211,8 @@ func (a *actorRow) name() string {
 	return a.id()
 }
 
-// named is the first of the properties that name people, "" for none.
-func (a *actorRow) named() string {
+// displayProperty is the first of the properties that name people, "" for none.
+func (a *actorRow) displayProperty() string {
 	for _, property := range a.display {
 		value, _ := a.properties().Get(property)
 		if text, _ := textOf(value); text != "" {
@@ -225,13 +225,13 @@ func (a *actorRow) named() string {
 // displayNames are the properties that name a person, the best first.
 func (p *Project) displayNames() []string {
 	if len(p.PersonDisplay) == 0 {
-		return usualNames
+		return defaultNames
 	}
 	return p.PersonDisplay
 }
 
-// found says whether a text is part of what an actor is looked for by.
-func (a *actorRow) found(search string) bool {
+// matchesSearch says whether a text is part of what an actor is looked for by.
+func (a *actorRow) matchesSearch(search string) bool {
 	texts := append([]string{a.id()}, a.ids()...)
 	for _, property := range []string{"email", "name"} {
 		if text, ok := a.properties().Text(property); ok && (property == "name" || !a.isGroup()) {

@@ -58,8 +58,8 @@ func TestActors_Groups(t *testing.T) {
 	}
 }
 
-// TestActors_Behind is §2.9.3 over funnels by breakdown and over time, and over retention.
-func TestActors_Behind(t *testing.T) {
+// TestActors_OfResults is §2.9.3 over funnels by breakdown and over time, and over retention.
+func TestActors_OfResults(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T01:00:00Z", {"os": "Mac", "$set": {"name": "p1"}}], ["b", "p1", "2020-01-02T01:00:00Z", {"os": "Mac"}],
 		["a", "p2", "2020-01-01T02:00:00Z", {"os": "Mac", "$set": {"name": "p2"}}],
@@ -135,8 +135,8 @@ func TestActors_Filters(t *testing.T) {
 	}
 }
 
-// TestActors_Refused is what has no answer (§1.7, §2.9.3).
-func TestActors_Refused(t *testing.T) {
+// TestActors_Rejected is what has no answer (§1.7, §2.9.3).
+func TestActors_Rejected(t *testing.T) {
 	for query, attr := range map[string]string{
 		`{"kind": "FunnelsActorsQuery", "funnelStep": 0, "source": ` + groupFunnel + `}`:                                     "query__funnelStep",
 		`{"kind": "FunnelsActorsQuery", "funnelStep": 3, "source": ` + groupFunnel + `}`:                                     "query__funnelStep",

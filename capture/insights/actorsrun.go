@@ -15,7 +15,7 @@ import (
 type actorsRun struct {
 	*actorsQuery
 	*run
-	selects []selected
+	selects []selectItem
 	query   *hogql.Query
 	columns []actorColumn // of the query's fields
 	row     hogql.Row
@@ -24,24 +24,24 @@ type actorsRun struct {
 }
 
 func (q *actorsQuery) run(r *run) (*Result, error) {
-	of := &crowd{groupType: anyPeople}
+	actors := &actorSet{groupType: anyPeople}
 	if q.source != nil {
 		var err error
-		if of, err = q.source(r); err != nil {
+		if actors, err = q.source(r); err != nil {
 			return nil, err
 		}
 	}
 	f := &actorsRun{actorsQuery: q, run: r}
-	if err := f.prepare(of.groupType); err != nil {
+	if err := f.prepare(actors.groupType); err != nil {
 		return nil, err
 	}
-	missing, err := f.rows(of)
+	missing, err := f.rows(actors)
 	if err != nil {
 		return nil, err
 	}
 	found, err := f.query.Result()
 	if err != nil {
-		return nil, placedAmong(err, f.texts, "query__select")
+		return nil, withAttrOf(err, f.texts, "query__select")
 	}
 	rows, err := f.encodeRows(f.query, found.Rows, nil)
 	if err != nil {
@@ -57,25 +57,25 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 func (f *actorsRun) prepare(groupType int) error {
 	b := &binder{run: f.run}
 	for _, filter := range f.filters {
-		f.holds = append(f.holds, ofPerson(b, filter))
+		f.holds = append(f.holds, bindPersonConditions(b, filter))
 	}
 	if b.err != nil {
 		return b.err
 	}
 	f.actor = actorRow{groupType: groupType, zone: f.zone, display: f.project.displayNames()}
 	f.selects = f.actorsQuery.selects
-	if f.ofGroups != nil && groupType != anyPeople {
-		f.selects = f.ofGroups
+	if f.groupSelects != nil && groupType != anyPeople {
+		f.selects = f.groupSelects
 	}
 	items := make([]hogql.Item, len(f.selects))
 	for i, s := range f.selects {
 		items[i] = s.item
 	}
 	order := f.order
-	if !f.ordered {
-		term, err := hogql.ParseOrder(usualOrder(f.selects, "created_at", "created_at"))
+	if !f.hasOrder {
+		term, err := hogql.ParseOrder(defaultOrder(f.selects, "created_at", "created_at"))
 		if err != nil {
-			return placed(err, "query__orderBy")
+			return withAttr(err, "query__orderBy")
 		}
 		order = []hogql.Order{term}
 	}
@@ -83,22 +83,22 @@ func (f *actorsRun) prepare(groupType int) error {
 	var err error
 	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, f.hogqlContext())
 	if err != nil {
-		return placedAmong(err, f.texts, "query__select")
+		return withAttrOf(err, f.texts, "query__select")
 	}
 	f.columns = columnsOf(scope)
 	f.row.Fields = make([]hogql.Value, len(f.columns))
 	return nil
 }
 
-// usualOrder is the order when none is asked for; newest are columns by which the
+// defaultOrder is the order when none is asked for; newest are columns by which the
 // latest stand first, of the field by.
-func usualOrder(selects []selected, by string, newest ...string) string {
+func defaultOrder(selects []selectItem, column string, newest ...string) string {
 	aggregate, dated := -1, false
 	for i, s := range selects {
 		switch text := strings.TrimSpace(s.text); {
 		case text == "count()":
 			return position(i) + " DESC"
-		case aggregate < 0 && s.item.Aggregated():
+		case aggregate < 0 && s.item.HasAggregate():
 			aggregate = i
 		case slices.Contains(newest, text):
 			dated = true
@@ -108,7 +108,7 @@ func usualOrder(selects []selected, by string, newest ...string) string {
 	case aggregate >= 0:
 		return position(aggregate) + " DESC"
 	case dated:
-		return by + " DESC"
+		return column + " DESC"
 	}
 	return position(0)
 }
@@ -117,23 +117,23 @@ func usualOrder(selects []selected, by string, newest ...string) string {
 func position(i int) string { return strconv.Itoa(i + 1) }
 
 // rows gives the actors to the query; missing is how many are gone.
-func (f *actorsRun) rows(of *crowd) (missing int, err error) {
+func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 	if f.source == nil {
 		return 0, f.reader.Profiles(f.ctx, nil, func(p *capture.StoredPerson) error {
 			return f.add(&member{person: p.UUID}, p, nil)
 		})
 	}
-	if of.groupType >= 0 {
-		return f.groupRows(of)
+	if actors.groupType >= 0 {
+		return f.groupRows(actors)
 	}
-	members := make(map[capture.UUID]*member, len(of.members))
-	ids := make([]capture.UUID, len(of.members))
+	members := make(map[capture.UUID]*member, len(actors.members))
+	ids := make([]capture.UUID, len(actors.members))
 	if err := f.reserve(64 * int64(len(ids))); err != nil {
 		return 0, err
 	}
-	for i := range of.members {
-		ids[i] = of.members[i].person
-		members[ids[i]] = &of.members[i]
+	for i := range actors.members {
+		ids[i] = actors.members[i].person
+		members[ids[i]] = &actors.members[i]
 	}
 	if len(ids) > 0 {
 		err = f.reader.Profiles(f.ctx, ids, func(p *capture.StoredPerson) error {
@@ -153,18 +153,18 @@ func (f *actorsRun) rows(of *crowd) (missing int, err error) {
 	return len(members), err
 }
 
-func (f *actorsRun) groupRows(of *crowd) (missing int, err error) {
-	if err := f.reserve(64 * int64(len(of.members))); err != nil {
+func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
+	if err := f.reserve(64 * int64(len(actors.members))); err != nil {
 		return 0, err
 	}
-	members := make(map[string]*member, len(of.members))
-	keys := make([]string, len(of.members))
-	for i := range of.members {
-		keys[i] = of.members[i].group
-		members[keys[i]] = &of.members[i]
+	members := make(map[string]*member, len(actors.members))
+	keys := make([]string, len(actors.members))
+	for i := range actors.members {
+		keys[i] = actors.members[i].group
+		members[keys[i]] = &actors.members[i]
 	}
 	if len(keys) > 0 {
-		err = f.reader.Groups(f.ctx, of.groupType, keys, func(g *capture.Group) error {
+		err = f.reader.Groups(f.ctx, actors.groupType, keys, func(g *capture.Group) error {
 			m := members[g.Key]
 			delete(members, g.Key)
 			if m == nil {
@@ -187,14 +187,14 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 		return err
 	}
 	f.actor.member, f.actor.stored, f.actor.group = m, p, g
-	if f.search != "" && !f.actor.found(f.search) {
+	if f.search != "" && !f.actor.matchesSearch(f.search) {
 		return nil
 	}
-	gone := p
-	if gone == nil {
-		gone = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
+	person := p
+	if person == nil {
+		person = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
 	}
-	fails := slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(gone) })
+	fails := slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(person) })
 	if fails || f.fault != nil {
 		return f.fault
 	}
@@ -202,23 +202,23 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	// Equal ones are in the order of their ids.
 	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
 	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
-	return placedAmong(f.query.Add(&f.row), f.texts, "query__select")
+	return withAttrOf(f.query.Add(&f.row), f.texts, "query__select")
 }
 
 // decodedSize is about the bytes that decoding makes of a byte of JSON.
 const decodedSize = 5
 
-// crowdOfRows are the people whom the rows of a query name in their first column with
+// actorsOfRows are the people whom the rows of a query name in their first column with
 // id in its name.
-func crowdOfRows(of plan, place string) crowdFinder {
-	return func(r *run) (*crowd, error) {
-		result, err := of.run(r)
+func actorsOfRows(source plan, attr string) actorFinder {
+	return func(r *run) (*actorSet, error) {
+		result, err := source.run(r)
 		if err != nil {
 			return nil, err
 		}
 		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
 		if column < 0 {
-			return nil, failure(invalidInput, place, `The source needs a column with "id" in its name, that of people.`)
+			return nil, newError(invalidInput, attr, `The source needs a column with "id" in its name, that of people.`)
 		}
 		text := wire.MustEncode(result.Results)
 		if err := r.reserve(decodedSize * int64(len(text))); err != nil {
@@ -228,7 +228,7 @@ func crowdOfRows(of plan, place string) crowdFinder {
 		if err := wire.Decode(text, &rows); err != nil {
 			return nil, err
 		}
-		out := &crowd{groupType: anyPeople}
+		out := &actorSet{groupType: anyPeople}
 		seen := map[capture.UUID]bool{}
 		for _, row := range rows {
 			text, _ := row[column].(string)

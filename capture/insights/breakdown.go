@@ -28,7 +28,7 @@ type breakdown struct {
 
 // breakdownPart is one property.
 type breakdownPart struct {
-	of        func(b *binder) getter
+	bindValue func(b *binder) getter
 	normalize bool
 	bins      int // 0: none
 }
@@ -41,7 +41,7 @@ const (
 
 // breakdown reads a breakdownFilter; nil: there is none.
 func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
-	b := &breakdown{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean()}
+	b := &breakdown{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean()}
 	if list := n.get("breakdowns").list(maxParts); len(list) > 0 {
 		b.several = true
 		for _, part := range list {
@@ -53,7 +53,7 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 		}
 		return b
 	}
-	if n.get("breakdown").absent() {
+	if n.get("breakdown").isAbsent() {
 		return nil
 	}
 	kind := n.get("breakdown_type").text("event")
@@ -61,13 +61,13 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 		b.readCohorts(n.get("breakdown"), p)
 		return b
 	}
-	of := n.get("breakdown")
-	if list, ok := of.value.([]any); ok && len(list) == 1 {
-		of = of.list(1)[0]
+	property := n.get("breakdown")
+	if list, ok := property.value.([]any); ok && len(list) == 1 {
+		property = property.list(1)[0]
 	}
-	part := n.breakdownPart(kind, of, "breakdown_", p)
-	if bins := trendsFilter.get("breakdown_histogram_bin_count"); part.bins == 0 && !bins.absent() {
-		part.bins = int(bins.whole(1, maxBins, 1))
+	part := n.breakdownPart(kind, property, "breakdown_", p)
+	if bins := trendsFilter.get("breakdown_histogram_bin_count"); part.bins == 0 && !bins.isAbsent() {
+		part.bins = int(bins.intInRange(1, maxBins, 1))
 	}
 	b.parts = []breakdownPart{part}
 	return b
@@ -77,17 +77,17 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 // names.
 func (n node) breakdownPart(kind string, property node, prefix string, p *Project) breakdownPart {
 	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean()}
-	if bins := n.get(prefix + "histogram_bin_count"); !bins.absent() {
-		part.bins = int(bins.whole(1, maxBins, 1))
+	if bins := n.get(prefix + "histogram_bin_count"); !bins.isAbsent() {
+		part.bins = int(bins.intInRange(1, maxBins, 1))
 	}
-	part.of = n.propertyOf(kind, property, n.get(prefix+"group_type_index"), p)
+	part.bindValue = n.propertyOf(kind, property, n.get(prefix+"group_type_index"), p)
 	return part
 }
 
 // propertyOf reads what a breakdown looks at.
 func (n node) propertyOf(kind string, property, group node, p *Project) func(b *binder) getter {
 	name := property.text("")
-	if property.absent() {
+	if property.isAbsent() {
 		property.fail(required, "A breakdown needs a property.")
 	}
 	switch kind {
@@ -104,10 +104,10 @@ func (n node) propertyOf(kind string, property, group node, p *Project) func(b *
 		}
 		return columnGetters[name]
 	case "group":
-		if group.absent() {
+		if group.isAbsent() {
 			group.fail(required, "A breakdown by group needs the index of a group type.")
 		}
-		index := int(group.whole(0, maxGroupTypes-1, 0))
+		index := int(group.intInRange(0, maxGroupTypes-1, 0))
 		return func(b *binder) getter { return b.groupProperty(index, name) }
 	case "hogql":
 		return hogqlValue(property, p)
@@ -120,7 +120,7 @@ func (n node) propertyOf(kind string, property, group node, p *Project) func(b *
 func (b *binder) groupProperty(groupType int, name string) getter {
 	values := map[string]string{}
 	one, value := keys{names: []string{name}}, make([]string, 1)
-	b.groups(groupType, func(key, properties string) error {
+	b.readGroups(groupType, func(key, properties string) error {
 		if one.extract(properties, value); value[0] == "" {
 			return nil
 		}
@@ -140,7 +140,7 @@ func (b *binder) groupProperty(groupType int, name string) getter {
 // profileProperty is a property of the person as it is now.
 func (b *binder) profileProperty(name string) getter {
 	values := map[capture.UUID]string{}
-	b.profiles(func(p *capture.StoredPerson) error {
+	b.readProfiles(func(p *capture.StoredPerson) error {
 		value, ok := p.Properties.Get(name)
 		if !ok {
 			return nil
@@ -164,7 +164,7 @@ func (b *breakdown) readCohorts(n node, p *Project) {
 	for _, id := range list {
 		if text, ok := id.value.(string); ok && text == "all" {
 			b.cohorts = append(b.cohorts, 0)
-		} else if id.whole(0, 1<<53, 0) == 0 {
+		} else if id.intInRange(0, 1<<53, 0) == 0 {
 			b.cohorts = append(b.cohorts, 0)
 		} else {
 			b.cohorts = append(b.cohorts, id.cohort(p))
@@ -172,7 +172,7 @@ func (b *breakdown) readCohorts(n node, p *Project) {
 	}
 }
 
-func (b *breakdown) binned() bool {
+func (b *breakdown) hasBins() bool {
 	return slices.ContainsFunc(b.parts, func(p breakdownPart) bool { return p.bins > 0 })
 }
 
@@ -200,27 +200,27 @@ type valueReader struct {
 	keys   []string
 }
 
-func (b *breakdown) bind(to *binder) *valueReader {
+func (b *breakdown) bind(dst *binder) *valueReader {
 	if b == nil {
 		return nil
 	}
 	v := &valueReader{breakdown: b}
 	for _, part := range b.parts {
-		v.parts = append(v.parts, part.of(to))
+		v.parts = append(v.parts, part.bindValue(dst))
 	}
 	for i, id := range b.cohorts {
 		v.always = append(v.always, strconv.Itoa(i))
 		in := func(*row) bool { return true }
 		if id != 0 {
-			in = (&inCohorts{ids: []int64{id}}).bind(to)
+			in = (&cohortCondition{ids: []int64{id}}).bind(dst)
 		}
 		v.cohorts = append(v.cohorts, in)
 	}
 	return v
 }
 
-// of gives the keys of the values of an event, to be used until the next call.
-func (v *valueReader) of(w *row, bins []bins) []string {
+// valueKeys gives the keys of the values of an event, to be used until the next call.
+func (v *valueReader) valueKeys(w *row, bins []bins) []string {
 	v.keys = v.keys[:0]
 	if v.breakdown.byCohort {
 		for i, in := range v.cohorts {
@@ -253,7 +253,7 @@ func (v *valueReader) text(w *row, i int, bins []bins) string {
 		if !ok || bins == nil {
 			return nullValue
 		}
-		return bins[i].of(f)
+		return bins[i].label(f)
 	}
 	text, _ := textOf(raw)
 	if text == "" {
@@ -272,22 +272,22 @@ type valueIndex struct {
 	numbers map[string]int
 	values  []breakdownValue
 	inRange []bool // some event of the value lies in the query's range
-	most    int
+	limit   int
 	reserve func(int64) error
 }
 
-func (x *valueIndex) keep(values []string) {
+func (x *valueIndex) addAll(values []string) {
 	for _, v := range values {
-		_, _ = x.of(v)
+		_, _ = x.indexOf(v)
 	}
 }
 
-func (x *valueIndex) of(key string) (int, error) {
+func (x *valueIndex) indexOf(key string) (int, error) {
 	if i, ok := x.numbers[key]; ok {
 		return i, nil
 	}
-	if len(x.values) == x.most {
-		return 0, failure(tooLarge, "query__breakdownFilter", "More than %d breakdown values: narrow the range or filter.", x.most)
+	if len(x.values) == x.limit {
+		return 0, newError(tooLarge, "query__breakdownFilter", "More than %d breakdown values: narrow the range or filter.", x.limit)
 	}
 	if x.numbers == nil {
 		x.numbers = map[string]int{}
@@ -302,7 +302,7 @@ func (x *valueIndex) of(key string) (int, error) {
 
 // span is the least and greatest of some numbers.
 type span struct {
-	some     bool
+	isSet    bool
 	min, max float64
 }
 
@@ -320,7 +320,7 @@ func (c *counting) measure(w *row) {
 	for i, value := range c.values.parts {
 		if f, ok := numberOf(value(w)); ok {
 			s := &c.ranges[i]
-			if !s.some {
+			if !s.isSet {
 				*s = span{true, f, f}
 			}
 			s.min, s.max = min(s.min, f), max(s.max, f)
@@ -333,7 +333,7 @@ func (c *counting) makeBins() {
 	c.binOf = make([]bins, len(c.values.parts))
 	for i, s := range c.ranges {
 		n := c.values.breakdown.parts[i].bins
-		if !s.some || n == 0 {
+		if !s.isSet || n == 0 {
 			continue
 		}
 		width := (s.max - s.min) / float64(n)
@@ -348,7 +348,7 @@ func (c *counting) makeBins() {
 	}
 }
 
-func (b *bins) of(f float64) string {
+func (b *bins) label(f float64) string {
 	for k := range b.texts {
 		if f >= b.edges[k] && f < b.edges[k+1] {
 			return b.texts[k]

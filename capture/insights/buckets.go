@@ -102,7 +102,7 @@ func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, erro
 	start := c.startOf(i, from)
 	for !start.After(to) {
 		if len(b.starts) == maxBuckets {
-			return nil, failure(tooLarge, "", "A series may have %d buckets: ask for a shorter time or a longer interval.", maxBuckets)
+			return nil, newError(tooLarge, "", "A series may have %d buckets: ask for a shorter time or a longer interval.", maxBuckets)
 		}
 		b.starts = append(b.starts, start.UnixMicro())
 		start = c.next(i, start)
@@ -125,14 +125,14 @@ func (b *buckets) len() int { return len(b.starts) }
 
 // find is the bucket that holds a time, -1 for none. Events come in order of time
 // mostly: the bucket of the one before is looked at first.
-func (b *buckets) find(at int64) int {
-	if len(b.starts) == 0 || at < b.starts[0] || at >= b.end {
+func (b *buckets) find(micros int64) int {
+	if len(b.starts) == 0 || micros < b.starts[0] || micros >= b.end {
 		return -1
 	}
-	if i := b.last; at >= b.starts[i] && (i+1 == len(b.starts) && at < b.end || i+1 < len(b.starts) && at < b.starts[i+1]) {
+	if i := b.last; micros >= b.starts[i] && (i+1 == len(b.starts) && micros < b.end || i+1 < len(b.starts) && micros < b.starts[i+1]) {
 		return i
 	}
-	b.last = sort.Search(len(b.starts), func(i int) bool { return b.starts[i] > at }) - 1
+	b.last = sort.Search(len(b.starts), func(i int) bool { return b.starts[i] > micros }) - 1
 	return b.last
 }
 
@@ -194,10 +194,10 @@ func (b *buckets) weekLabel(start, from, to time.Time) string {
 	return first.Format("2-Jan-2006")
 }
 
-func (b *buckets) format(as func(time.Time) string) []string {
+func (b *buckets) format(text func(time.Time) string) []string {
 	out := make([]string, len(b.starts))
 	for i := range out {
-		out[i] = as(b.start(i))
+		out[i] = text(b.start(i))
 	}
 	return out
 }

@@ -5,11 +5,11 @@ import "math"
 // chains keeps what was seen of each actor, in one arena, until all is read. Actors
 // are numbers from 0 on without great gaps.
 type chains[T any] struct {
-	pieces [][]link[T]
-	counts []uint32 // by actor
-	count  uint32
-	size   int64 // bytes of a link
-	spend  func(bytes int64) error
+	pieces  [][]link[T]
+	counts  []uint32 // by actor
+	count   uint32
+	size    int64 // bytes of a link
+	reserve func(bytes int64) error
 }
 
 type link[T any] struct {
@@ -21,8 +21,8 @@ type link[T any] struct {
 const pieceBits = 12
 
 // newChains makes chains of values whose links have size bytes; spend is asked for memory.
-func newChains[T any](size int64, spend func(bytes int64) error) *chains[T] {
-	return &chains[T]{size: size, spend: spend}
+func newChains[T any](size int64, reserve func(bytes int64) error) *chains[T] {
+	return &chains[T]{size: size, reserve: reserve}
 }
 
 // add appends to what is known of an actor.
@@ -40,14 +40,14 @@ func (c *chains[T]) add(actor uint32, value T) error {
 }
 
 func (c *chains[T]) grow(actor uint32) (err error) {
-	if c.counts, err = grown(c.counts, actor, 8, c.spend); err != nil { // also for its place in each
+	if c.counts, err = growTo(c.counts, actor, 8, c.reserve); err != nil { // also for its place in each
 		return err
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
 		if c.count > math.MaxUint32-1<<pieceBits {
-			return failure(tooLarge, "", "The query needs more than %d events at once: ask for a shorter time or a narrower filter.", c.count)
+			return newError(tooLarge, "", "The query needs more than %d events at once: ask for a shorter time or a narrower filter.", c.count)
 		}
-		if err := c.spend((c.size + 4) << pieceBits); err != nil { // 4: of each in its place
+		if err := c.reserve((c.size + 4) << pieceBits); err != nil { // 4: of each in its place
 			return err
 		}
 		c.pieces = append(c.pieces, make([]link[T], 0, 1<<pieceBits))
@@ -55,13 +55,13 @@ func (c *chains[T]) grow(actor uint32) (err error) {
 	return nil
 }
 
-// grown makes room in a list by actor, whose elements have size bytes.
-func grown[T any](list []T, actor uint32, size int64, spend func(bytes int64) error) ([]T, error) {
+// growTo makes room in a list by actor, whose elements have size bytes.
+func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64) error) ([]T, error) {
 	if int(actor) < len(list) {
 		return list, nil
 	}
 	more := max(int(actor)+1, 2*len(list), 1024)
-	if err := spend(size * int64(more-len(list))); err != nil {
+	if err := reserve(size * int64(more-len(list))); err != nil {
 		return list, err
 	}
 	return append(make([]T, 0, more), list...)[:more], nil
@@ -78,10 +78,10 @@ func (c *chains[T]) longest() int64 {
 
 // each gives what is known of each actor, in the order in which it was added. see may
 // change it and may not keep it.
-func (c *chains[T]) each(see func(actor uint32, values []T) error) error {
+func (c *chains[T]) each(yield func(actor uint32, values []T) error) error {
 	one := 2 * c.size * c.longest() // what one actor did, in a list that grows
-	defer func() { _ = c.spend(-one) }()
-	if err := c.spend(one); err != nil {
+	defer func() { _ = c.reserve(-one) }()
+	if err := c.reserve(one); err != nil {
 		return err
 	}
 	next := make([]uint32, len(c.counts)) // by actor: the place of its next one
@@ -90,11 +90,11 @@ func (c *chains[T]) each(see func(actor uint32, values []T) error) error {
 		next[actor] = sum
 		sum += n
 	}
-	placed := make([]uint32, c.count)
+	positions := make([]uint32, c.count)
 	for i, piece := range c.pieces {
 		for k := range piece {
 			actor := piece[k].actor
-			placed[next[actor]] = uint32(i<<pieceBits + k)
+			positions[next[actor]] = uint32(i<<pieceBits + k)
 			next[actor]++
 		}
 	}
@@ -104,10 +104,10 @@ func (c *chains[T]) each(see func(actor uint32, values []T) error) error {
 			continue
 		}
 		values = values[:0]
-		for _, at := range placed[next[actor]-n : next[actor]] {
-			values = append(values, c.pieces[at>>pieceBits][at&(1<<pieceBits-1)].value)
+		for _, position := range positions[next[actor]-n : next[actor]] {
+			values = append(values, c.pieces[position>>pieceBits][position&(1<<pieceBits-1)].value)
 		}
-		if err := see(uint32(actor), values); err != nil {
+		if err := yield(uint32(actor), values); err != nil {
 			return err
 		}
 	}

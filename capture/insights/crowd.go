@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// crowd is who stands behind a number of an insight (§2.9.3).
-type crowd struct {
+// actorSet is who stands behind a number of an insight (§2.9.3).
+type actorSet struct {
 	// groupType is the type of the groups that they are, -1 for people.
 	groupType int
 	members   []member
@@ -30,37 +30,37 @@ type member struct {
 	appearances []int
 }
 
-// crowdFinder finds a crowd in a run.
-type crowdFinder func(r *run) (*crowd, error)
+// actorFinder finds a crowd in a run.
+type actorFinder func(r *run) (*actorSet, error)
 
-// crowdPlan is a plan whose numbers have people behind them. n is the query that
+// actorsPlan is a plan whose numbers have people behind them. n is the query that
 // names the point.
-type crowdPlan interface {
-	crowd(n node) crowdFinder
+type actorsPlan interface {
+	actorFinder(n node) actorFinder
 }
 
-// crowdKinds are the kinds of queries that name a point of another one.
-var crowdKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
+// actorsQueryKinds are the kinds of queries that name a point of another one.
+var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
-// crowd reads a query that names a point of an insight.
-func (n node) crowd(p *Project) crowdFinder {
-	n.get("kind").choice("", crowdKinds...)
+// actorFinder reads a query that names a point of an insight.
+func (n node) actorFinder(p *Project) actorFinder {
+	n.get("kind").choice("", actorsQueryKinds...)
 	inner, plan := n.insight(p)
 	if plan == nil {
 		return nil
 	}
-	of, ok := plan.(crowdPlan)
+	actors, ok := plan.(actorsPlan)
 	if !ok {
 		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
 		return nil
 	}
-	return of.crowd(n)
+	return actors.actorFinder(n)
 }
 
 // insight reads the insight that a query about it has as its source.
 func (n node) insight(p *Project) (node, plan) {
 	source := n.get("source")
-	if source.absent() {
+	if source.isAbsent() {
 		source.fail(required, "This field is required.")
 		return source, nil
 	}
@@ -74,20 +74,20 @@ func (n node) insight(p *Project) (node, plan) {
 	return inner, kinds[i].parse(inner, p)
 }
 
-// crowd finds who is behind a bucket of a series.
-func (t *trends) crowd(n node) crowdFinder {
-	at := n.get("day")
+// actorFinder finds who is behind a bucket of a series.
+func (t *trends) actorFinder(n node) actorFinder {
+	dayNode := n.get("day")
 	switch {
-	case t.display == total && !at.absent():
-		at.fail(invalidInput, "A single number has no day.")
-	case t.display != total && at.absent():
-		at.fail(required, "Actors of a series over time need a day.")
+	case t.display == total && !dayNode.isAbsent():
+		dayNode.fail(invalidInput, "A single number has no day.")
+	case t.display != total && dayNode.isAbsent():
+		dayNode.fail(required, "Actors of a series over time need a day.")
 	}
-	when := at.date(false)
-	series := int(n.get("series").whole(0, int64(max(0, len(t.series)-1)), 0))
+	when := dayNode.date(false)
+	series := int(n.get("series").intInRange(0, int64(max(0, len(t.series)-1)), 0))
 	previous := n.get("compare").choice("current", "current", "previous") == "previous"
-	wanted, every := valueAsGiven(n.get("breakdown"))
-	return func(r *run) (*crowd, error) {
+	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
+	return func(r *run) (*actorSet, error) {
 		p, err := t.current(r)
 		if err != nil {
 			return nil, err
@@ -97,19 +97,19 @@ func (t *trends) crowd(n node) crowdFinder {
 			bucket = p.find(r.calendar().resolve(when, r.now).UnixMicro())
 		}
 		if previous {
-			if p, err = r.before(p, t.dates, t.compareTo); err != nil {
+			if p, err = r.previousPeriod(p, t.dates, t.compareTo); err != nil {
 				return nil, err
 			}
 		}
 		if bucket < 0 || bucket >= max(1, p.len()) || p.len() == 0 {
-			return &crowd{groupType: t.series[series].math.group}, nil
+			return &actorSet{groupType: t.series[series].math.group}, nil
 		}
-		return t.behind(r, p, series, bucket, wanted, every)
+		return t.collectActors(r, p, series, bucket, texts, anyValue)
 	}
 }
 
-// valueAsGiven is a breakdown_value as results show it; every: none was asked for.
-func valueAsGiven(n node) (texts []string, every bool) {
+// parseBreakdownValue is a breakdown_value as results show it; every: none was asked for.
+func parseBreakdownValue(n node) (texts []string, anyValue bool) {
 	list := []node{n}
 	if _, ok := n.value.([]any); ok {
 		list = n.list(maxFilters)
@@ -118,13 +118,13 @@ func valueAsGiven(n node) (texts []string, every bool) {
 		text, _ := textOf(string(v.raw()))
 		texts = append(texts, text)
 	}
-	return texts, len(list) == 0 || n.absent()
+	return texts, len(list) == 0 || n.isAbsent()
 }
 
-// behind collects the actors of a bucket.
-func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, every bool) (*crowd, error) {
+// collectActors collects the actors of a bucket.
+func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []string, anyValue bool) (*actorSet, error) {
 	b := &binder{run: r}
-	b.from, b.to = p.counted()
+	b.from, b.to = p.countedRange()
 	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
 	b.needs.columns |= DistinctIDs | IDs
 	c := t.series[series].begin(b, t, p, common, values)
@@ -140,16 +140,16 @@ func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, 
 	if err := r.sweep(b, []*counting{c}); err != nil {
 		return nil, err
 	}
-	chosen, err := t.chosen(r, p, series, c, wanted, every)
+	matches, err := t.matchValue(r, p, series, c, texts, anyValue)
 	if err != nil {
 		return nil, err
 	}
-	return found.crowd(r, t.series[series].math.group, chosen), nil
+	return found.actorSet(r, t.series[series].math.group, matches), nil
 }
 
-// chosen says which values of a series are meant.
-func (t *trends) chosen(r *run, p *period, series int, c *counting, wanted []string, every bool) (func(value int) bool, error) {
-	if t.breakdown == nil || every {
+// matchValue says which values of a series are meant.
+func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []string, anyValue bool) (func(value int) bool, error) {
+	if t.breakdown == nil || anyValue {
 		return func(int) bool { return true }, nil
 	}
 	if t.breakdown.byCohort {
@@ -158,11 +158,11 @@ func (t *trends) chosen(r *run, p *period, series int, c *counting, wanted []str
 			if id := t.breakdown.cohorts[v]; id != 0 {
 				text = string(node{value: json.Number(formatNumber(float64(id)))}.raw())
 			}
-			return text == wanted[0] || wanted[0] == "0" && text == "all"
+			return text == texts[0] || texts[0] == "0" && text == "all"
 		}, nil
 	}
-	if !slices.Contains(wanted, otherValue) {
-		return func(v int) bool { return slices.Equal(c.index.values[v].texts, wanted) }, nil
+	if !slices.Contains(texts, otherValue) {
+		return func(v int) bool { return slices.Equal(c.index.values[v].texts, texts) }, nil
 	}
 	all, err := t.count(r, p)
 	if err != nil {
@@ -170,20 +170,20 @@ func (t *trends) chosen(r *run, p *period, series int, c *counting, wanted []str
 	}
 	answer := &trendsAnswer{trends: t, run: r}
 	rows := map[string]bool{}
-	for _, row := range answer.limited(all[series]) {
+	for _, row := range answer.limitRows(all[series]) {
 		rows[strings.Join(row.value.texts, "\x00")] = true
 	}
 	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
 }
 
-// crowd finds who has a status in a bucket.
-func (l *lifecycle) crowd(n node) crowdFinder {
+// actorFinder finds who has a status in a bucket.
+func (l *lifecycle) actorFinder(n node) actorFinder {
 	status := slices.Index(lifecycleStatuses, n.get("status").choice("new", lifecycleStatuses...))
-	if n.get("day").absent() {
+	if n.get("day").isAbsent() {
 		n.get("day").fail(required, "Actors of a LifecycleQuery need a day.")
 	}
 	when := n.get("day").date(false)
-	return func(r *run) (*crowd, error) {
+	return func(r *run) (*actorSet, error) {
 		p, err := r.period(l.dates, l.interval)
 		if err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (l *lifecycle) crowd(n node) crowdFinder {
 			return nil, err
 		}
 		bucket := p.find(r.calendar().resolve(when, r.now).UnixMicro())
-		out := &crowd{groupType: -1}
+		out := &actorSet{groupType: -1}
 		for _, s := range stays {
 			if s.bucket == bucket && s.status == status {
 				out.members = append(out.members, member{person: r.personID(s.person)})
@@ -203,17 +203,17 @@ func (l *lifecycle) crowd(n node) crowdFinder {
 	}
 }
 
-// crowd finds who is active in so many intervals.
-func (s *stickiness) crowd(n node) crowdFinder {
-	days := n.get("day").whole(1, maxBuckets, 1)
-	series := int(n.get("series").whole(0, int64(max(0, len(s.series)-1)), 0))
-	otherwise := "exact"
+// actorFinder finds who is active in so many intervals.
+func (s *stickiness) actorFinder(n node) actorFinder {
+	days := n.get("day").intInRange(1, maxBuckets, 1)
+	series := int(n.get("series").intInRange(0, int64(max(0, len(s.series)-1)), 0))
+	fallback := "exact"
 	if s.cumulative {
-		otherwise = "gte"
+		fallback = "gte"
 	}
-	operator := n.get("operator").choice(otherwise, "exact", "gte", "lte")
-	place := fmt.Sprintf("%s__series__%d__math_hogql", n.get("source").place, series)
-	return func(r *run) (*crowd, error) {
+	operator := n.get("operator").choice(fallback, "exact", "gte", "lte")
+	attr := fmt.Sprintf("%s__series__%d__math_hogql", n.get("source").attr, series)
+	return func(r *run) (*actorSet, error) {
 		p, err := r.period(s.dates, s.interval)
 		if err != nil {
 			return nil, err
@@ -222,7 +222,7 @@ func (s *stickiness) crowd(n node) crowdFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &crowd{groupType: s.series[series].math.group}
+		out := &actorSet{groupType: s.series[series].math.group}
 		for who, n := range active {
 			if n := int64(n); n != days && (operator != "gte" || n < days) && (operator != "lte" || n > days) {
 				continue
@@ -236,7 +236,7 @@ func (s *stickiness) crowd(n node) crowdFinder {
 			default: // what an expression names
 				id, ok := wire.ParseUUID(keys.all[who])
 				if !ok {
-					return nil, failure(notSupported, place, "The actors of a series whose math is an expression are people only where it gives their ids, as person_id does, not %s.", describe(keys.all[who]))
+					return nil, newError(notSupported, attr, "The actors of a series whose math is an expression are people only where it gives their ids, as person_id does, not %s.", describe(keys.all[who]))
 				}
 				m.person = id
 			}

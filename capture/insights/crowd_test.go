@@ -13,10 +13,10 @@ import (
 // "The number of actors equals the number shown for dau …; the sum of event_count
 // equals it for total" (§2.9.3), for every bucket and breakdown value of random
 // queries, in the current period and the one before.
-func TestCrowd_AsManyAsTheNumber(t *testing.T) {
+func TestActors_CountsMatchResults(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	for range 150 {
-		m, _ := generated(random, time.UTC, 40)
+		m, _ := generateEvents(random, time.UTC, 40)
 		math := pick(random, "total", "dau", "weekly_active", "first_time_for_user", "sum")
 		node := map[string]any{"kind": "EventsNode", "event": pick(random, "view", "buy"), "math": math}
 		if math == "sum" {
@@ -56,7 +56,7 @@ func TestCrowd_AsManyAsTheNumber(t *testing.T) {
 				if breakdown {
 					point["breakdown"] = row.BreakdownValue
 				}
-				people, events := crowdOf(t, m, p, wire.MustEncode(point))
+				people, events := countActors(t, m, p, wire.MustEncode(point))
 				switch {
 				case math == "total" && events != int64(number), math != "total" && math != "sum" && people != int(number) && row.BreakdownValue != otherValue:
 					t.Fatalf("%s\nvalue %v on %s (%s): %d people, %d events; the number is %v", wire.MustEncode(source), row.BreakdownValue, row.Days[i], row.CompareLabel, people, events, number)
@@ -68,11 +68,11 @@ func TestCrowd_AsManyAsTheNumber(t *testing.T) {
 	}
 }
 
-// crowdOf is how many actors are behind a point, and how many events.
-func crowdOf(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
+// countActors is how many actors are behind a point, and how many events.
+func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := decodeQuery(query, "query")
-	find := n.crowd(p)
+	find := n.actorFinder(p)
 	if *fault != nil {
 		t.Fatalf("%s: %v", query, *fault)
 	}
@@ -89,12 +89,12 @@ func crowdOf(t *testing.T, m *memory, p *Project, query json.RawMessage) (people
 }
 
 // The same of lifecycle and stickiness.
-func TestCrowd_OfLifecycleAndStickiness(t *testing.T) {
+func TestActors_LifecycleAndStickiness(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	for range 100 {
-		m, _ := generated(random, time.UTC, 40)
+		m, _ := generateEvents(random, time.UTC, 40)
 		for id := range m.owner {
-			m.know(id, time.Date(2020, 3, 20+random.IntN(10), 0, 0, 0, 0, time.UTC), nil)
+			m.setProfile(id, time.Date(2020, 3, 20+random.IntN(10), 0, 0, 0, 0, time.UTC), nil)
 		}
 		source := map[string]any{
 			"kind": "LifecycleQuery", "series": []any{map[string]any{"kind": "EventsNode", "event": "view"}},
@@ -103,7 +103,7 @@ func TestCrowd_OfLifecycleAndStickiness(t *testing.T) {
 		for _, row := range answer(t, m, source).([]*lifecycleRow) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": row.Days[i], "status": row.Status}
-				people, _ := crowdOf(t, m, &Project{ID: 1}, wire.MustEncode(point))
+				people, _ := countActors(t, m, &Project{ID: 1}, wire.MustEncode(point))
 				if people != int(max(number, -number)) {
 					t.Fatalf("%s on %s: %d people, the number is %v", row.Status, row.Days[i], people, number)
 				}
@@ -113,7 +113,7 @@ func TestCrowd_OfLifecycleAndStickiness(t *testing.T) {
 		for _, row := range answer(t, m, source).([]*stickinessRow) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "StickinessActorsQuery", "source": source, "day": row.Days[i], "series": 0}
-				if people, _ := crowdOf(t, m, &Project{ID: 1}, wire.MustEncode(point)); people != int(number) {
+				if people, _ := countActors(t, m, &Project{ID: 1}, wire.MustEncode(point)); people != int(number) {
 					t.Fatalf("%d days: %d people, the number is %v", row.Days[i], people, number)
 				}
 			}
@@ -135,7 +135,7 @@ func answer(t *testing.T, m *memory, query map[string]any) any {
 }
 
 // Points that are not there are refused with their place (§2.9.3).
-func TestCrowd_Refused(t *testing.T) {
+func TestActors_SourcesRejected(t *testing.T) {
 	trend := `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}]%s}`
 	for query, place := range map[string]string{
 		`{"kind":"InsightActorsQuery"}`:                                                                                                    "query__source",
@@ -146,19 +146,19 @@ func TestCrowd_Refused(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
 		n, fault := decodeQuery(json.RawMessage(query), "query")
-		if n.crowd(&Project{}); *fault == nil || (*fault).Attr != place {
+		if n.actorFinder(&Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}
 	}
 }
 
 // A point of no breakdown value is that of all values, also of a breakdown by cohorts.
-func TestCrowd_EmptyBreakdown(t *testing.T) {
-	m, _ := generated(rand.New(rand.NewPCG(1, 1)), time.UTC, 40)
+func TestActors_EmptyBreakdown(t *testing.T) {
+	m, _ := generateEvents(rand.New(rand.NewPCG(1, 1)), time.UTC, 40)
 	for _, breakdown := range []string{`{"breakdown_type":"cohort","breakdown":["all"]}`, `{"breakdown":"a"}`} {
 		point := `{"kind":"InsightActorsQuery","day":"2020-03-24","breakdown":[],"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"breakdownFilter":` + breakdown + `,
 			"interval":"month","dateRange":{"date_from":"2020-03-20","date_to":"2020-04-30"}}}`
-		if _, events := crowdOf(t, m, &Project{ID: 1}, json.RawMessage(point)); events == 0 || events > 40 {
+		if _, events := countActors(t, m, &Project{ID: 1}, json.RawMessage(point)); events == 0 || events > 40 {
 			t.Errorf("%s: %d events, want those of March", breakdown, events)
 		}
 	}

@@ -36,8 +36,8 @@ func (k *collector) prepare(b *binder, m *measure) {
 		}
 	case *durations:
 		k.accept = func(w *row, bucket int) bool { return bucket == k.bucket && t.sessions[t.id(w)] != nil }
-	case *distinct:
-		if m.of == "sessions" {
+	case *distinctCounts:
+		if m.basis == "sessions" {
 			k.accept = func(w *row, bucket int) bool {
 				_, ok := t.actor(w)
 				return ok && bucket == k.bucket
@@ -51,28 +51,28 @@ func (k *collector) add(w *row, value, bucket int) error {
 	if !ok || !k.accept(w, bucket) {
 		return nil
 	}
-	at := cell{value: uint32(value), actor: who}
-	if err := k.note(at, w.b.DistinctID[w.i]); err != nil || !k.c.wantIDs {
+	key := cell{value: uint32(value), actor: who}
+	if err := k.addEvent(key, w.b.DistinctID[w.i]); err != nil || !k.c.wantIDs {
 		return err
 	}
-	k.found[at].ids = append(k.found[at].ids, w.b.ID[w.i])
+	k.found[key].ids = append(k.found[key].ids, w.b.ID[w.i])
 	return k.c.reserve(16)
 }
 
-// maxCrowdIDs is how many distinct ids of each actor are kept.
-const maxCrowdIDs = 100
+// maxActorDistinctIDs is how many distinct ids of each actor are kept.
+const maxActorDistinctIDs = 100
 
-func (k *collector) note(at cell, distinctID string) error {
-	m := k.found[at]
+func (k *collector) addEvent(key cell, distinctID string) error {
+	m := k.found[key]
 	if m == nil {
 		if err := k.c.reserve(memberSize); err != nil {
 			return err
 		}
 		m = &member{}
-		k.found[at] = m
+		k.found[key] = m
 	}
 	m.events++
-	if len(m.distinctIDs) < maxCrowdIDs && !slices.Contains(m.distinctIDs, distinctID) {
+	if len(m.distinctIDs) < maxActorDistinctIDs && !slices.Contains(m.distinctIDs, distinctID) {
 		m.distinctIDs = append(m.distinctIDs, strings.Clone(distinctID))
 		return k.c.reserve(int64(len(distinctID)) + 16)
 	}
@@ -97,8 +97,8 @@ func (k *collector) seeFirst(w *row, passes func() bool) error {
 
 func (k *collector) points(int) ([][]float64, error) { return nil, nil }
 
-// crowd are the actors of the values that are meant, each once.
-func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd {
+// actorSet are the actors of the values that are meant, each once.
+func (k *collector) actorSet(r *run, group int, matches func(value int) bool) *actorSet {
 	if f, ok := k.inner.(*firstTime); ok {
 		for who, first := range f.firsts {
 			if !first.counts || k.c.display != total && k.c.period.find(first.at) != k.bucket {
@@ -111,18 +111,18 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 		}
 	}
 	byActor := map[uint32]*member{}
-	for at, m := range k.found {
-		if !chosen(int(at.value)) {
+	for key, m := range k.found {
+		if !matches(int(key.value)) {
 			continue
 		}
-		if known := byActor[at.actor]; known != nil {
-			known.events += m.events
-			known.ids = append(known.ids, m.ids...)
+		if existing := byActor[key.actor]; existing != nil {
+			existing.events += m.events
+			existing.ids = append(existing.ids, m.ids...)
 			continue
 		}
-		byActor[at.actor] = m
+		byActor[key.actor] = m
 	}
-	out := &crowd{groupType: group}
+	out := &actorSet{groupType: group}
 	_ = k.c.reserve(memberSize * int64(len(byActor))) // looked at with the next
 	for who, m := range byActor {
 		if group >= 0 {

@@ -51,7 +51,7 @@ func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
 				o := option{text, text}
 				switch {
 				case t.breakdown.byCohort:
-					o = option{answer.valueLabel(row.value), answer.shownValue(row.value)}
+					o = option{answer.valueLabel(row.value), answer.displayValue(row.value)}
 				case text == nullValue:
 					o.Label = "None (i.e. no value)"
 				case text == otherValue:
@@ -83,23 +83,23 @@ type optionsPlan interface {
 func init() { kinds = append(kinds, kind{"InsightActorsQueryOptions", parseOptions}) }
 
 // actorsOptions is an InsightActorsQueryOptions.
-type actorsOptions struct{ of optionsPlan }
+type actorsOptions struct{ plan optionsPlan }
 
 func parseOptions(n node, p *Project) plan {
 	actors := n.get("source").object()
-	if slices.Contains(crowdKinds, actors.get("kind").text("")) {
+	if slices.Contains(actorsQueryKinds, actors.get("kind").text("")) {
 		n = actors
 	}
 	inner, plan := n.insight(p)
-	of, ok := plan.(optionsPlan)
-	if !ok && !n.failed() {
+	source, ok := plan.(optionsPlan)
+	if !ok && !n.hasFailed() {
 		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
 	}
-	return &actorsOptions{of}
+	return &actorsOptions{source}
 }
 
 func (o *actorsOptions) run(r *run) (*Result, error) {
-	extra, err := o.of.options(r)
+	extra, err := o.plan.options(r)
 	return &Result{Extra: extra}, err
 }
 

@@ -83,9 +83,9 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 	if m == nil {
 		return t, false, false
 	}
-	part := func(i, otherwise int) int {
+	part := func(i, fallback int) int {
 		if m[i] == "" {
-			return otherwise
+			return fallback
 		}
 		n, _ := strconv.Atoi(m[i])
 		return n
@@ -121,7 +121,7 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 // date reads the node as a date or nothing.
 func (n node) date(all bool) date {
 	text := n.text("")
-	if n.absent() || n.failed() || text == "" {
+	if n.isAbsent() || n.hasFailed() || text == "" {
 		return date{}
 	}
 	d, ok := parseDate(text, all)
@@ -154,7 +154,7 @@ func (c calendar) resolve(d date, now time.Time) time.Time {
 	case wall:
 		return c.local(d.at)
 	}
-	t := c.back(now, d)
+	t := c.subtract(now, d)
 	switch d.edge {
 	case "Start":
 		return c.startOf(edgeUnits[d.unit], t)
@@ -165,9 +165,9 @@ func (c calendar) resolve(d date, now time.Time) time.Time {
 	return t
 }
 
-// back goes back from an instant: months and years move the calendar and clamp the
+// subtract goes back from an instant: months and years move the calendar and clamp the
 // day, days and weeks keep the local clock, what is shorter is absolute.
-func (c calendar) back(t time.Time, d date) time.Time {
+func (c calendar) subtract(t time.Time, d date) time.Time {
 	n := d.count
 	switch d.unit {
 	case 's':
@@ -177,11 +177,11 @@ func (c calendar) back(t time.Time, d date) time.Time {
 	case 'h':
 		return t.Add(-time.Duration(n) * time.Hour)
 	}
-	return c.local(backOnCalendar(c.clock(t), d))
+	return c.local(subtractOnCalendar(c.clock(t), d))
 }
 
-// backOnCalendar is back for units of a day and longer, on a wall clock.
-func backOnCalendar(w time.Time, d date) time.Time {
+// subtractOnCalendar is back for units of a day and longer, on a wall clock.
+func subtractOnCalendar(w time.Time, d date) time.Time {
 	n := d.count
 	switch d.unit {
 	case 'd':

@@ -18,7 +18,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-func at(t testing.TB, text string) time.Time {
+func parseInstant(t testing.TB, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -31,7 +31,7 @@ func at(t testing.TB, text string) time.Time {
 // at 15:30:45 local.
 func TestDates_Forms(t *testing.T) {
 	c := calendar{zone: zone(t, "Europe/Berlin"), weekStart: time.Monday}
-	now := at(t, "2020-03-12T14:30:45Z")
+	now := parseInstant(t, "2020-03-12T14:30:45Z")
 	for text, want := range map[string]string{
 		"2020-01-09":                 "2020-01-08T23:00:00Z",
 		"2020-1-9":                   "2020-01-08T23:00:00Z",
@@ -92,7 +92,7 @@ func TestDates_Forms(t *testing.T) {
 			t.Errorf("%s: no date", text)
 			continue
 		}
-		if got := c.resolve(d, now); !got.Equal(at(t, want)) {
+		if got := c.resolve(d, now); !got.Equal(parseInstant(t, want)) {
 			t.Errorf("%s: %s, want %s", text, got.UTC().Format(time.RFC3339Nano), want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestDates_Forms(t *testing.T) {
 
 // A range of days by name ends with the last of them, whatever its interval (§3.1.2).
 func TestDates_RangesOfDaysByName(t *testing.T) {
-	now := at(t, "2020-03-12T14:30:45Z")
+	now := parseInstant(t, "2020-03-12T14:30:45Z")
 	r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: now})
 	for _, tt := range []struct{ dates, from, to string }{
 		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
@@ -121,7 +121,7 @@ func TestDates_RangesOfDaysByName(t *testing.T) {
 		}
 		for _, i := range []interval{hour, day, week} {
 			p, err := r.period(d, i)
-			if err != nil || !p.from.Equal(at(t, tt.from)) || tt.to != "" && !p.to.Equal(at(t, tt.to)) {
+			if err != nil || !p.from.Equal(parseInstant(t, tt.from)) || tt.to != "" && !p.to.Equal(parseInstant(t, tt.to)) {
 				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.from.UTC(), p.to.UTC(), err, tt.from, tt.to)
 			}
 		}
@@ -138,7 +138,7 @@ func TestDates_MonthsClamp(t *testing.T) {
 		{"2020-01-31T10:00:00Z", "-2m", "2019-11-30T10:00:00Z"},
 	} {
 		d, _ := parseDate(tt.text, false)
-		if got := c.resolve(d, at(t, tt.now)); !got.Equal(at(t, tt.want)) {
+		if got := c.resolve(d, parseInstant(t, tt.now)); !got.Equal(parseInstant(t, tt.want)) {
 			t.Errorf("%s at %s: %s, want %s", tt.text, tt.now, got, tt.want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestBuckets_DaysOfChangingClocks(t *testing.T) {
 		{"Asia/Kathmandu", "2020-01-09T12:00:00Z", "2020-01-08T18:15:00Z"},
 	} {
 		c := calendar{zone: zone(t, tt.zone)}
-		if got := c.startOf(day, at(t, tt.in)); !got.Equal(at(t, tt.want)) {
+		if got := c.startOf(day, parseInstant(t, tt.in)); !got.Equal(parseInstant(t, tt.want)) {
 			t.Errorf("%s: the day of %s begins at %s, want %s", tt.zone, tt.in, got.UTC(), tt.want)
 		}
 	}
@@ -209,14 +209,14 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
-		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: at(t, now)})
+		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: parseInstant(t, now)})
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.period(n.dateRange(), tt.interval)
 		if err != nil || *fault != nil {
 			t.Errorf("%s: %v, %v", name, err, *fault)
 			continue
 		}
-		if !p.from.Equal(at(t, tt.from)) || !p.to.Equal(at(t, tt.to)) || !p.first.Equal(at(t, tt.cut)) || p.len() != tt.buckets {
+		if !p.from.Equal(parseInstant(t, tt.from)) || !p.to.Equal(parseInstant(t, tt.to)) || !p.first.Equal(parseInstant(t, tt.cut)) || p.len() != tt.buckets {
 			t.Errorf("%s: %s to %s, from %s, %d buckets; want %+v", name, p.from.UTC(), p.to.UTC(), p.first.UTC(), p.len(), tt)
 		}
 	}
@@ -242,7 +242,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"this year":                        {`{"date_from":"yStart"}`, month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
-		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: at(t, now)})
+		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: parseInstant(t, now)})
 		n, _ := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		var to date
 		if tt.to != "" {
@@ -252,11 +252,11 @@ func TestPeriod_Comparison(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := r.before(p, n.dateRange(), to)
+		before, err := r.previousPeriod(p, n.dateRange(), to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !before.from.Equal(at(t, tt.from)) || !before.to.Equal(at(t, tt.until)) {
+		if !before.from.Equal(parseInstant(t, tt.from)) || !before.to.Equal(parseInstant(t, tt.until)) {
 			t.Errorf("%s: %s to %s, want %s to %s", name, before.from.UTC().Format(time.RFC3339Nano), before.to.UTC().Format(time.RFC3339Nano), tt.from, tt.until)
 		}
 	}
@@ -295,7 +295,7 @@ func TestBuckets_Law(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"} {
 		for _, i := range []interval{hour, day, week, month} {
 			c := calendar{zone: zone(t, name), weekStart: time.Monday}
-			b, err := c.bucketsBetween(i, at(t, "2019-12-30T05:17:00Z"), at(t, "2020-12-30T05:17:00Z"))
+			b, err := c.bucketsBetween(i, parseInstant(t, "2019-12-30T05:17:00Z"), parseInstant(t, "2020-12-30T05:17:00Z"))
 			if err != nil {
 				t.Fatal(name, i, err)
 			}
@@ -317,7 +317,7 @@ func TestBuckets_Law(t *testing.T) {
 // "buckets of a series | 10,000" (§5.4).
 func TestBuckets_Bounded(t *testing.T) {
 	c := calendar{zone: time.UTC}
-	_, err := c.bucketsBetween(minute, at(t, "2020-01-01T00:00:00Z"), at(t, "2020-01-08T00:00:00Z"))
+	_, err := c.bucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
 	var e *Error
 	if !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)
@@ -329,7 +329,7 @@ func TestBuckets_Bounded(t *testing.T) {
 func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"0001-01-01", "1970-01-01", "2000-01-01", "2014-12-31", "2020-01-09", "2020-01-31"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: at(t, day+"T12:00:00Z")})
+		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
 	}
 	for kind, want := range map[string]string{
 		`"kind":"TrendsQuery"`: `"data":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0],`,
@@ -344,10 +344,10 @@ func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 }
 
 // Answers of a period as a whole have no buckets to run out of (§5.4): 20,484 days.
-func TestPeriod_WholeNeedsNoBuckets(t *testing.T) {
+func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"1970-01-01", "1970-01-02", "2020-01-09"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: at(t, day+"T12:00:00Z")})
+		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
 	}
 	const series = `,"series":[{"kind":"EventsNode"},{"kind":"EventsNode"}],"dateRange":{"date_from":"1970-01-01","date_to":"2026-01-31"}}`
 	for kind, want := range map[string]string{

@@ -14,36 +14,36 @@ import (
 // as expected notes the first fault of the query; what is read then is the
 // default, and the reader goes on.
 type node struct {
-	value any // as wire.Decode has it, nil for null and absent
-	place string
-	fault **Error
-	looks *looks // nil: nobody asks which members are looked for
+	value   any // as wire.Decode has it, nil for null and absent
+	attr    string
+	fault   **Error
+	tracker *memberTracker // nil: nobody asks which members are looked for
 }
 
 // decodeQuery begins to read a query.
-func decodeQuery(text json.RawMessage, place string) (node, **Error) {
+func decodeQuery(text json.RawMessage, attr string) (node, **Error) {
 	fault := new(*Error)
-	n := node{value: wire.Value(text), place: place, fault: fault, looks: newLooks()}
+	n := node{value: wire.Value(text), attr: attr, fault: fault, tracker: newMemberTracker()}
 	return n, fault
 }
 
 // fail notes a fault at the node, unless there is one already.
 func (n node) fail(code, format string, args ...any) {
 	if *n.fault == nil {
-		*n.fault = failure(code, n.place, format, args...)
+		*n.fault = newError(code, n.attr, format, args...)
 	}
 }
 
-func (n node) failed() bool { return *n.fault != nil }
+func (n node) hasFailed() bool { return *n.fault != nil }
 
-// absent says whether the node is null or not there.
-func (n node) absent() bool { return n.value == nil }
+// isAbsent says whether the node is null or not there.
+func (n node) isAbsent() bool { return n.value == nil }
 
 // get is a member of an object; absent when the node is none.
 func (n node) get(name string) node {
 	m, _ := n.value.(map[string]any)
-	n.looks.note(m, n.place, name)
-	return node{value: m[name], place: n.place + "__" + name, fault: n.fault, looks: n.looks}
+	n.tracker.track(m, n.attr, name)
+	return node{value: m[name], attr: n.attr + "__" + name, fault: n.fault, tracker: n.tracker}
 }
 
 // object wants an object or nothing.
@@ -56,7 +56,7 @@ func (n node) object() node {
 }
 
 // list wants a list of at most so many elements, or nothing.
-func (n node) list(most int) []node {
+func (n node) list(limit int) []node {
 	if n.value == nil {
 		return nil
 	}
@@ -65,19 +65,19 @@ func (n node) list(most int) []node {
 		n.fail(invalidInput, "Expected a list, not %s.", describe(n.value))
 		return nil
 	}
-	if len(l) > most {
-		n.fail(tooLarge, "%d elements are more than the %d that are allowed.", len(l), most)
+	if len(l) > limit {
+		n.fail(tooLarge, "%d elements are more than the %d that are allowed.", len(l), limit)
 		return nil
 	}
 	out := make([]node, len(l))
 	for i, v := range l {
-		out[i] = node{value: v, place: n.place + "__" + strconv.Itoa(i), fault: n.fault, looks: n.looks}
+		out[i] = node{value: v, attr: n.attr + "__" + strconv.Itoa(i), fault: n.fault, tracker: n.tracker}
 	}
 	return out
 }
 
 // text wants a text or nothing, for which it gives the default.
-func (n node) text(otherwise string) string {
+func (n node) text(fallback string) string {
 	switch v := n.value.(type) {
 	case nil:
 	case string:
@@ -85,15 +85,15 @@ func (n node) text(otherwise string) string {
 	default:
 		n.fail(invalidInput, "Expected a text, not %s.", describe(v))
 	}
-	return otherwise
+	return fallback
 }
 
 // choice wants one of some texts or nothing, for which it gives the default.
-func (n node) choice(otherwise string, choices ...string) string {
-	v := n.text(otherwise)
-	if n.value != nil && !n.failed() && !slices.Contains(choices, v) {
+func (n node) choice(fallback string, choices ...string) string {
+	v := n.text(fallback)
+	if n.value != nil && !n.hasFailed() && !slices.Contains(choices, v) {
 		n.fail(invalidChoice, "%q is not one of %s.", wire.Shorten(v, 100), strings.Join(choices, ", "))
-		return otherwise
+		return fallback
 	}
 	return v
 }
@@ -111,41 +111,41 @@ func (n node) boolean() bool {
 }
 
 // number wants a number or nothing.
-func (n node) number(otherwise float64) float64 {
+func (n node) number(fallback float64) float64 {
 	switch v := n.value.(type) {
 	case nil:
-		return otherwise
+		return fallback
 	case json.Number:
 		if f, err := v.Float64(); err == nil && !math.IsInf(f, 0) {
 			return f
 		}
 	}
 	n.fail(invalidInput, "Expected a number, not %s.", describe(n.value))
-	return otherwise
+	return fallback
 }
 
-// whole wants a whole number between two bounds, or nothing.
-func (n node) whole(least, most, otherwise int64) int64 {
+// intInRange wants a whole number between two bounds, or nothing.
+func (n node) intInRange(low, high, fallback int64) int64 {
 	if n.value == nil {
-		return otherwise
+		return fallback
 	}
-	f := n.number(float64(otherwise))
+	f := n.number(float64(fallback))
 	switch {
-	case n.failed():
+	case n.hasFailed():
 	case f != math.Trunc(f):
 		n.fail(invalidInput, "Expected a whole number, not %s.", describe(n.value))
-	case f < float64(least) || f > float64(most):
-		n.fail(invalidInput, "%s is not between %d and %d.", describe(n.value), least, most)
+	case f < float64(low) || f > float64(high):
+		n.fail(invalidInput, "%s is not between %d and %d.", describe(n.value), low, high)
 	default:
 		return int64(f)
 	}
-	return otherwise
+	return fallback
 }
 
-// refuse fails when a member that is known but not done is there.
-func (n node) refuse(names ...string) {
+// rejectMembers fails when a member that is known but not done is there.
+func (n node) rejectMembers(names ...string) {
 	for _, name := range names {
-		if m := n.get(name); !m.absent() {
+		if m := n.get(name); !m.isAbsent() {
 			m.fail(notSupported, "%q is not supported.", name)
 		}
 	}

@@ -20,19 +20,19 @@ func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 	return func(r *row) (uint32, bool) { return person(r), true }
 }
 
-// interned numbers the texts of a value; missing and empty ones have none.
-func (b *binder) interned(value getter) func(*row) (uint32, bool) {
+// bindInterned numbers the texts of a value; missing and empty ones have none.
+func (b *binder) bindInterned(value getter) func(*row) (uint32, bool) {
 	return b.newInterner(value).number
 }
 
 // interner numbers the texts of a value.
 type interner struct {
-	*texts
+	*stringTable
 	value getter
 }
 
 func (b *binder) newInterner(value getter) *interner {
-	return &interner{newTexts(b.reserve), value}
+	return &interner{newStringTable(b.reserve), value}
 }
 
 func (in *interner) number(r *row) (uint32, bool) {
@@ -40,7 +40,7 @@ func (in *interner) number(r *row) (uint32, bool) {
 	if text == "" {
 		return 0, false
 	}
-	n, _ := in.texts.number(text) // what it spends is looked at after the batch
+	n, _ := in.stringTable.number(text) // what it spends is looked at after the batch
 	return n, true
 }
 
@@ -96,11 +96,11 @@ func (s *set) grow() error {
 }
 
 // each gives all cells, in no order.
-func (s *set) each(do func(cell)) {
+func (s *set) each(visit func(cell)) {
 	for _, c := range s.table {
 		if c.bucket != 0 {
 			c.bucket--
-			do(c)
+			visit(c)
 		}
 	}
 }
@@ -115,20 +115,20 @@ func (s *set) sorted() []cell {
 	return all
 }
 
-// distinct counts actors, each once in a bucket of a value; once: in the first one
+// distinctCounts counts actors, each once in a bucket of a value; once: in the first one
 // alone.
-type distinct struct {
-	c     *counting
-	actor func(*row) (uint32, bool)
-	seen  set
-	once  bool
+type distinctCounts struct {
+	c          *counting
+	actor      func(*row) (uint32, bool)
+	seen       set
+	cumulative bool
 }
 
-func newDistinct(c *counting, actor func(*row) (uint32, bool)) distinct {
-	return distinct{c: c, actor: actor, seen: set{reserve: c.reserve}}
+func newDistinctCounts(c *counting, actor func(*row) (uint32, bool)) distinctCounts {
+	return distinctCounts{c: c, actor: actor, seen: set{reserve: c.reserve}}
 }
 
-func (t *distinct) add(w *row, value, bucket int) error {
+func (t *distinctCounts) add(w *row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
 		return nil
@@ -136,9 +136,9 @@ func (t *distinct) add(w *row, value, bucket int) error {
 	return t.seen.put(cell{uint32(value), uint32(bucket), actor})
 }
 
-func (t *distinct) points(n int) ([][]float64, error) {
-	out := rows(n, t.c.buckets(), func(int) float64 { return 0 })
-	if t.once {
+func (t *distinctCounts) points(n int) ([][]float64, error) {
+	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
+	if t.cumulative {
 		if err := t.c.reserve(40 * int64(t.seen.n)); err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (t *distinct) points(n int) ([][]float64, error) {
 
 // durations folds the durations of the sessions that have an event in a bucket.
 type durations struct {
-	distinct
+	distinctCounts
 	sessions map[string]*session
 	id       getter
 	m        *measure
@@ -177,11 +177,11 @@ func (t *durations) add(w *row, value, bucket int) error {
 		return nil
 	}
 	var err error
-	if t.length, err = grown(t.length, number, 8, t.c.reserve); err != nil {
+	if t.length, err = growTo(t.length, number, 8, t.c.reserve); err != nil {
 		return err
 	}
 	t.length[number] = float64(s.seconds()) * t.m.multiplier
-	return t.distinct.add(w, value, bucket)
+	return t.distinctCounts.add(w, value, bucket)
 }
 
 func (t *durations) points(n int) ([][]float64, error) {
@@ -191,14 +191,14 @@ func (t *durations) points(n int) ([][]float64, error) {
 		return nil, err
 	}
 	t.seen.each(func(c cell) { cells[int(c.value)*buckets+int(c.bucket)].put(t.length[c.actor], keep) })
-	return rows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
+	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
 }
 
 // window counts actors that were there in the days that end with a bucket's first
 // day; for hours and minutes in as many hours that end with the bucket.
 type window struct {
-	distinct // buckets are units
-	units    *buckets
+	distinctCounts // buckets are units
+	units          *buckets
 	// first and last are the units of each bucket's window.
 	first, last []int
 }
@@ -208,7 +208,7 @@ type window struct {
 // of a stretch of time.
 func (m *measure) window(b *binder, c *counting) tally {
 	p := c.period
-	actors := newDistinct(c, b.actor(m.group))
+	actors := newDistinctCounts(c, b.actor(m.group))
 	short := p.interval == hour || p.interval == minute
 	if p.len() == 0 || c.display != total && (p.interval == month || p.interval == week && m.days == 7) {
 		return &actors
@@ -229,7 +229,7 @@ func (m *measure) window(b *binder, c *counting) tally {
 		b.err = err
 		return &actors
 	}
-	t := &window{distinct: actors, units: units}
+	t := &window{distinctCounts: actors, units: units}
 	length := m.days
 	if short {
 		length = units.len() - p.len() + 1
@@ -252,7 +252,7 @@ func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error)
 	start := c.startOf(i, from)
 	for !start.After(to) {
 		if len(b.starts) == maxUnits {
-			return nil, failure(tooLarge, "", "The windows of this series have more than %d units: ask for a shorter time or a longer interval.", maxUnits)
+			return nil, newError(tooLarge, "", "The windows of this series have more than %d units: ask for a shorter time or a longer interval.", maxUnits)
 		}
 		b.starts = append(b.starts, start.UnixMicro())
 		start = c.next(i, start)
@@ -262,7 +262,7 @@ func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error)
 }
 
 func (t *window) add(w *row, value, _ int) error {
-	return t.distinct.add(w, value, t.units.find(w.b.Time[w.i]))
+	return t.distinctCounts.add(w, value, t.units.find(w.b.Time[w.i]))
 }
 
 // points adds an actor to each bucket whose window holds one of its units, once.
@@ -271,7 +271,7 @@ func (t *window) points(n int) ([][]float64, error) {
 		return nil, err
 	}
 	all := t.seen.sorted()
-	out := rows(n, len(t.last), func(int) float64 { return 0 })
+	out := makeRows(n, len(t.last), func(int) float64 { return 0 })
 	covered := 0 // buckets below are done for the present actor
 	for i, c := range all {
 		if i == 0 || c.value != all[i-1].value || c.actor != all[i-1].actor {

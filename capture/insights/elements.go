@@ -62,13 +62,13 @@ func parseAttributes(s string) (map[string]string, string) {
 // elementFilter looks at the elements that were clicked (§3.2.6).
 func elementFilter(n node, p *Project) condition {
 	key := n.get("key").choice("", "tag_name", "text", "href", "selector")
-	f := &onElements{comparison: n.comparison(p, ofEvent(key))}
+	f := &elementCondition{comparison: n.comparison(p, eventFilterSettings(key))}
 	switch key {
 	case "text", "href":
 		f.attribute = key
 	case "tag_name", "selector":
 		n.get("operator").choice("exact", "exact", "is_not")
-		f.one = func(es []element, tags []string) bool {
+		f.match = func(es []element, tags []string) bool {
 			return slices.ContainsFunc(es, func(e element) bool { return slices.Contains(tags, e.tag) })
 		}
 		if key == "selector" {
@@ -80,14 +80,14 @@ func elementFilter(n node, p *Project) condition {
 	return f
 }
 
-type onElements struct {
+type elementCondition struct {
 	comparison
 	attribute string // text or href
-	// one says whether an element has one of the texts of the value.
-	one func(es []element, texts []string) bool
+	// match says whether an element has one of the texts of the value.
+	match func(es []element, texts []string) bool
 }
 
-func (f *onElements) selectors(value node) {
+func (f *elementCondition) selectors(value node) {
 	var list []selector
 	for _, raw := range f.jsonTexts() {
 		text, _ := textOf(raw)
@@ -97,12 +97,12 @@ func (f *onElements) selectors(value node) {
 		}
 		list = append(list, s)
 	}
-	f.one = func(es []element, _ []string) bool {
+	f.match = func(es []element, _ []string) bool {
 		return slices.ContainsFunc(list, func(s selector) bool { return s.matches(es) })
 	}
 }
 
-func (f *onElements) bind(b *binder) func(*row) bool {
+func (f *elementCondition) bind(b *binder) func(*row) bool {
 	b.needs.columns |= Elements
 	if f.attribute != "" {
 		return f.bindAttribute(b)
@@ -112,13 +112,13 @@ func (f *onElements) bind(b *binder) func(*row) bool {
 		t, _ := textOf(raw)
 		texts = append(texts, t)
 	}
-	wanted := f.operator == "exact"
-	return func(r *row) bool { return f.one(parseChain(r.b.Elements[r.i]), texts) == wanted }
+	positive := f.operator == "exact"
+	return func(r *row) bool { return f.match(parseChain(r.b.Elements[r.i]), texts) == positive }
 }
 
 // bindAttribute compares each text, or the first href.
-func (f *onElements) bindAttribute(b *binder) func(*row) bool {
-	test, negated := f.testIn(b.run), f.negative()
+func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
+	test, negated := f.bindTest(b.run), f.isNegative()
 	return func(r *row) bool {
 		var values []string
 		for _, e := range parseChain(r.b.Elements[r.i]) {
@@ -142,26 +142,26 @@ type selector []selectorPart
 type selectorPart struct {
 	element
 	nthChild, nthOfType string
-	directly            bool // the next part is of the parent, not of some ancestor
+	isDirect            bool // the next part is of the parent, not of some ancestor
 }
 
 func parseSelector(text string) (selector, bool) {
 	var out selector
-	directly := false
+	isDirect := false
 	for _, word := range selectorWords(text) {
 		if word == ">" {
-			directly = true
+			isDirect = true
 			continue
 		}
 		part, ok := parseSelectorPart(word)
 		if !ok {
 			return nil, false
 		}
-		part.directly = directly
-		directly = false
+		part.isDirect = isDirect
+		isDirect = false
 		out = append(selector{part}, out...)
 	}
-	return out, len(out) > 0 && !directly
+	return out, len(out) > 0 && !isDirect
 }
 
 // selectorWords cuts at blanks and > outside of brackets and quotes.
@@ -267,17 +267,17 @@ func (s selector) matches(es []element) bool {
 			switch {
 			case k == len(s)-1:
 				rest = true
-			case s[k].directly:
+			case s[k].isDirect:
 				rest = outer[i+1]
 			}
-			begins[i] = rest && s[k].is(es[i])
+			begins[i] = rest && s[k].matches(es[i])
 			above = above || outer[i]
 		}
 	}
 	return slices.Contains(begins, true)
 }
 
-func (p *selectorPart) is(e element) bool {
+func (p *selectorPart) matches(e element) bool {
 	if p.tag != "" && p.tag != e.tag {
 		return false
 	}

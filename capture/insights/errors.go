@@ -33,6 +33,6 @@ const (
 	tooLarge      = "query_too_large"
 )
 
-func failure(code, attr, format string, args ...any) *Error {
+func newError(code, attr, format string, args ...any) *Error {
 	return &Error{Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
 }

@@ -44,7 +44,7 @@ type issuesQuery struct {
 	issues        []Issue
 	err           error // of finding them
 	fingerprint   func(properties string) string
-	conditions    all
+	conditions    allOf
 	dates         dateRange
 	resolution    int
 	order         func(a, b *issueRow) int
@@ -62,19 +62,19 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 
 func parseIssues(n node, p *Project) plan {
 	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: n.get("dateRange").dateRange()}
-	n.refuse("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
+	n.rejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.get("orderBy").choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
 	if n.get("orderDirection").choice("DESC", "ASC", "DESC") == "DESC" {
 		up := q.order
 		q.order = func(a, b *issueRow) int { return up(b, a) }
 	}
 	status := n.get("status").choice("all", "active", "resolved", "suppressed", "archived", "all")
-	q.resolution = int(n.get("volumeResolution").whole(0, maxResolution, 0))
-	q.limit = int(n.get("limit").whole(1, maxIssues, rowsAtOnce))
-	q.offset = int(n.get("offset").whole(0, maxOffset, 0))
+	q.resolution = int(n.get("volumeResolution").intInRange(0, maxResolution, 0))
+	q.limit = int(n.get("limit").intInRange(1, maxIssues, defaultRows))
+	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
 	id := n.get("issueId").text("")
 	switch {
-	case n.failed():
+	case n.hasFailed():
 	case p.Issues.Find == nil:
 		n.get("kind").fail(notSupported, "There is no error tracking here.")
 	default:
@@ -104,11 +104,11 @@ type issueRow struct {
 	latest      int64
 }
 
-func newIssueRow(of *Issue, resolution int) *issueRow {
+func newIssueRow(issue *Issue, resolution int) *issueRow {
 	return &issueRow{
-		ID: of.ID, Name: of.Name, Description: of.Description, Status: of.Status, Assignee: of.Assignee,
-		First: microTime(of.FirstSeen.UnixMicro()), Last: microTime(of.LastSeen.UnixMicro()),
-		Sums: issueSums{Volume: make([]int, resolution)}, issue: of, latest: math.MinInt64,
+		ID: issue.ID, Name: issue.Name, Description: issue.Description, Status: issue.Status, Assignee: issue.Assignee,
+		First: microTime(issue.FirstSeen.UnixMicro()), Last: microTime(issue.LastSeen.UnixMicro()),
+		Sums: issueSums{Volume: make([]int, resolution)}, issue: issue, latest: math.MinInt64,
 	}
 }
 
@@ -171,7 +171,7 @@ const (
 func (f *issuesRun) read() error {
 	b := &binder{run: f.run, from: f.from.UnixMicro(), to: f.to.UnixMicro()}
 	holds, person := f.conditions.bind(b), b.people()
-	session, library := b.interned(b.eventProperty("$session_id")), b.eventProperty("$lib")
+	session, library := b.bindInterned(b.eventProperty("$session_id")), b.eventProperty("$lib")
 	for i := range f.seen {
 		f.seen[i].reserve = f.reserve
 	}
@@ -186,32 +186,32 @@ func (f *issuesRun) read() error {
 		}
 		at := r.b.Time[r.i]
 		issue.Sums.Occurrences++
-		if text, there := textOf(library(r)); there && at >= issue.latest {
+		if text, exists := textOf(library(r)); exists && at >= issue.latest {
 			text = strings.Clone(text)
 			issue.Library, issue.latest = &text, at
 		}
 		if f.resolution > 0 {
 			issue.Sums.Volume[f.part(at)]++
 		}
-		number, known := numbers[issue]
-		if !known {
+		number, ok := numbers[issue]
+		if !ok {
 			number = uint32(len(numbers))
 			numbers[issue] = number
 		}
-		if err := f.note(issueUsers, &issue.Sums.Users, number, person(r)); err != nil {
+		if err := f.countOnce(issueUsers, &issue.Sums.Users, number, person(r)); err != nil {
 			return err
 		}
-		if s, there := session(r); there {
-			return f.note(issueSessions, &issue.Sums.Sessions, number, s)
+		if s, exists := session(r); exists {
+			return f.countOnce(issueSessions, &issue.Sums.Sessions, number, s)
 		}
 		return nil
 	})
 }
 
-// note counts whom an issue has not seen before.
-func (f *issuesRun) note(kind int, count *int, issue, who uint32) error {
+// countOnce counts whom an issue has not seen before.
+func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
 	before := f.seen[kind].n
-	if err := f.seen[kind].put(cell{0, issue, who}); err != nil {
+	if err := f.seen[kind].put(cell{0, issue, actor}); err != nil {
 		return err
 	}
 	*count += f.seen[kind].n - before
@@ -219,9 +219,9 @@ func (f *issuesRun) note(kind int, count *int, issue, who uint32) error {
 }
 
 // part is into which of the equal parts of the query's time an instant falls.
-func (f *issuesRun) part(at int64) int {
+func (f *issuesRun) part(micros int64) int {
 	from, to := f.from.UnixMicro(), f.to.UnixMicro()
-	return min(f.resolution-1, int(float64(at-from)/float64(max(to-from, 1))*float64(f.resolution)))
+	return min(f.resolution-1, int(float64(micros-from)/float64(max(to-from, 1))*float64(f.resolution)))
 }
 
 func (f *issuesRun) answer() (*Result, error) {

@@ -15,13 +15,13 @@ import (
 // eventColumns are the columns of EventsQuery that are more than a field. Those of
 // people are looked up when the rows are known.
 var eventColumns = map[string]hogqlField{
-	"*":                   alone(hogql.ObjectType, (*binder).wholeEvent),
-	"person":              alone(hogql.ObjectType, (*binder).whose),
-	"person_display_name": alone(hogql.ObjectType, (*binder).whose),
+	"*":                   simpleField(hogql.ObjectType, (*binder).eventObject),
+	"person":              simpleField(hogql.ObjectType, (*binder).eventPerson),
+	"person_display_name": simpleField(hogql.ObjectType, (*binder).eventPerson),
 }
 
-// wholeEvent is an event as an object.
-func (b *binder) wholeEvent() cellOf {
+// eventObject is an event as an object.
+func (b *binder) eventObject() cellOf {
 	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
 	at := func(micros int64) string { return b.instantText(time.UnixMicro(micros)) }
 	return func(r *row) hogql.Value {
@@ -49,7 +49,7 @@ type owner struct {
 	DistinctID string `json:"distinct_id"`
 }
 
-func (b *binder) whose() cellOf {
+func (b *binder) eventPerson() cellOf {
 	b.needs.columns |= DistinctIDs
 	person := b.personText()
 	return func(r *row) hogql.Value {
@@ -80,8 +80,8 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
 	people := map[string]*capture.StoredPerson{}
 	err := r.reader.Profiles(r.ctx, slices.Compact(ids), func(p *capture.StoredPerson) error {
-		own := *p
-		people[p.UUID.String()] = &own
+		stored := *p
+		people[p.UUID.String()] = &stored
 		return r.reserve(int64(len(p.Properties.String())) + 500)
 	})
 	if err != nil {
@@ -117,16 +117,16 @@ func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) 
 	}
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
-		shown := actorRow{groupType: anyPeople, stored: p, display: r.project.displayNames()}
-		if own := shown.named(); own != "" {
-			name = own
+		actor := actorRow{groupType: anyPeople, stored: p, display: r.project.displayNames()}
+		if display := actor.displayProperty(); display != "" {
+			name = display
 		}
 	}
 	return wire.Encode(map[string]string{"display_name": name, "id": o.UUID, "distinct_id": o.DistinctID})
 }
 
-// shownElement is an element of a chain as answers show it.
-type shownElement struct {
+// elementView is an element of a chain as answers show it.
+type elementView struct {
 	Text       *string           `json:"text"`
 	Tag        string            `json:"tag_name"`
 	Classes    []string          `json:"attr_class"`
@@ -139,9 +139,9 @@ type shownElement struct {
 }
 
 func elementsJSON(chain string) json.RawMessage {
-	shown := []shownElement{}
+	views := []elementView{}
 	for i, e := range parseChain(chain) {
-		s := shownElement{Tag: e.tag, Classes: e.classes, Attributes: map[string]string{}, Order: i}
+		s := elementView{Tag: e.tag, Classes: e.classes, Attributes: map[string]string{}, Order: i}
 		for name, value := range e.attributes {
 			number, err := strconv.Atoi(value)
 			switch {
@@ -159,7 +159,7 @@ func elementsJSON(chain string) json.RawMessage {
 				s.Attributes[name] = value
 			}
 		}
-		shown = append(shown, s)
+		views = append(views, s)
 	}
-	return wire.MustEncode(shown)
+	return wire.MustEncode(views)
 }

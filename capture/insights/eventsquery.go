@@ -14,20 +14,20 @@ import (
 
 func init() { kinds = append(kinds, kind{"EventsQuery", parseEvents}) }
 
-// soon is how far ahead of now events are listed: clocks of clients differ (§2.9.1).
-const soon = 5 * time.Second
+// clockTolerance is how far ahead of now events are listed: clocks of clients differ (§2.9.1).
+const clockTolerance = 5 * time.Second
 
 // eventsQuery is an EventsQuery (§2.9.1).
 type eventsQuery struct {
-	selects       []selected
+	selects       []selectItem
 	where         []*hogql.Expr
-	texts         []placedText
+	texts         []sourceText
 	order         []hogql.Order
-	conditions    all
+	conditions    allOf
 	names         []string // nil: any
 	action        *entity
 	person        string      // a uuid or number, empty for everyone
-	behind        crowdFinder // whose events are listed; nil: all
+	actors        actorFinder // whose events are listed; nil: all
 	after, before date
 	limit, offset int
 }
@@ -36,39 +36,39 @@ func parseEvents(n node, p *Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, n.get("fixedProperties").filters(p))
 	for _, s := range n.get("select").list(maxSelect) {
-		q.selects = append(q.selects, s.selected(s.text("")))
-		q.texts = append(q.texts, placedText{s.text(""), s.place})
+		q.selects = append(q.selects, s.parseSelectItem(s.text("")))
+		q.texts = append(q.texts, sourceText{s.text(""), s.attr})
 	}
 	if len(q.selects) == 0 {
-		q.selects = []selected{n.get("select").selected("*")}
+		q.selects = []selectItem{n.get("select").parseSelectItem("*")}
 	}
 	for _, w := range n.get("where").list(maxSelect) {
 		expr, err := hogql.ParseExpr(w.text(""))
-		w.failIn(err)
-		q.texts = append(q.texts, placedText{w.text(""), w.place})
+		w.failWith(err)
+		q.texts = append(q.texts, sourceText{w.text(""), w.attr})
 		q.where = append(q.where, expr)
 	}
 	for _, o := range n.get("orderBy").list(maxSelect) {
 		term, err := hogql.ParseOrder(o.text(""))
-		o.failIn(err)
-		q.texts = append(q.texts, placedText{o.text(""), o.place})
+		o.failWith(err)
+		q.texts = append(q.texts, sourceText{o.text(""), o.attr})
 		q.order = append(q.order, term)
 	}
-	if len(q.order) == 0 && !n.failed() {
-		term, err := hogql.ParseOrder(usualOrder(q.selects, "timestamp", "timestamp", "*"))
-		n.get("orderBy").failIn(err)
+	if len(q.order) == 0 && !n.hasFailed() {
+		term, err := hogql.ParseOrder(defaultOrder(q.selects, "timestamp", "timestamp", "*"))
+		n.get("orderBy").failWith(err)
 		q.order = []hogql.Order{term}
 	}
 	q.readEvents(n, p)
 	q.after, q.before = n.get("after").date(true), n.get("before").date(false)
-	q.limit = int(n.get("limit").whole(1, hogql.MaxLimit, rowsAtOnce))
-	q.offset = int(n.get("offset").whole(0, maxOffset, 0))
-	if source := n.get("source"); !source.absent() {
-		q.behind = source.eventsBehind(p)
+	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
+	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
+	if source := n.get("source"); !source.isAbsent() {
+		q.actors = source.actorsOfTrend(p)
 	}
-	if !n.failed() {
+	if !n.hasFailed() {
 		_, err := q.compile(p.eventScope(eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
-		n.failIn(placedAmong(err, q.texts, n.get("select").place))
+		n.failWith(withAttrOf(err, q.texts, n.get("select").attr))
 	}
 	return q
 }
@@ -85,8 +85,8 @@ func (q *eventsQuery) readEvents(n node, p *Project) {
 			q.names = []string{}
 		}
 	}
-	if id := n.get("actionId"); !id.absent() {
-		action := node{value: map[string]any{"kind": "ActionsNode", "id": id.value}, place: n.place, fault: n.fault}.entity(p)
+	if id := n.get("actionId"); !id.isAbsent() {
+		action := node{value: map[string]any{"kind": "ActionsNode", "id": id.value}, attr: n.attr, fault: n.fault}.entity(p)
 		q.action = &action
 	}
 	switch id := n.get("personId"); v := id.value.(type) {
@@ -113,7 +113,7 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	scope := r.project.eventScope(eventColumns)
 	query, err := q.compile(scope, r.hogqlContext())
 	if err != nil {
-		return nil, placedAmong(err, q.texts, "query__select")
+		return nil, withAttrOf(err, q.texts, "query__select")
 	}
 	b := &binder{run: r}
 	s, holds, err := q.bind(b, query)
@@ -122,7 +122,7 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	}
 	fill := b.hogqlRow(scope, eventColumns, nil)
 	if b.err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
-		err = placedAmong(b.scanHogQL(s, query, holds, fill), q.texts, "query__select")
+		err = withAttrOf(b.scanHogQL(s, query, holds, fill), q.texts, "query__select")
 	}
 	if err == nil {
 		err = b.err
@@ -132,7 +132,7 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	}
 	found, err := query.Result()
 	if err != nil {
-		return nil, placedAmong(err, q.texts, "query__select")
+		return nil, withAttrOf(err, q.texts, "query__select")
 	}
 	rows, err := q.encode(r, query, found)
 	if err != nil {
@@ -146,7 +146,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	s := Scan{}
 	s.From, s.To = query.Range()
 	after := b.now.Add(-24 * time.Hour)
-	if q.behind != nil && q.after.form == noDate {
+	if q.actors != nil && q.after.form == noDate {
 		after = time.Unix(0, 0)
 	}
 	if q.after.form != noDate && q.after.form != allTime {
@@ -155,54 +155,54 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	if q.after.form != allTime {
 		s.From = max(s.From, after.UnixMicro()+1)
 	}
-	before := b.now.Add(soon)
+	before := b.now.Add(clockTolerance)
 	if q.before.form != noDate {
 		before = b.calendar().resolve(q.before, b.now)
 	}
 	s.To = min(s.To, before.UnixMicro()-1)
-	b.around(s)
+	b.setRange(s)
 	conditions := []func(*row) bool{q.conditions.bind(b)}
-	s.Names = both(q.names, query.Names())
+	s.Names = intersectNames(q.names, query.Names())
 	if q.action != nil {
 		m := q.action.bind(b)
-		s.Names = both(s.Names, m.names)
+		s.Names = intersectNames(s.Names, m.names)
 		conditions = append(conditions, m.holds)
 	}
 	if q.person != "" {
-		of, ids, err := b.eventsOf(q.person)
+		isPersonEvent, ids, err := b.bindPersonEvents(q.person)
 		if err != nil {
 			return s, nil, err
 		}
 		s.DistinctIDs = ids
-		conditions = append(conditions, of)
+		conditions = append(conditions, isPersonEvent)
 	}
-	if q.behind != nil {
-		among, err := b.among(q.behind)
+	if q.actors != nil {
+		isActorEvent, err := b.bindActorEvents(q.actors)
 		if err != nil {
 			return s, nil, err
 		}
-		conditions = append(conditions, among)
+		conditions = append(conditions, isActorEvent)
 	}
 	return s, func(r *row) bool {
 		return !slices.ContainsFunc(conditions, func(holds func(*row) bool) bool { return !holds(r) })
 	}, b.err
 }
 
-// eventsBehind reads the point whose events are listed.
-func (n node) eventsBehind(p *Project) crowdFinder {
+// actorsOfTrend reads the point whose events are listed.
+func (n node) actorsOfTrend(p *Project) actorFinder {
 	point := unwrap(n)
 	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
 		n.fail(notSupported, "The source of an EventsQuery is an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
-	return point.crowd(p)
+	return point.actorFinder(p)
 }
 
-// among says whether an event is behind a point.
-func (b *binder) among(of crowdFinder) (func(*row) bool, error) {
+// bindActorEvents says whether an event is behind a point.
+func (b *binder) bindActorEvents(find actorFinder) (func(*row) bool, error) {
 	b.wantIDs = true
 	b.needs.columns |= IDs
-	found, err := of(b.run)
+	found, err := find(b.run)
 	if err != nil {
 		return nil, err
 	}
@@ -218,14 +218,14 @@ func (b *binder) among(of crowdFinder) (func(*row) bool, error) {
 	return func(r *row) bool { return ids[r.b.ID[r.i]] }, nil
 }
 
-// around tells the binder the range of a scan, for the sessions in it.
-func (b *binder) around(s Scan) {
+// setRange tells the binder the range of a scan, for the sessions in it.
+func (b *binder) setRange(s Scan) {
 	const far = math.MaxInt64 / 4
 	b.from, b.to = max(s.From, -far), min(s.To, far)
 }
 
-// both are the names that are in two lists, of which nil has all.
-func both(a, b []string) []string {
+// intersectNames are the names that are in two lists, of which nil has all.
+func intersectNames(a, b []string) []string {
 	switch {
 	case a == nil:
 		return b
@@ -235,26 +235,26 @@ func both(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// eventsOf says which events are of a person, by the uuid or number. ids are all the
+// bindPersonEvents says which events are of a person, by the uuid or number. ids are all the
 // distinct ids, nil when there are too many to look for; none: nobody.
-func (b *binder) eventsOf(person string) (of func(*row) bool, ids []string, err error) {
+func (b *binder) bindPersonEvents(person string) (matches func(*row) bool, ids []string, err error) {
 	id, ok := wire.ParseUUID(person)
-	var ask []capture.UUID
+	var uuids []capture.UUID
 	if ok {
-		ask, ids = []capture.UUID{id}, nil
+		uuids, ids = []capture.UUID{id}, nil
 	} else {
 		ids = []string{}
 	}
 	number, _ := strconv.ParseInt(person, 10, 64)
-	err = b.reader.Profiles(b.ctx, ask, func(p *capture.StoredPerson) error {
+	err = b.reader.Profiles(b.ctx, uuids, func(p *capture.StoredPerson) error {
 		if !ok && p.ID != number {
 			return nil
 		}
-		if id, ids = p.UUID, slices.Clone(p.DistinctIDs); len(ids) >= capture.MaxShownIDs {
+		if id, ids = p.UUID, slices.Clone(p.DistinctIDs); len(ids) >= capture.MaxReturnedIDs {
 			ids = nil
 		}
 		return nil
 	})
-	known := b.people()
-	return func(r *row) bool { return b.personID(known(r)) == id }, ids, err
+	personNumber := b.people()
+	return func(r *row) bool { return b.personID(personNumber(r)) == id }, ids, err
 }

@@ -54,7 +54,7 @@ func TestEvents_Rows(t *testing.T) {
 
 // A person that is gone is its distinct id; columns are the texts as given, with their
 // titles; types are names alone (§2.9.1, §2.9.7).
-func TestEvents_Shown(t *testing.T) {
+func TestEvents_Columns(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(shop))
 	m.profiles = nil
 	m.events[5].elements = `a.btn.big:attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Go"data-x="1";div`

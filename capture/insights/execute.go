@@ -13,24 +13,24 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxQuery is the most bytes of a query's JSON (§1.3).
-const maxQuery = 256 << 10
+// maxQueryBytes is the most bytes of a query's JSON (§1.3).
+const maxQueryBytes = 256 << 10
 
 // Parse reads a query. The error is an [*Error], or that of [Project.Experiment] or of
 // [Project.Issues].
 func Parse(query json.RawMessage, p *Project) (*Query, error) {
-	if len(query) > maxQuery {
-		return nil, failure(tooLarge, "query", "A query may have %d bytes.", maxQuery)
+	if len(query) > maxQueryBytes {
+		return nil, newError(tooLarge, "query", "A query may have %d bytes.", maxQueryBytes)
 	}
 	n, fault := decodeQuery(query, "query")
 	if text, ok := n.value.(string); ok { // a JSON text of such an object
 		n.value = wire.Value([]byte(text))
 	}
-	if n.absent() {
-		return nil, failure(required, "query", "This field is required.")
+	if n.isAbsent() {
+		return nil, newError(required, "query", "This field is required.")
 	}
 	if _, ok := n.value.(map[string]any); !ok {
-		return nil, failure(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
+		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
 	}
 	n = unwrap(n)
 	name := n.get("kind").text("")
@@ -45,25 +45,25 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		return nil, *fault
 	}
 	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
-	if of, ok := q.plan.(ofExperiment); ok {
+	if inner, ok := q.plan.(experimentPlan); ok {
 		var err error
-		if q.Experiment, err = of.about(); err != nil {
+		if q.Experiment, err = inner.experiment(); err != nil {
 			return nil, err
 		}
 	}
-	if of, ok := q.plan.(*issuesQuery); ok {
-		if q.Issues = of.issues; of.err != nil {
-			return nil, of.err
+	if inner, ok := q.plan.(*issuesQuery); ok {
+		if q.Issues = inner.issues; inner.err != nil {
+			return nil, inner.err
 		}
 	}
-	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)
-	if fault := n.looks.misspelt(); fault != nil {
+	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
+	if fault := n.tracker.findMisspelled(); fault != nil {
 		return nil, fault
 	}
 	if *fault != nil {
 		return nil, *fault
 	}
-	q.Unread = n.looks.unread()
+	q.Ignored = n.tracker.listIgnored()
 	return q, nil
 }
 
@@ -76,13 +76,13 @@ func unwrap(n node) node {
 		if !slices.Contains(wrappers, kind) {
 			break
 		}
-		place := n.place
-		if n.get("source").absent() {
+		attr := n.attr
+		if n.get("source").isAbsent() {
 			n.get("source").fail(required, "This field is required.")
 			return n
 		}
 		n = n.get("source").object()
-		n.place = place // places are those of the query that runs
+		n.attr = attr // places are those of the query that runs
 	}
 	return n
 }
@@ -95,7 +95,7 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 		return nil, err
 	}
 	r := newRun(ctx, reader, q.project, o)
-	r.mode = cmp.Or(q.mode, q.project.PersonMode, personThenNow)
+	r.mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
 	defer func() { // also when the plan panics
 		if err = errors.Join(err, reader.Close()); err != nil {
 			result, err = nil, r.explain(err)
@@ -109,24 +109,24 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 
 // run is one run of a query.
 type run struct {
-	ctx     context.Context
-	reader  Reader
-	project *Project
-	zone    *time.Location
-	now     time.Time
-	limits  Limits
-	spent   int64 // bytes of memory
-	lasting int64 // those of them that are held until the query ends, see scoped
-	read    int64 // events
-	told    func(int64)
-	mode    string // modifiers.personsOnEventsMode
-	then    numbers
-	fault   error // of an expression; it ends the scan with the batch
-	wantIDs bool  // of the events behind a crowd, see member
+	ctx          context.Context
+	reader       Reader
+	project      *Project
+	zone         *time.Location
+	now          time.Time
+	limits       Limits
+	reserved     int64 // bytes of memory
+	retained     int64 // those of them that are held until the query ends, see scoped
+	read         int64 // events
+	progress     func(int64)
+	mode         string // modifiers.personsOnEventsMode
+	eventPersons personNumbers
+	fault        error // of an expression; it ends the scan with the batch
+	wantIDs      bool  // of the events behind a crowd, see member
 }
 
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
-	r := &run{ctx: ctx, reader: reader, project: p, zone: p.Location, now: o.Now, limits: o.Limits, told: o.Progress}
+	r := &run{ctx: ctx, reader: reader, project: p, zone: p.Location, now: o.Now, limits: o.Limits, progress: o.Progress}
 	if r.zone == nil {
 		r.zone = time.UTC
 	}
@@ -141,37 +141,37 @@ func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
 
 // reserve counts memory that the query holds from now on; negative gives back.
 func (r *run) reserve(bytes int64) error {
-	r.spent += bytes
-	if r.spent > r.limits.Memory {
-		return failure(tooLarge, "", "The query needs more than %d MiB of memory: ask for a shorter time, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
+	r.reserved += bytes
+	if r.reserved > r.limits.Memory {
+		return newError(tooLarge, "", "The query needs more than %d MiB of memory: ask for a shorter time, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
 	}
 	return nil
 }
 
-// lasts is reserve for what is held until the query ends.
-func (r *run) lasts(bytes int64) error {
-	r.lasting += bytes
+// reserveRetained is reserve for what is held until the query ends.
+func (r *run) reserveRetained(bytes int64) error {
+	r.retained += bytes
 	return r.reserve(bytes)
 }
 
-// scoped runs work, which holds nothing afterwards but what lasts: the rest of what it has
+// releaseAfter runs work, which holds nothing afterwards but what lasts: the rest of what it has
 // reserved is given back.
-func (r *run) scoped(work func() error) error {
-	before := r.spent - r.lasting
+func (r *run) releaseAfter(work func() error) error {
+	before := r.reserved - r.retained
 	err := work()
-	r.spent = before + r.lasting
+	r.reserved = before + r.retained
 	return err
 }
 
 // scan reads events and gives each batch to see. The query's bounds hold.
-func (r *run) scan(s Scan, see func(*Batch) error) error {
+func (r *run) scan(s Scan, yield func(*Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
 	s.Reserve = func(bytes int64) error { // the reader gives back what it holds no longer
-		err := r.lasts(bytes)
+		err := r.reserveRetained(bytes)
 		if err != nil && bytes > 0 { // it does not take what it may not
-			r.lasting, r.spent = r.lasting-bytes, r.spent-bytes
+			r.retained, r.reserved = r.retained-bytes, r.reserved-bytes
 		}
 		return err
 	}
@@ -180,10 +180,10 @@ func (r *run) scan(s Scan, see func(*Batch) error) error {
 			return err
 		}
 		r.read += int64(b.Len())
-		if r.told != nil {
-			r.told(r.read)
+		if r.progress != nil {
+			r.progress(r.read)
 		}
-		if err := see(b); err != nil {
+		if err := yield(b); err != nil {
 			return err
 		}
 		if r.fault != nil {

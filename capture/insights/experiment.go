@@ -13,12 +13,12 @@ func init() {
 		kind{"ExperimentTimeseriesQuery", parseTimeseries})
 }
 
-// ofExperiment are plans that are about an experiment; the error is that of finding it.
-type ofExperiment interface {
-	about() (*experiments.Experiment, error)
+// experimentPlan are plans that are about an experiment; the error is that of finding it.
+type experimentPlan interface {
+	experiment() (*experiments.Experiment, error)
 }
 
-var _ ofExperiment = trial{}
+var _ experimentPlan = trial{}
 
 // trial is an experiment as its queries look at it.
 type trial struct {
@@ -26,7 +26,7 @@ type trial struct {
 	err error // of looking it up
 }
 
-func (x trial) about() (*experiments.Experiment, error) { return x.Experiment, x.err }
+func (x trial) experiment() (*experiments.Experiment, error) { return x.Experiment, x.err }
 
 func (x trial) variant(key string) int {
 	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
@@ -100,17 +100,17 @@ func (n node) metricBreakdown(p *Project) (out []breakdownPart) {
 
 // experiment is the one that a query names; without an Experiment where it names none,
 // which is a fault if it must.
-func (n node) experiment(p *Project, must bool) trial {
+func (n node) experiment(p *Project, mandatory bool) trial {
 	id := n.get("experiment_id")
-	if id.absent() {
-		if must {
+	if id.isAbsent() {
+		if mandatory {
 			id.fail(required, "experiment_id is required")
 		}
 		return trial{}
 	}
-	number := id.whole(0, 1<<53, 0)
+	number := id.intInRange(0, 1<<53, 0)
 	var x trial
-	if p.Experiment != nil && !id.failed() {
+	if p.Experiment != nil && !id.hasFailed() {
 		x.Experiment, x.err = p.Experiment(number)
 	}
 	switch {
@@ -135,11 +135,11 @@ func (n node) stats() (experiments.Test, int) {
 	own := n.get("bayesian")
 	if t.Frequentist {
 		own = n.get("frequentist")
-		t.Level = 1 - own.get("alpha").within(0, 1, 1-t.Level)
+		t.Level = 1 - own.get("alpha").floatInRange(0, 1, 1-t.Level)
 		t.Sequential = own.get("sequential_testing_enabled").value == true
-		t.Tuning = own.get("sequential_tuning_parameter").within(0.999, 1e9+1, t.Tuning)
+		t.Tuning = own.get("sequential_tuning_parameter").floatInRange(0.999, 1e9+1, t.Tuning)
 	} else {
-		t.Level = own.get("ci_level").within(0, 1, t.Level)
+		t.Level = own.get("ci_level").floatInRange(0, 1, t.Level)
 	}
 	t.Absolute = own.get("difference_type").value == "ABSOLUTE"
 	cuped := n.get("cuped")
@@ -153,15 +153,15 @@ func (n node) stats() (experiments.Test, int) {
 // lookback is how many days before its exposure a person's covariate is of (experiments.md §1.14).
 func lookback(n node) int {
 	days, ok := n.value.(json.Number)
-	whole, err := days.Int64()
+	value, err := days.Int64()
 	if !ok || err != nil {
 		return 14
 	}
-	return int(min(max(whole, 1), 30))
+	return int(min(max(value, 1), 30))
 }
 
-// within is a number, also as a text, inside of bounds; else the default.
-func (n node) within(above, below, otherwise float64) float64 {
+// floatInRange is a number, also as a text, inside of bounds; else the default.
+func (n node) floatInRange(above, below, fallback float64) float64 {
 	var f float64
 	var ok bool
 	switch v := n.value.(type) {
@@ -171,7 +171,7 @@ func (n node) within(above, below, otherwise float64) float64 {
 		f, ok = numberOf(`"` + v + `"`)
 	}
 	if !ok || f <= above || f >= below {
-		return otherwise
+		return fallback
 	}
 	return f
 }

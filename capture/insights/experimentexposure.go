@@ -16,16 +16,16 @@ type exposure struct {
 	firstSeen  bool    // who has seen several variants counts to the first one
 }
 
-// exposuresOf are the exposures of a flag: by either of the events of SDKs.
-func exposuresOf(p *Project, flag string) entity {
+// flagExposures are the exposures of a flag: by either of the events of SDKs.
+func flagExposures(p *Project, flag string) entity {
 	names := capture.Exposures()
-	return entity{project: p, event: &names[0], also: names[1:], conditions: all{hasText{"$feature_flag", flag}}}
+	return entity{project: p, event: &names[0], moreEvents: names[1:], conditions: allOf{textCondition{"$feature_flag", flag}}}
 }
 
 // readExposure reads the stored criteria; n is for faults alone.
 func readExposure(x trial, n node, p *Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
-	criteria.place, criteria.fault = "query__exposure_criteria", n.fault
+	criteria.attr, criteria.fault = "query__exposure_criteria", n.fault
 	return criteria.exposure(x, p)
 }
 
@@ -41,28 +41,28 @@ func (n node) exposure(x trial, p *Project) exposure {
 		usual := name == "" || slices.Contains(capture.Exposures(), name)
 		e.entity = entity{project: p, event: &name}
 		if usual {
-			e.entity, e.variant = exposuresOf(p, x.FlagKey), "$feature_flag_response"
+			e.entity, e.variant = flagExposures(p, x.FlagKey), "$feature_flag_response"
 		}
 		if name != "" { // that one alone
-			e.event, e.also = &name, nil
+			e.event, e.moreEvents = &name, nil
 		}
-		e.entity.place, e.conditions = config, append(e.conditions, filters...)
-		if activation := criteria.get("activation_config").object(); !activation.absent() && usual {
+		e.entity.node, e.conditions = config, append(e.conditions, filters...)
+		if activation := criteria.get("activation_config").object(); !activation.isAbsent() && usual {
 			done := activation.get("event").text("")
-			e.activation = &entity{place: activation, project: p, event: &done, conditions: activation.get("properties").filters(p)}
+			e.activation = &entity{node: activation, project: p, event: &done, conditions: activation.get("properties").filters(p)}
 		}
 	}
 	tests := criteria.get("filterTestAccounts")
-	if tests.absent() || tests.boolean() {
+	if tests.isAbsent() || tests.boolean() {
 		e.conditions = append(e.conditions, testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p))
 	}
 	return e
 }
 
-// hasText holds for events with a text as a property.
-type hasText struct{ name, text string }
+// textCondition holds for events with a text as a property.
+type textCondition struct{ name, text string }
 
-func (h hasText) bind(b *binder) func(*row) bool {
+func (h textCondition) bind(b *binder) func(*row) bool {
 	value := b.eventProperty(h.name)
 	return func(r *row) bool {
 		text, _ := textOf(value(r))
@@ -70,8 +70,8 @@ func (h hasText) bind(b *binder) func(*row) bool {
 	}
 }
 
-// exposed is what is known of one entity's exposures.
-type exposed struct {
+// exposedEntity is what is known of one entity's exposures.
+type exposedEntity struct {
 	first   int64 // microseconds since 1970: F of experiments.md §1.5
 	id      int64 // of the first exposure: the order of recording
 	seen    uint32
@@ -83,8 +83,8 @@ type exposed struct {
 // exposedSize is about the bytes of an exposed.
 const exposedSize = 32
 
-// place is that of the variant that the entity counts to, -1 for several.
-func (e *exposed) place(firstSeen bool) int {
+// variantIndex is that of the variant that the entity counts to, -1 for several.
+func (e *exposedEntity) variantIndex(firstSeen bool) int {
 	if !firstSeen && bits.OnesCount32(e.seen) > 1 {
 		return -1
 	}
@@ -99,23 +99,23 @@ type experimentRun struct {
 	b        *binder
 	actors   *actors
 	matcher  *matcher
-	variant  func(*row) int // the place of the event's variant, -1 for none
-	from, to int64          // the span, in microseconds since 1970
-	last     int64          // when the last event may lie that counts, 0: it is not bounded
-	entities []exposed      // by number; those without an exposure are zero
+	variant  func(*row) int  // the place of the event's variant, -1 for none
+	from, to int64           // the span, in microseconds since 1970
+	last     int64           // when the last event may lie that counts, 0: it is not bounded
+	entities []exposedEntity // by number; those without an exposure are zero
 	parts    []getter
-	tuples   *texts
+	tuples   *stringTable
 }
 
 // newExperimentRun binds what all queries of experiments look at.
 func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
-	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newTexts(r.reserve)}
+	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newStringTable(r.reserve)}
 	f.b = &binder{run: r, from: f.from, to: f.to}
 	f.b.needs.columns |= IDs
 	f.matcher = e.bind(f.b)
 	f.actors = f.b.actors(x.groupType())
 	if f.actors.keys != nil {
-		f.actors.keys.spend = r.lasts // again shares them
+		f.actors.keys.reserve = r.reserveRetained // again shares them
 	}
 	f.b.needs.columns |= IDs
 	value := f.b.eventProperty(e.variant)
@@ -132,13 +132,13 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 		return -1
 	}
 	for _, part := range parts {
-		f.parts = append(f.parts, part.of(f.b))
+		f.parts = append(f.parts, part.bindValue(f.b))
 	}
 	return f
 }
 
-// again is the same experiment, its exposures known, for another metric.
-func (f *experimentRun) again() *experimentRun {
+// fork is the same experiment, its exposures known, for another metric.
+func (f *experimentRun) fork() *experimentRun {
 	out := newExperimentRun(f.run, f.trial, f.exposure, nil)
 	out.entities = f.entities
 	if keys := f.actors.keys; keys != nil {
@@ -153,7 +153,7 @@ func (f *experimentRun) readExposures() error {
 	if f.exposure.activation != nil {
 		activation = f.exposure.activation.bind(f.b)
 	}
-	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(f.matcher)}, func(r *row) error {
+	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
 		if !f.matcher.matches(r) {
 			return nil
 		}
@@ -174,7 +174,7 @@ func (f *experimentRun) readExposures() error {
 }
 
 func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
-	if f.entities, err = grown(f.entities, actor, exposedSize, f.reserve); err != nil {
+	if f.entities, err = growTo(f.entities, actor, exposedSize, f.reserve); err != nil {
 		return err
 	}
 	e, at, id := &f.entities[actor], r.b.Time[r.i], r.b.ID[r.i]
@@ -210,8 +210,8 @@ func (f *experimentRun) activate(m *matcher) error {
 	if err := f.reserve(8 * int64(len(f.entities))); err != nil {
 		return err
 	}
-	begun := make([]int64, len(f.entities))
-	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(m)}, func(r *row) error {
+	activated := make([]int64, len(f.entities))
+	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
 		if !m.matches(r) {
 			return nil
 		}
@@ -220,26 +220,26 @@ func (f *experimentRun) activate(m *matcher) error {
 			return nil
 		}
 		e, at := &f.entities[actor], r.b.Time[r.i]
-		if e.active && at >= e.first && (begun[actor] == 0 || at < begun[actor]) {
-			begun[actor] = at
+		if e.active && at >= e.first && (activated[actor] == 0 || at < activated[actor]) {
+			activated[actor] = at
 		}
 		return nil
 	})
 	for i := range f.entities {
-		f.entities[i].active = begun[i] != 0
-		f.entities[i].first = begun[i]
+		f.entities[i].active = activated[i] != 0
+		f.entities[i].first = activated[i]
 	}
 	return err
 }
 
 // entity is what is known of an event's entity, if it was exposed and is in one variant.
-func (f *experimentRun) entity(r *row) (uint32, *exposed) {
+func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
 	actor, ok := f.actors.number(r)
 	if !ok || int(actor) >= len(f.entities) {
 		return 0, nil
 	}
 	e := &f.entities[actor]
-	if !e.active || e.place(f.exposure.firstSeen) < 0 {
+	if !e.active || e.variantIndex(f.exposure.firstSeen) < 0 {
 		return 0, nil
 	}
 	return actor, e
@@ -253,7 +253,7 @@ func (f *experimentRun) ordered() ([]uint32, error) {
 		return nil, err
 	}
 	for actor := range f.entities {
-		if e := &f.entities[actor]; e.active && e.place(f.exposure.firstSeen) >= 0 {
+		if e := &f.entities[actor]; e.active && e.variantIndex(f.exposure.firstSeen) >= 0 {
 			out = append(out, uint32(actor))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // them: then that one alone does.
 func TestExperiments_ExposureEvents(t *testing.T) {
 	const told = `{"$feature_flag": "@flag", "$feature_flag_response": "%s"}`
-	of := func(variant string, rows ...string) experimentPeople {
+	group := func(variant string, rows ...string) experimentPeople {
 		out := experimentPeople{N: 1, Variant: variant}
 		for _, text := range rows {
 			var row []any
@@ -29,13 +29,13 @@ func TestExperiments_ExposureEvents(t *testing.T) {
 	}
 	const called, exposed, bought = "$feature_flag_called", "$experiment_exposure", "bought"
 	people := []experimentPeople{
-		of("control", event(10, exposed, "control"), event(15, bought, "")),                               // by the newer event alone
-		of("test", event(10, called, "test"), event(15, bought, "")),                                      // by the older one alone
-		of("test", event(10, exposed, "test"), event(15, bought, ""), event(20, called, "test")),          // bought after the first exposure, before the second
-		of("control", event(10, called, "control"), event(15, bought, ""), event(20, exposed, "control")), // the same, the other way round
-		of("test", event(10, exposed, "control"), event(20, called, "test")),                              // two variants
-		of("test", event(10, exposed, "none")),                                                            // no variant of the flag
-		of("test", `["e", 10, "$experiment_exposure", {"$feature_flag": "another", "$feature_flag_response": "test"}]`),
+		group("control", event(10, exposed, "control"), event(15, bought, "")),                               // by the newer event alone
+		group("test", event(10, called, "test"), event(15, bought, "")),                                      // by the older one alone
+		group("test", event(10, exposed, "test"), event(15, bought, ""), event(20, called, "test")),          // bought after the first exposure, before the second
+		group("control", event(10, called, "control"), event(15, bought, ""), event(20, exposed, "control")), // the same, the other way round
+		group("test", event(10, exposed, "control"), event(20, called, "test")),                              // two variants
+		group("test", event(10, exposed, "none")),                                                            // no variant of the flag
+		group("test", `["e", 10, "$experiment_exposure", {"$feature_flag": "another", "$feature_flag_response": "test"}]`),
 	}
 	for name, want := range map[string]struct {
 		criteria                  string

@@ -14,39 +14,39 @@ type exposuresQuery struct {
 	exposure exposure
 }
 
-// several is the variant of those who have seen more than one.
-const several = "$multiple"
+// multipleVariants is the variant of those who have seen more than one.
+const multipleVariants = "$multiple"
 
 func parseExposures(n node, p *Project) plan {
 	flag, criteria := n.get("feature_flag").object(), n.get("exposure_criteria").object()
-	flag.looks = nil // a whole flag, most of which is not asked for
+	flag.tracker = nil // a whole flag, most of which is not asked for
 	key := flag.get("key").text("")
 	if key == "" {
 		flag.fail(required, "feature_flag key is required")
 	}
-	given := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
-	given.Start, given.End = n.get("start_date").stamp(), n.get("end_date").stamp()
+	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
+	query.Start, query.End = n.get("start_date").optionalInstant(), n.get("end_date").optionalInstant()
 	stored := n.experiment(p, false)
-	given.err = stored.err
+	query.err = stored.err
 	if stored.Experiment != nil {
 		x := *stored.Experiment
-		if !given.Start.IsZero() {
-			x.Start = given.Start
+		if !query.Start.IsZero() {
+			x.Start = query.Start
 		}
-		if !given.End.IsZero() {
-			x.End = given.End
+		if !query.End.IsZero() {
+			x.End = query.End
 		}
-		if given.Criteria != nil {
-			x.Criteria = given.Criteria
+		if query.Criteria != nil {
+			x.Criteria = query.Criteria
 		}
-		given.Experiment = &x
+		query.Experiment = &x
 	} else {
-		readFlag(given.Experiment, flag)
+		readFlag(query.Experiment, flag)
 	}
-	if criteria.absent() {
-		return &exposuresQuery{given, readExposure(given, n, p)}
+	if criteria.isAbsent() {
+		return &exposuresQuery{query, readExposure(query, n, p)}
 	}
-	return &exposuresQuery{given, criteria.exposure(given, p)}
+	return &exposuresQuery{query, criteria.exposure(query, p)}
 }
 
 // readFlag takes variants and the group type from the flag of a request.
@@ -55,17 +55,17 @@ func readFlag(x *experiments.Experiment, n node) {
 	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
 		x.Variants = append(x.Variants, experiments.Variant{Key: v.get("key").text(""), Share: v.get("rollout_percentage").number(0)})
 	}
-	if len(x.Variants) == 0 && !n.failed() {
+	if len(x.Variants) == 0 && !n.hasFailed() {
 		n.fail(required, "A query without an experiment_id needs the variants of its flag.")
 	}
-	if index := filters.get("aggregation_group_type_index"); !index.absent() {
-		i := int(index.whole(0, maxGroupTypes-1, 0))
+	if index := filters.get("aggregation_group_type_index"); !index.isAbsent() {
+		i := int(index.intInRange(0, maxGroupTypes-1, 0))
 		x.GroupType = &i
 	}
 }
 
-// stamp is an instant, zero for none.
-func (n node) stamp() time.Time {
+// optionalInstant is an instant, zero for none.
+func (n node) optionalInstant() time.Time {
 	text := n.text("")
 	if text == "" {
 		return time.Time{}
@@ -109,7 +109,7 @@ func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 		if !e.active {
 			continue
 		}
-		variant := e.place(q.exposure.firstSeen)
+		variant := e.variantIndex(q.exposure.firstSeen)
 		if variant < 0 {
 			variant = len(q.Variants)
 		}
@@ -132,7 +132,7 @@ func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []strin
 	all := int64(0)
 	for i, series := range counts {
 		total := series[len(series)-1]
-		key := several
+		key := multipleVariants
 		if all += total; i < len(q.Variants) {
 			key = q.Variants[i].Key
 			observed[i] = total
@@ -147,23 +147,23 @@ func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []strin
 	}
 	out["timeseries"], out["total_exposures"] = timeseries, totals
 	if p, expected, ok := experiments.Mismatch(observed, shares); ok {
-		of := map[string]float64{}
+		expectedByKey := map[string]float64{}
 		for i, share := range shares {
 			if share > 0 {
-				of[q.Variants[i].Key] = expected[i]
+				expectedByKey[q.Variants[i].Key] = expected[i]
 			}
 		}
-		out["sample_ratio_mismatch"] = map[string]any{"expected": of, "p_value": p}
+		out["sample_ratio_mismatch"] = map[string]any{"expected": expectedByKey, "p_value": p}
 	}
-	if biased := float64(totals[several]) / float64(max(all, 1)); biased > 0.001 && q.end(now).Equal(now) && !alike(shares) {
+	if biased := float64(totals[multipleVariants]) / float64(max(all, 1)); biased > 0.001 && q.end(now).Equal(now) && !isUniform(shares) {
 		out["bias_risk"] = map[string]any{"multiple_variant_percentage": 100 * biased}
 	}
 }
 
-// alike says whether all shares above zero are the same.
-func alike(shares []float64) bool {
-	of := slices.DeleteFunc(slices.Clone(shares), func(s float64) bool { return s <= 0 })
-	return len(slices.Compact(of)) < 2
+// isUniform says whether all shares above zero are the same.
+func isUniform(shares []float64) bool {
+	positive := slices.DeleteFunc(slices.Clone(shares), func(s float64) bool { return s <= 0 })
+	return len(slices.Compact(positive)) < 2
 }
 
 // dates are the experiment's own.

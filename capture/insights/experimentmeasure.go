@@ -11,7 +11,7 @@ import (
 type figures struct {
 	value, below, before float64
 	reached              uint8 // steps of a funnel
-	out                  bool  // the entity does not count to the metric
+	excluded             bool  // the entity does not count to the metric
 }
 
 // figuresSize is about the bytes of figures.
@@ -22,13 +22,13 @@ type measurer interface {
 	// bind makes ready what is looked at, and says which events can count.
 	bind(f *experimentRun) []*matcher
 	// see looks at an event of an entity that is exposed.
-	see(r *row, actor uint32, e *exposed) error
+	see(r *row, actor uint32, e *exposedEntity) error
 	// finish gives the numbers by entity.
 	finish(f *experimentRun, out []figures) error
 }
 
-// measurerOf is that of a metric.
-func measurerOf(m *metric, cuped int64) measurer {
+// newMeasurer is that of a metric.
+func newMeasurer(m *metric, cuped int64) measurer {
 	switch {
 	case len(m.sides) > 0:
 		c := &sideSums{window: m.window, before: cuped}
@@ -37,9 +37,9 @@ func measurerOf(m *metric, cuped int64) measurer {
 		}
 		return c
 	case m.kind == experiments.Retention:
-		return &returns{metric: m}
+		return &returnMeasurer{metric: m}
 	default:
-		return &walk{metric: m, before: cuped}
+		return &funnelMeasurer{metric: m, before: cuped}
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 		}
 		switch {
 		case s.math == "unique_session" || s.sessions:
-			s.number = f.b.interned(f.b.eventProperty("$session_id"))
+			s.number = f.b.bindInterned(f.b.eventProperty("$session_id"))
 		case s.math == "unique_group":
 			s.number = f.b.actor(s.groupType)
 		case s.math == "dau" && f.groupType() != anyPeople:
@@ -108,7 +108,7 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 	return out
 }
 
-func (c *sideSums) see(r *row, actor uint32, e *exposed) error {
+func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
 	at := r.b.Time[r.i]
 	earlier := at < e.first
 	switch {
@@ -128,21 +128,21 @@ func (c *sideSums) see(r *row, actor uint32, e *exposed) error {
 }
 
 func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err error) {
-	to, place := &s.after, uint32(0)
+	to, phase := &s.after, uint32(0)
 	if earlier {
-		to, place = &s.earlier, 1
+		to, phase = &s.earlier, 1
 	}
 	if s.number != nil {
 		n, ok := s.number(r)
 		if !ok {
 			return nil
 		}
-		known := s.counted.n
-		if err := s.counted.put(cell{actor: actor, bucket: n, value: place}); err != nil || s.counted.n == known {
+		before := s.counted.n
+		if err := s.counted.put(cell{actor: actor, bucket: n, value: phase}); err != nil || s.counted.n == before {
 			return err
 		}
 	}
-	if *to, err = grown(*to, actor, amountSize, f.reserve); err != nil {
+	if *to, err = growTo(*to, actor, amountSize, f.reserve); err != nil {
 		return err
 	}
 	v := 1.0
@@ -162,8 +162,8 @@ func (a *amount) count(v float64) {
 	a.add(v)
 }
 
-// of is the value of an entity.
-func (s *side) of(list []amount, actor int) float64 {
+// result is the value of an entity.
+func (s *side) result(list []amount, actor int) float64 {
 	if actor >= len(list) || list[actor].events == 0 {
 		return 0
 	}
@@ -187,20 +187,20 @@ func (s *side) of(list []amount, actor int) float64 {
 func (c *sideSums) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
 		m, s := &out[actor], c.sides[0]
-		m.value, m.before = s.of(s.after, actor), s.of(s.earlier, actor)
+		m.value, m.before = s.result(s.after, actor), s.result(s.earlier, actor)
 		if s.threshold != nil {
-			m.value = share(m.value >= *s.threshold)
+			m.value = boolToFloat(m.value >= *s.threshold)
 		}
 		if len(c.sides) > 1 {
-			m.below = c.sides[1].of(c.sides[1].after, actor)
+			m.below = c.sides[1].result(c.sides[1].after, actor)
 		}
-		m.out = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now.UnixMicro()
+		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now.UnixMicro()
 	}
 	return nil
 }
 
-func share(is bool) float64 {
-	if is {
+func boolToFloat(b bool) float64 {
+	if b {
 		return 1
 	}
 	return 0
@@ -214,19 +214,19 @@ func (c *cut) bounds(values []float64) bounds {
 	b := bounds{math.Inf(-1), math.Inf(1)}
 	slices.Sort(values)
 	if c.lower != nil && len(values) > 0 {
-		b.lower = atShare(values, *c.lower)
+		b.lower = atQuantile(values, *c.lower)
 	}
 	if c.ignoreZeros {
 		values = slices.DeleteFunc(values, func(v float64) bool { return v == 0 })
 	}
 	if c.upper != nil && len(values) > 0 {
-		b.upper = atShare(values, *c.upper)
+		b.upper = atQuantile(values, *c.upper)
 	}
 	return b
 }
 
-// atShare is the element at a share of sorted values, without interpolation.
-func atShare(sorted []float64, q float64) float64 {
+// atQuantile is the element at a share of sorted values, without interpolation.
+func atQuantile(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 

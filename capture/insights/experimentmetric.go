@@ -61,7 +61,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"mean": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Mean
 		side := n.get("source").metricSource(p)
-		if !n.get("threshold").absent() {
+		if !n.get("threshold").isAbsent() {
 			c := n.get("threshold").number(0)
 			if side.math == "total" || side.math == "sum" {
 				side.threshold = &c
@@ -84,7 +84,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 
 func readMetric(n node, p *Project) metric {
 	var m metric
-	if n.absent() {
+	if n.isAbsent() {
 		n.fail(required, "metric is required")
 		return m
 	}
@@ -97,21 +97,21 @@ func readMetric(n node, p *Project) metric {
 		n.get("metric_type").fail(invalidChoice, "%s is not one of mean, funnel, ratio, retention.", describe(name))
 		return m
 	}
-	if window := n.get("conversion_window"); !window.absent() {
+	if window := n.get("conversion_window"); !window.isAbsent() {
 		unit := metricUnits[n.get("conversion_window_unit").choice("day", unitNames...)]
-		m.window = unit * window.whole(1, mostWindow/unit, 1)
+		m.window = unit * window.intInRange(1, maxWindow/unit, 1)
 	}
 	read(&m, n, p)
 	return m
 }
 
-// mostWindow bounds what is looked at after an experiment's end; a funnel without a
+// maxWindow bounds what is looked at after an experiment's end; a funnel without a
 // window has the same (experiments.md §1.9).
-const mostWindow = 3 * 365 * 86400e6
+const maxWindow = 3 * 365 * 86400e6
 
 // metricSource reads a node with its maths.
 func (n node) metricSource(p *Project) metricSource {
-	if n.absent() {
+	if n.isAbsent() {
 		n.fail(required, "This field is required.")
 		return metricSource{}
 	}
@@ -129,10 +129,10 @@ func (n node) metricSource(p *Project) metricSource {
 			s.value = func(b *binder) getter { return b.eventProperty(property) }
 		}
 	case "unique_group":
-		if n.get("math_group_type_index").absent() {
+		if n.get("math_group_type_index").isAbsent() {
 			n.get("math_group_type_index").fail(required, "The math unique_group needs a math_group_type_index.")
 		}
-		s.groupType = int(n.get("math_group_type_index").whole(0, maxGroupTypes-1, 0))
+		s.groupType = int(n.get("math_group_type_index").intInRange(0, maxGroupTypes-1, 0))
 	case "total", "unique_session", "dau":
 	default:
 		n.get("math").fail(notSupported, "The math %s is not supported of experiments.", describe(s.math))
@@ -143,7 +143,7 @@ func (n node) metricSource(p *Project) metricSource {
 func (n node) cut() cut {
 	c := cut{ignoreZeros: n.get("ignore_zeros").boolean()}
 	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
-		if bound := n.get(name); !bound.absent() {
+		if bound := n.get(name); !bound.isAbsent() {
 			f := bound.number(0)
 			if f < 0 || f > 1 {
 				bound.fail(invalidInput, "%s is not between 0 and 1.", describe(bound.value))
@@ -169,7 +169,7 @@ const maxFunnelSteps = 20
 func readComeback(m *metric, n node, p *Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
-		if n.get(name).absent() {
+		if n.get(name).isAbsent() {
 			n.get(name).fail(required, "This field is required.")
 		}
 	}
@@ -179,8 +179,8 @@ func readComeback(m *metric, n node, p *Project) {
 	}
 	m.completion = n.get("completion_event").object().entity(p)
 	m.unit = n.get("retention_window_unit").choice("day", unitNames...)
-	m.begin = n.get("retention_window_start").whole(0, 10_000, 0)
-	m.end = n.get("retention_window_end").whole(0, 10_000, 0)
+	m.begin = n.get("retention_window_start").intInRange(0, 10_000, 0)
+	m.end = n.get("retention_window_end").intInRange(0, 10_000, 0)
 	if m.begin > m.end {
 		n.get("retention_window_start").fail(invalidInput, "retention_window_start is above retention_window_end.")
 	}

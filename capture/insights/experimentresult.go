@@ -23,7 +23,7 @@ func (q *experimentQuery) run(r *run) (*Result, error) {
 		}
 	}
 	if q.parts != nil && len(f.tuples.all) > maxTuples {
-		return nil, failure(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are more than the %d that are allowed.", len(f.tuples.all), maxTuples)
+		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are more than the %d that are allowed.", len(f.tuples.all), maxTuples)
 	}
 	return &Result{Extra: found.members()}, nil
 }
@@ -45,12 +45,12 @@ type experimentAnswer struct {
 // read finds what the exposed did.
 func (a *experimentAnswer) read() error {
 	f, before := a.f, int64(0)
-	if a.covariate() {
+	if a.hasCovariate() {
 		before = int64(a.cuped) * metricUnits["day"]
 	}
-	a.measure = measurerOf(&a.metric, before)
+	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
-	err := f.b.scanBound(Scan{From: f.from - before, To: a.until(), Names: names(matchers...)}, func(r *row) error {
+	err := f.b.scanBound(Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := f.entity(r)
 		if e == nil {
 			return nil
@@ -70,12 +70,12 @@ func (a *experimentAnswer) read() error {
 	if err := a.measure.finish(f, a.measured); err != nil {
 		return err
 	}
-	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return a.measured[actor].out })
+	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return a.measured[actor].excluded })
 	return a.cutOutliers()
 }
 
-// covariate says whether the metric has one (experiments.md §1.14).
-func (a *experimentAnswer) covariate() bool {
+// hasCovariate says whether the metric has one (experiments.md §1.14).
+func (a *experimentAnswer) hasCovariate() bool {
 	m := &a.metric
 	switch m.kind {
 	case experiments.Mean:
@@ -105,9 +105,9 @@ func (a *experimentAnswer) cutOutliers() error {
 		if side.cut.lower == nil && side.cut.upper == nil || side.threshold != nil {
 			continue
 		}
-		of := func(m *figures) *float64 { return &m.value }
+		field := func(m *figures) *float64 { return &m.value }
 		if i > 0 {
-			of = func(m *figures) *float64 { return &m.below }
+			field = func(m *figures) *float64 { return &m.below }
 		}
 		if err := a.f.reserve(8 * int64(len(a.entities))); err != nil {
 			return err
@@ -115,14 +115,14 @@ func (a *experimentAnswer) cutOutliers() error {
 		values := map[uint32][]float64{}
 		for _, actor := range a.entities {
 			tuple := a.f.entities[actor].tuple
-			values[tuple] = append(values[tuple], *of(&a.measured[actor]))
+			values[tuple] = append(values[tuple], *field(&a.measured[actor]))
 		}
 		found := map[uint32]bounds{}
 		for tuple, list := range values {
 			found[tuple] = side.cut.bounds(list)
 		}
 		for _, actor := range a.entities {
-			v := of(&a.measured[actor])
+			v := field(&a.measured[actor])
 			*v = found[a.f.entities[actor].tuple].cut(*v)
 		}
 	}
@@ -131,12 +131,12 @@ func (a *experimentAnswer) cutOutliers() error {
 
 // arm is what the entities of one variant come to.
 type arm struct {
-	key    string
-	sample experiments.Sample
-	valued int64 // entities whose value is not 0
-	steps  []int64
-	behind [][]any // by step: some of those who came no further
-	sums   [8]exactSum
+	key     string
+	sample  experiments.Sample
+	valued  int64 // entities whose value is not 0
+	steps   []int64
+	dropped [][]any // by step: some of those who came no further
+	sums    [8]exactSum
 }
 
 func (m *arm) add(v *figures) {
@@ -168,15 +168,15 @@ func (a *experimentAnswer) arms(tuple *uint32) []arm {
 	for _, actor := range a.entities {
 		e := &a.f.entities[actor]
 		if tuple == nil || e.tuple == *tuple {
-			out[e.place(a.exposure.firstSeen)].add(&a.measured[actor])
+			out[e.variantIndex(a.exposure.firstSeen)].add(&a.measured[actor])
 		}
 	}
 	for i := range out {
 		out[i].close()
 	}
-	if w, ok := a.measure.(*walk); ok && tuple == nil {
+	if w, ok := a.measure.(*funnelMeasurer); ok && tuple == nil {
 		for i := range out {
-			out[i].behind = a.sessions(w, i)
+			out[i].dropped = a.sessions(w, i)
 		}
 	}
 	return out
@@ -184,7 +184,7 @@ func (a *experimentAnswer) arms(tuple *uint32) []arm {
 
 // members are those of the answer (experiments.md §3.3).
 func (a *experimentAnswer) members() map[string]any {
-	baseline, variants := a.compared(a.arms(nil))
+	baseline, variants := a.compareVariants(a.arms(nil))
 	out := map[string]any{
 		"kind": "ExperimentQuery", "baseline": baseline, "variant_results": variants, "breakdown_results": nil,
 		"clickhouse_sql": nil, "is_precomputed": false,
@@ -202,15 +202,15 @@ func (a *experimentAnswer) members() map[string]any {
 		if !slices.ContainsFunc(a.entities, func(actor uint32) bool { return a.f.entities[actor].tuple == tuple }) {
 			continue
 		}
-		baseline, variants := a.compared(a.arms(&tuple))
+		baseline, variants := a.compareVariants(a.arms(&tuple))
 		list = append(list, map[string]any{"breakdown_value": strings.Split(a.f.tuples.all[tuple], tupleMark), "baseline": baseline, "variants": variants})
 	}
 	out["breakdown_results"] = list
 	return out
 }
 
-// compared are the baseline's numbers and those of the variants beside it.
-func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
+// compareVariants are the baseline's numbers and those of the variants beside it.
+func (a *experimentAnswer) compareVariants(arms []arm) (map[string]any, []any) {
 	base := a.Baseline()
 	a.noQuotient = a.metric.kind == experiments.Ratio && !slices.ContainsFunc(a.included(), func(i int) bool { return arms[i].sample.Below != 0 })
 	baseline := a.statistics(&arms[base])
@@ -223,7 +223,7 @@ func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
 		v := a.statistics(&arms[i])
 		v["validation_failures"] = a.failures(&arms[i].sample, false)
 		found, ok := a.compare(&arms[i], &arms[base])
-		a.verdict(v, &found, ok)
+		a.addVerdict(v, &found, ok)
 		variants = append(variants, v)
 	}
 	return baseline, variants
@@ -236,12 +236,12 @@ func (a *experimentAnswer) compare(variant, baseline *arm) (experiments.Comparis
 		return experiments.Comparison{}, false
 	}
 	test := a.test
-	test.Covariates = a.covariate()
+	test.Covariates = a.hasCovariate()
 	return test.Compare(a.metric.kind, &variant.sample, &baseline.sample)
 }
 
-// verdict adds what a comparison says, null where there is none.
-func (a *experimentAnswer) verdict(to map[string]any, c *experiments.Comparison, ok bool) {
+// addVerdict adds what a comparison says, null where there is none.
+func (a *experimentAnswer) addVerdict(to map[string]any, c *experiments.Comparison, ok bool) {
 	method, number, interval := "bayesian", "chance_to_win", "credible_interval"
 	value := c.Chance
 	if a.test.Frequentist {
@@ -279,11 +279,11 @@ func (a *experimentAnswer) statistics(m *arm) map[string]any {
 		out["denominator_sum"], out["denominator_sum_squares"], out["numerator_denominator_sum_product"] = s.Below, s.BelowSquares, s.Product
 	case experiments.Funnel:
 		out["step_counts"] = m.steps
-		if m.behind != nil {
-			out["step_sessions"] = m.behind
+		if m.dropped != nil {
+			out["step_sessions"] = m.dropped
 		}
 	}
-	if a.covariate() {
+	if a.hasCovariate() {
 		out["covariate_sum"], out["covariate_sum_squares"], out["covariate_sum_product"] = s.Before, s.BeforeSquares, s.BeforeProduct
 	}
 	return out
@@ -294,20 +294,20 @@ const maxStepSessions = 100
 
 // sessions are the latest of those of a variant who came no further than each step
 // (experiments.md §1.9).
-func (a *experimentAnswer) sessions(w *walk, variant int) [][]any {
+func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 	out := make([][]any, len(w.series))
 	for step := range out {
-		var behind []uint32
+		var dropped []uint32
 		for _, actor := range a.entities {
-			if int(a.measured[actor].reached) == step+1 && a.f.entities[actor].place(a.exposure.firstSeen) == variant {
-				behind = append(behind, actor)
+			if int(a.measured[actor].reached) == step+1 && a.f.entities[actor].variantIndex(a.exposure.firstSeen) == variant {
+				dropped = append(dropped, actor)
 			}
 		}
-		slices.SortFunc(behind, func(x, y uint32) int {
+		slices.SortFunc(dropped, func(x, y uint32) int {
 			return cmp.Or(cmp.Compare(w.furthest[y].at, w.furthest[x].at), cmp.Compare(w.furthest[y].id, w.furthest[x].id))
 		})
 		out[step] = []any{}
-		for _, actor := range behind[:min(len(behind), maxStepSessions)] {
+		for _, actor := range dropped[:min(len(dropped), maxStepSessions)] {
 			e, session := &w.furthest[actor], ""
 			if e.session > 0 {
 				session = w.sessions.all[e.session-1]

@@ -17,7 +17,7 @@ type resultsQuery struct {
 	trial
 	exposures          *exposuresQuery
 	primary, secondary []storedMetric
-	several            string // multiple_testing
+	correction         string // multiple_testing
 }
 
 // storedMetric is a metric of the record.
@@ -37,9 +37,9 @@ func parseResults(n node, p *Project) plan {
 	}
 	q.exposures = &exposuresQuery{q.trial, readExposure(q.trial, n, p)}
 	stats, _ := decodeQuery(q.Stats, "")
-	q.several = "none"
+	q.correction = "none"
 	if v := stats.get("multiple_testing").value; v == "holm" || v == "benjamini_hochberg" {
-		q.several = v.(string)
+		q.correction = v.(string)
 	}
 	var only []string
 	for _, uuid := range n.get("metrics").list(maxMetrics) {
@@ -61,9 +61,9 @@ func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project
 			continue
 		}
 		n, fault := decodeQuery(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
-		own := *p
-		own.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }
-		m.query = parseExperiment(n, &own).(*experimentQuery)
+		project := *p
+		project.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }
+		m.query = parseExperiment(n, &project).(*experimentQuery)
 		if *fault != nil {
 			m.fault = *fault
 		}
@@ -99,7 +99,7 @@ func (q *resultsQuery) run(r *run) (*Result, error) {
 	}
 	out := map[string]any{
 		"as_of": r.now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
-		"difference_type": difference, "multiple_testing": q.several, "exposures": exposures.Extra, "mismatch": mismatch,
+		"difference_type": difference, "multiple_testing": q.correction, "exposures": exposures.Extra, "mismatch": mismatch,
 	}
 	f := newExperimentRun(r, q.trial, q.exposures.exposure, nil)
 	if !q.Start.IsZero() {
@@ -115,39 +115,39 @@ func (q *resultsQuery) run(r *run) (*Result, error) {
 	return &Result{Extra: out}, nil
 }
 
-// compared is a test variant of a metric beside the baseline.
-type compared struct {
-	shown map[string]any
+// comparedVariant is a test variant of a metric beside the baseline.
+type comparedVariant struct {
+	view  map[string]any
 	found experiments.Comparison
 	test  experiments.Test
 }
 
 // answers are those of some metrics, which are one family of tests.
 func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, error) {
-	out, family := []any{}, []*compared{}
+	out, family := []any{}, []*comparedVariant{}
 	for i := range list {
 		m := &list[i]
-		shown := map[string]any{"error": nil}
+		view := map[string]any{"error": nil}
 		for _, name := range strings.Fields("uuid name metric_type goal fingerprint") {
-			shown[name] = wire.Value(rawMember(m.raw, name))
+			view[name] = wire.Value(rawMember(m.raw, name))
 		}
-		out = append(out, shown)
+		out = append(out, view)
 		err := m.fault
 		if err == nil {
-			err = f.scoped(func() error { // the next metric has the memory of this one
-				a := &experimentAnswer{experimentQuery: m.query, f: f.again()}
+			err = f.releaseAfter(func() error { // the next metric has the memory of this one
+				a := &experimentAnswer{experimentQuery: m.query, f: f.fork()}
 				if !q.Start.IsZero() {
 					if err := a.read(); err != nil {
 						return err
 					}
 				}
-				family = append(family, a.detailed(shown)...)
+				family = append(family, a.addDetails(view)...)
 				return nil
 			})
 		}
 		var fault *Error
 		if errors.As(err, &fault) {
-			shown["error"] = fault.Detail
+			view["error"] = fault.Detail
 			continue
 		}
 		if err != nil {
@@ -158,11 +158,11 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 	return out, nil
 }
 
-// detailed fills a metric's answer with what is beyond an ExperimentQuery's.
-func (a *experimentAnswer) detailed(to map[string]any) (family []*compared) {
+// addDetails fills a metric's answer with what is beyond an ExperimentQuery's.
+func (a *experimentAnswer) addDetails(to map[string]any) (family []*comparedVariant) {
 	arms := a.arms(nil)
 	base := a.Baseline()
-	baseline, variants := a.compared(arms)
+	baseline, variants := a.compareVariants(arms)
 	to["baseline"], to["variants"], to["warnings"] = baseline, variants, a.warnings(arms)
 	addMean(baseline, &arms[base], a.metric.kind)
 	at := 0
@@ -174,9 +174,9 @@ func (a *experimentAnswer) detailed(to map[string]any) (family []*compared) {
 		at++
 		addMean(v, &arms[i], a.metric.kind)
 		found, ok := a.compare(&arms[i], &arms[base])
-		a.detail(v, &found, ok)
+		a.addComparison(v, &found, ok)
 		if ok {
-			family = append(family, &compared{v, found, a.test})
+			family = append(family, &comparedVariant{v, found, a.test})
 		}
 	}
 	return family
@@ -190,8 +190,8 @@ func addMean(to map[string]any, m *arm, k experiments.Kind) {
 	}
 }
 
-// detail adds the numbers of one comparison (experiments.md §3.5, §2.14).
-func (a *experimentAnswer) detail(to map[string]any, c *experiments.Comparison, ok bool) {
+// addComparison adds the numbers of one comparison (experiments.md §3.5, §2.14).
+func (a *experimentAnswer) addComparison(to map[string]any, c *experiments.Comparison, ok bool) {
 	for _, name := range strings.Fields("effect standard_error degrees_of_freedom theta expected_loss") {
 		to[name] = nil
 	}
@@ -215,7 +215,7 @@ func (a *experimentAnswer) detail(to map[string]any, c *experiments.Comparison, 
 	if a.test.Frequentist && !a.test.Sequential {
 		to["degrees_of_freedom"] = c.Degrees
 	}
-	if a.covariate() {
+	if a.hasCovariate() {
 		to["theta"] = c.Theta
 	}
 	if !a.test.Frequentist {
@@ -227,22 +227,22 @@ func (a *experimentAnswer) detail(to map[string]any, c *experiments.Comparison, 
 // warnings are what makes the numbers doubtful, by name (experiments.md §6).
 func (a *experimentAnswer) warnings(arms []arm) []string {
 	included := a.included()
-	least, whole := included[0], 0.0
+	smallest, total := included[0], 0.0
 	for _, i := range included {
-		whole += a.Variants[i].Share
-		if a.Variants[i].Share < a.Variants[least].Share {
-			least = i
+		total += a.Variants[i].Share
+		if a.Variants[i].Share < a.Variants[smallest].Share {
+			smallest = i
 		}
 	}
-	if whole > 0 && a.Variants[least].Share/whole < 0.2 && arms[least].valued < 25 {
+	if total > 0 && a.Variants[smallest].Share/total < 0.2 && arms[smallest].valued < 25 {
 		return []string{"uneven_rare"}
 	}
 	return []string{}
 }
 
 // correct raises the p-values of a family (experiments.md §2.11).
-func (q *resultsQuery) correct(family []*compared) {
-	raise := map[string]func([]float64) []float64{"holm": experiments.Holm, "benjamini_hochberg": experiments.BenjaminiHochberg}[q.several]
+func (q *resultsQuery) correct(family []*comparedVariant) {
+	raise := map[string]func([]float64) []float64{"holm": experiments.Holm, "benjamini_hochberg": experiments.BenjaminiHochberg}[q.correction]
 	if raise == nil || len(family) == 0 || !family[0].test.Frequentist {
 		return
 	}
@@ -252,9 +252,9 @@ func (q *resultsQuery) correct(family []*compared) {
 	}
 	for i, adjusted := range raise(p) {
 		c, alpha := family[i], 1-family[i].test.Level
-		c.shown["p_value_adjusted"], c.shown["significant_adjusted"], c.shown["confidence_interval_adjusted"] = adjusted, adjusted < alpha, nil
-		if interval, ok := experiments.Adjusted(c.found.Effect, adjusted, alpha); ok {
-			c.shown["confidence_interval_adjusted"] = interval
+		c.view["p_value_adjusted"], c.view["significant_adjusted"], c.view["confidence_interval_adjusted"] = adjusted, adjusted < alpha, nil
+		if interval, ok := experiments.AdjustedInterval(c.found.Effect, adjusted, alpha); ok {
+			c.view["confidence_interval_adjusted"] = interval
 		}
 	}
 }

@@ -24,8 +24,8 @@ func parseTimeseries(n node, p *Project) plan {
 		return q
 	}
 	uuid := n.get("metric_uuid").text("")
-	of := resultsQuery{trial: q.trial}
-	found := append(of.metrics(q.Primary, []string{uuid}, p), of.metrics(q.Secondary, []string{uuid}, p)...)
+	results := resultsQuery{trial: q.trial}
+	found := append(results.metrics(q.Primary, []string{uuid}, p), results.metrics(q.Secondary, []string{uuid}, p)...)
 	switch {
 	case q.Start.IsZero():
 		n.fail(invalidInput, "Experiment has not been started yet")
@@ -57,13 +57,13 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 			return &Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
 		}
 		if i == maxTimeseries {
-			return nil, failure(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
+			return nil, newError(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
 		}
 		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.zone).Add(-time.Microsecond)
 		if last.After(end) {
 			last = end
 		}
-		found, err := q.asOf(r, last)
+		found, err := q.resultAsOf(r, last)
 		if err != nil {
 			return nil, err
 		}
@@ -71,19 +71,19 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 	}
 }
 
-// asOf is what the metric came to at an instant: of events up to it.
-func (q *timeseriesQuery) asOf(r *run, last time.Time) (json.RawMessage, error) {
-	then := *r // what it holds of its own is free again after it
-	then.now = last
-	f := newExperimentRun(&then, q.trial, q.metric.exposure, nil)
+// resultAsOf is what the metric came to at an instant: of events up to it.
+func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, error) {
+	past := *r // what it holds of its own is free again after it
+	past.now = last
+	f := newExperimentRun(&past, q.trial, q.metric.exposure, nil)
 	f.last = last.UnixMicro()
 	a := &experimentAnswer{experimentQuery: q.metric, f: f}
 	err := f.readExposures()
 	if err == nil {
 		err = a.read()
 	}
-	r.read, r.then = then.read, then.then
-	r.spent, r.lasting = r.spent+then.lasting-r.lasting, then.lasting
+	r.read, r.eventPersons = past.read, past.eventPersons
+	r.reserved, r.retained = r.reserved+past.retained-r.retained, past.retained
 	if err != nil {
 		return nil, err
 	}

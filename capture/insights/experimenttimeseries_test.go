@@ -43,8 +43,8 @@ func TestTimeseries_Days(t *testing.T) {
 			t.Errorf("%s: %s, want %s", day, got, sums)
 		}
 	}
-	whole := c.answer(t, wire.MustEncode(map[string]any{"kind": "ExperimentQuery", "experiment_id": 1, "metric": json.RawMessage(metric)}))
-	if sum := fmt.Sprint(whole["baseline"].(map[string]any)["sum"]); sum != "6" {
+	total := c.answer(t, wire.MustEncode(map[string]any{"kind": "ExperimentQuery", "experiment_id": 1, "metric": json.RawMessage(metric)}))
+	if sum := fmt.Sprint(total["baseline"].(map[string]any)["sum"]); sum != "6" {
 		t.Errorf("in the window after the end too: %s, want 6", sum)
 	}
 }

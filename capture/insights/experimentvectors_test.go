@@ -83,7 +83,7 @@ func TestExperiments_Vectors(t *testing.T) {
 			default:
 				got = byKey(answer)
 			}
-			if fault := c.unlike("", want, got); fault != "" {
+			if fault := c.findDifference("", want, got); fault != "" {
 				t.Error(fault)
 			}
 		})
@@ -188,20 +188,20 @@ func (c *experimentCase) named(properties map[string]any, id string) json.RawMes
 
 // byKey has the variants by their keys.
 func byKey(got map[string]any) map[string]any {
-	of := func(list any) map[string]any {
+	keyed := func(list any) map[string]any {
 		out := map[string]any{}
 		for _, v := range list.([]any) {
 			out[v.(map[string]any)["key"].(string)] = v
 		}
 		return out
 	}
-	out := map[string]any{"baseline": got["baseline"], "variants": of(got["variant_results"])}
+	out := map[string]any{"baseline": got["baseline"], "variants": keyed(got["variant_results"])}
 	if list, ok := got["breakdown_results"].([]any); ok {
 		breakdowns := map[string]any{}
 		for _, b := range list {
 			m := b.(map[string]any)
 			values, _ := wire.Encode(m["breakdown_value"])
-			breakdowns[strings.Trim(string(values), `[]"`)] = map[string]any{"baseline": m["baseline"], "variants": of(m["variants"])}
+			breakdowns[strings.Trim(string(values), `[]"`)] = map[string]any{"baseline": m["baseline"], "variants": keyed(m["variants"])}
 		}
 		out["breakdowns"] = breakdowns
 	}
@@ -235,17 +235,17 @@ func byVariant(got map[string]any) (last, byDate map[string]any) {
 	return last, byDate
 }
 
-// unlike says what does not fit what is expected, with the case's tolerance; other
+// findDifference says what does not fit what is expected, with the case's tolerance; other
 // members are free.
-func (c *experimentCase) unlike(place string, want, got any) string {
+func (c *experimentCase) findDifference(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
-			return fmt.Sprintf("%s: got %s, want an object", place, wire.MustEncode(got))
+			return fmt.Sprintf("%s: got %s, want an object", path, wire.MustEncode(got))
 		}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if fault := c.unlike(place+"."+name, want[name], object[name]); fault != "" {
+			if fault := c.findDifference(path+"."+name, want[name], object[name]); fault != "" {
 				return fault
 			}
 		}
@@ -253,14 +253,14 @@ func (c *experimentCase) unlike(place string, want, got any) string {
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			return fmt.Sprintf("%s: got %s, want %s", place, wire.MustEncode(got), wire.MustEncode(want))
+			return fmt.Sprintf("%s: got %s, want %s", path, wire.MustEncode(got), wire.MustEncode(want))
 		}
-		if strings.HasSuffix(place, "validation_failures") {
+		if strings.HasSuffix(path, "validation_failures") {
 			slices.SortFunc(want, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		}
 		for i := range want {
-			if fault := c.unlike(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); fault != "" {
+			if fault := c.findDifference(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); fault != "" {
 				return fault
 			}
 		}
@@ -281,5 +281,5 @@ func (c *experimentCase) unlike(place string, want, got any) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s: got %s, want %s", place, wire.MustEncode(got), wire.MustEncode(want))
+	return fmt.Sprintf("%s: got %s, want %s", path, wire.MustEncode(got), wire.MustEncode(want))
 }

@@ -24,8 +24,8 @@ func compareMilestones(a, b milestone) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(bits.TrailingZeros32(a.what), bits.TrailingZeros32(b.what)), cmp.Compare(a.id, b.id))
 }
 
-// walk is a funnel from exposure over steps (experiments.md §1.9).
-type walk struct {
+// funnelMeasurer is a funnel from exposure over steps (experiments.md §1.9).
+type funnelMeasurer struct {
 	*metric
 	f        *experimentRun
 	before   int64 // as of sideSums
@@ -37,7 +37,7 @@ type walk struct {
 	furthest []milestone // by entity: the event of its furthest step
 }
 
-func (w *walk) bind(f *experimentRun) []*matcher {
+func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	w.f = f
 	for i := range w.series {
 		w.steps = append(w.steps, w.series[i].bind(f.b))
@@ -52,12 +52,12 @@ func (w *walk) bind(f *experimentRun) []*matcher {
 	return append([]*matcher{f.matcher}, w.steps...)
 }
 
-func (w *walk) see(r *row, actor uint32, e *exposed) (err error) {
+func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error) {
 	f, at := w.f, r.b.Time[r.i]
 	last := w.steps[len(w.steps)-1]
 	if at < e.first {
 		if at >= e.first-w.before && w.order == "ordered" && last.matches(r) {
-			if w.earlier, err = grown(w.earlier, actor, 1, f.reserve); err == nil {
+			if w.earlier, err = growTo(w.earlier, actor, 1, f.reserve); err == nil {
 				w.earlier[actor] = true
 			}
 		}
@@ -84,21 +84,21 @@ func (w *walk) see(r *row, actor uint32, e *exposed) (err error) {
 	return w.acts.add(actor, a)
 }
 
-// longest is the window of a funnel without one, in microseconds.
-func (w *walk) longest() int64 { return cmp.Or(w.window, mostWindow) }
+// maxGap is the window of a funnel without one, in microseconds.
+func (w *funnelMeasurer) maxGap() int64 { return cmp.Or(w.window, maxWindow) }
 
-func (w *walk) finish(f *experimentRun, out []figures) error {
+func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 	if err := f.reserve(milestoneSize * int64(len(out))); err != nil {
 		return err
 	}
 	w.furthest = make([]milestone, len(out))
 	for actor := range out {
 		m := &out[actor]
-		m.before = share(actor < len(w.earlier) && w.earlier[actor])
-		m.out = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now.UnixMicro()
+		m.before = boolToFloat(actor < len(w.earlier) && w.earlier[actor])
+		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now.UnixMicro()
 	}
 	return w.acts.each(func(actor uint32, acts []milestone) error {
-		if err := f.stopped(actor); err != nil {
+		if err := f.checkContext(actor); err != nil {
 			return err
 		}
 		if f.exposure.activation != nil {
@@ -107,19 +107,19 @@ func (w *walk) finish(f *experimentRun, out []figures) error {
 		slices.SortFunc(acts, compareMilestones)
 		m := &out[actor]
 		if w.order == unorderedSteps {
-			m.reached, w.furthest[actor] = w.together(acts)
+			m.reached, w.furthest[actor] = w.reachUnordered(acts)
 		} else {
-			m.reached, w.furthest[actor] = w.inOrder(acts)
+			m.reached, w.furthest[actor] = w.reachOrdered(acts)
 		}
-		m.value = share(int(m.reached) == len(w.steps))
+		m.value = boolToFloat(int(m.reached) == len(w.steps))
 		return nil
 	})
 }
 
-// inOrder is how far somebody came, step by step from an exposure within the window.
-func (w *walk) inOrder(acts []milestone) (reached uint8, furthest milestone) {
+// reachOrdered is how far somebody came, step by step from an exposure within the window.
+func (w *funnelMeasurer) reachOrdered(acts []milestone) (reached uint8, furthest milestone) {
 	var entered [maxFunnelSteps + 1]int64 // by step: the exposure that led there, 0: none did
-	window := w.longest()
+	window := w.maxGap()
 	for _, a := range acts {
 		if a.what == 0 { // only in a strict one
 			clear(entered[:])
@@ -140,17 +140,17 @@ func (w *walk) inOrder(acts []milestone) (reached uint8, furthest milestone) {
 	return reached, furthest
 }
 
-// together is how many different steps somebody did within a window, in any order.
-func (w *walk) together(acts []milestone) (reached uint8, furthest milestone) {
+// reachUnordered is how many different steps somebody did within a window, in any order.
+func (w *funnelMeasurer) reachUnordered(acts []milestone) (reached uint8, furthest milestone) {
 	var times [maxFunnelSteps + 1]int // by step: how many acts of the window are it
-	begin, window, distinct := 0, w.longest(), uint8(0)
-	count := func(a milestone, by int) {
+	begin, window, distinct := 0, w.maxGap(), uint8(0)
+	count := func(a milestone, delta int) {
 		for k := 1; k <= len(w.steps); k++ {
 			if a.what>>k&1 == 0 {
 				continue
 			}
 			before := times[k]
-			if times[k] += by; before == 0 {
+			if times[k] += delta; before == 0 {
 				distinct++
 			} else if times[k] == 0 {
 				distinct--
@@ -170,15 +170,15 @@ func (w *walk) together(acts []milestone) (reached uint8, furthest milestone) {
 	return reached, furthest
 }
 
-// returns is a metric of who comes back (experiments.md §1.11).
-type returns struct {
+// returnMeasurer is a metric of who comes back (experiments.md §1.11).
+type returnMeasurer struct {
 	*metric
 	f                 *experimentRun
 	begins, completes *matcher
 	acts              *chains[milestone]
 }
 
-func (c *returns) bind(f *experimentRun) []*matcher {
+func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
 	c.f, c.acts = f, newChains[milestone](milestoneSize, f.reserve)
 	c.completes = c.completion.bind(f.b)
 	if c.fromExposure {
@@ -188,7 +188,7 @@ func (c *returns) bind(f *experimentRun) []*matcher {
 	return []*matcher{c.begins, c.completes}
 }
 
-func (c *returns) see(r *row, actor uint32, e *exposed) error {
+func (c *returnMeasurer) see(r *row, actor uint32, e *exposedEntity) error {
 	at := r.b.Time[r.i]
 	if at < e.first {
 		return nil
@@ -206,16 +206,16 @@ func (c *returns) see(r *row, actor uint32, e *exposed) error {
 	return c.acts.add(actor, a)
 }
 
-func (c *returns) finish(f *experimentRun, out []figures) error {
+func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
-		out[actor].out = !c.fromExposure
+		out[actor].excluded = !c.fromExposure
 		out[actor].below = 1
 		if c.fromExposure {
 			c.judge(f, &out[actor], milestone{at: f.entities[actor].first, id: f.entities[actor].id}, nil)
 		}
 	}
 	return c.acts.each(func(actor uint32, acts []milestone) error {
-		if err := f.stopped(actor); err != nil {
+		if err := f.checkContext(actor); err != nil {
 			return err
 		}
 		slices.SortFunc(acts, func(a, b milestone) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
@@ -233,17 +233,17 @@ func (c *returns) finish(f *experimentRun, out []figures) error {
 			}
 			begin = acts[i]
 		}
-		out[actor].out = false
+		out[actor].excluded = false
 		c.judge(f, &out[actor], begin, acts)
 		return nil
 	})
 }
 
 // judge says whether somebody who began came back in the window.
-func (c *returns) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
+func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
 	unit := metricUnits[c.unit]
-	m.out = f.Matured && begin.at+c.end*unit > f.now.UnixMicro()
-	m.value = share(slices.ContainsFunc(acts, func(a milestone) bool {
+	m.excluded = f.Matured && begin.at+c.end*unit > f.now.UnixMicro()
+	m.value = boolToFloat(slices.ContainsFunc(acts, func(a milestone) bool {
 		if a.what&2 == 0 || a.id == begin.id || a.at < begin.at {
 			return false
 		}
@@ -254,7 +254,7 @@ func (c *returns) judge(f *experimentRun, m *figures, begin milestone, acts []mi
 
 // since is the time between two instants in microseconds. Of days and hours those of
 // the project's clock count, whatever their length.
-func (c *returns) since(cal calendar, from, to int64) int64 {
+func (c *returnMeasurer) since(cal calendar, from, to int64) int64 {
 	begin, end := time.UnixMicro(from), time.UnixMicro(to)
 	switch interval(c.unit) {
 	case day:

@@ -28,14 +28,14 @@ func (k *keys) slot(name string) int {
 	if len(k.names) == len(k.quoted) {
 		k.quoted = append(k.quoted, `"`+name+`"`)
 	}
-	if k.names = append(k.names, name); len(k.names) > fewKeys || !plainKey(name) {
+	if k.names = append(k.names, name); len(k.names) > fewKeys || !isPlainKey(name) {
 		k.quoted = nil
 	}
 	return len(k.names) - 1
 }
 
-// plainKey says whether a name stands as it is in JSON without backslashes.
-func plainKey(name string) bool {
+// isPlainKey says whether a name stands as it is in JSON without backslashes.
+func isPlainKey(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) < 0
 }
 
@@ -48,53 +48,53 @@ func (k *keys) extract(object string, out []string) {
 	}
 	for slot, quoted := range k.quoted {
 		var ok bool
-		if out[slot], ok = find(object, quoted); !ok {
+		if out[slot], ok = findQuoted(object, quoted); !ok {
 			k.extractAll(object, out)
 			return
 		}
 	}
 }
 
-// find is the value of an object's member whose name in quotes is given, by looking for
+// findQuoted is the value of an object's member whose name in quotes is given, by looking for
 // that text. There is no backslash in the object. False where it is not certain.
-func find(object, quoted string) (value string, ok bool) {
+func findQuoted(object, quoted string) (value string, ok bool) {
 	// The quote in front is everywhere.
 	at := strings.Index(object, quoted[1:]) - 1
 	if at == -2 {
 		return "", true
 	}
-	if at < 1 || object[at] != '"' || object[0] != '{' || !outermost(object, at) {
+	if at < 1 || object[at] != '"' || object[0] != '{' || !isOutermost(object, at) {
 		return "", false
 	}
-	i := blank(object, at+len(quoted))
+	i := skipBlanks(object, at+len(quoted))
 	if i >= len(object) || object[i] != ':' {
 		return "", false
 	}
-	i = blank(object, i+1)
+	i = skipBlanks(object, i+1)
 	value = object[i:skipValue(object, i)]
 	return value, value != "" && (value[0] != '"' || isQuoted(value))
 }
 
-// outermost says whether what stands at a place of an object, which has no backslashes,
+// isOutermost says whether what stands at a place of an object, which has no backslashes,
 // is within no text and in nothing that opens before.
-func outermost(object string, at int) bool {
+func isOutermost(object string, end int) bool {
 	quotes := 0
 	for i := 1; ; {
-		open := strings.IndexByte(object[i:at], '[')
+		open := strings.IndexByte(object[i:end], '[')
 		if open < 0 {
-			open = at - i
+			open = end - i
 		}
 		if brace := strings.IndexByte(object[i:i+open], '{'); brace >= 0 {
 			open = brace
 		}
 		quotes += strings.Count(object[i:i+open], `"`)
 		switch i += open; {
-		case i == at:
+		case i == end:
 			return quotes%2 == 0
 		case quotes%2 == 1: // within a text
 			i++
 		default:
-			if i = skipValue(object, i); i > at {
+			if i = skipValue(object, i); i > end {
 				return false
 			}
 		}
@@ -104,34 +104,34 @@ func outermost(object string, at int) bool {
 // extractAll is extract by looking at one member after the other.
 func (k *keys) extractAll(object string, out []string) {
 	clear(out)
-	left := len(k.names)
-	i := blank(object, 0)
+	remaining := len(k.names)
+	i := skipBlanks(object, 0)
 	if i >= len(object) || object[i] != '{' {
 		return
 	}
-	i = blank(object, i+1)
-	for left > 0 && i < len(object) && object[i] == '"' {
+	i = skipBlanks(object, i+1)
+	for remaining > 0 && i < len(object) && object[i] == '"' {
 		end := skipText(object, i)
 		if !isQuoted(object[i:end]) {
 			return
 		}
 		name := object[i+1 : end-1]
-		i = blank(object, end)
+		i = skipBlanks(object, end)
 		if i >= len(object) || object[i] != ':' {
 			return
 		}
-		from := blank(object, i+1)
+		from := skipBlanks(object, i+1)
 		i = skipValue(object, from)
 		if from < len(object) && object[from] == '"' && !isQuoted(object[from:i]) {
 			return
 		}
 		if slot := k.find(name); slot >= 0 {
 			out[slot] = object[from:i]
-			left--
+			remaining--
 		}
-		i = blank(object, i)
+		i = skipBlanks(object, i)
 		if i < len(object) && object[i] == ',' {
-			i = blank(object, i+1)
+			i = skipBlanks(object, i+1)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (k *keys) find(name string) int {
 // isQuoted says whether a text has both its quotes.
 func isQuoted(s string) bool { return len(s) > 1 && s[len(s)-1] == '"' }
 
-func blank(s string, i int) int {
+func skipBlanks(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
 		i++
 	}
@@ -207,12 +207,12 @@ func skipValue(s string, i int) int {
 	return i
 }
 
-// missing says whether a property's JSON text is no value: not there, or null.
-func missing(raw string) bool { return raw == "" || raw == "null" }
+// isMissing says whether a property's JSON text is no value: not there, or null.
+func isMissing(raw string) bool { return raw == "" || raw == "null" }
 
 // textOf is a property as text (§3.2.2), false for a missing one.
 func textOf(raw string) (string, bool) {
-	if missing(raw) {
+	if isMissing(raw) {
 		return "", false
 	}
 	switch raw[0] {
@@ -232,11 +232,11 @@ func textOf(raw string) (string, bool) {
 // numberText is the shortest decimal form of a JSON number; whole ones keep their
 // digits, so that those above 2^53 are what was sent.
 func numberText(raw string) string {
-	whole := raw
+	digits := raw
 	if raw[0] == '-' {
-		whole = raw[1:]
+		digits = raw[1:]
 	}
-	if len(whole) <= 20 && strings.Trim(whole, "0123456789") == "" && whole != "0" {
+	if len(digits) <= 20 && strings.Trim(digits, "0123456789") == "" && digits != "0" {
 		return raw
 	}
 	f, err := strconv.ParseFloat(raw, 64)
@@ -252,21 +252,21 @@ func formatNumber(f float64) string { return string(hogql.AppendFloat(nil, f)) }
 // numberOf is a property as a number (§3.2.2): a JSON number, or a text that is
 // wholly a decimal number.
 func numberOf(raw string) (float64, bool) {
-	if missing(raw) {
+	if isMissing(raw) {
 		return 0, false
 	}
 	if raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
 	}
-	if !decimal(raw) {
+	if !isDecimal(raw) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(raw, 64)
 	return f, err == nil
 }
 
-// decimal says whether a text is sign, digits, point and exponent.
-func decimal(s string) bool {
+// isDecimal says whether a text is sign, digits, point and exponent.
+func isDecimal(s string) bool {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]
 	}

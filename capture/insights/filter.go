@@ -22,13 +22,13 @@ type condition interface {
 	bind(b *binder) func(*row) bool
 }
 
-// all and anyOf join conditions; without any, both hold.
+// allOf and anyOf join conditions; without any, both hold.
 type (
-	all   []condition
+	allOf []condition
 	anyOf []condition
 )
 
-func (c all) bind(b *binder) func(*row) bool {
+func (c allOf) bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	switch len(tests) {
 	case 0:
@@ -47,16 +47,16 @@ func (c all) bind(b *binder) func(*row) bool {
 }
 
 // bindOrNil is bind, nil where nothing is asked: then no event need be asked either.
-func (c all) bindOrNil(b *binder) func(*row) bool {
-	if !slices.ContainsFunc(c, func(c condition) bool { return !holdsAlways(c) }) {
+func (c allOf) bindOrNil(b *binder) func(*row) bool {
+	if !slices.ContainsFunc(c, func(c condition) bool { return !isAlwaysTrue(c) }) {
 		return nil
 	}
 	return c.bind(b)
 }
 
-func holdsAlways(c condition) bool {
-	list, ok := c.(all)
-	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !holdsAlways(c) })
+func isAlwaysTrue(c condition) bool {
+	list, ok := c.(allOf)
+	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !isAlwaysTrue(c) })
 }
 
 func (c anyOf) bind(b *binder) func(*row) bool {
@@ -80,12 +80,12 @@ func bindAll(b *binder, conditions []condition) []func(*row) bool {
 }
 
 // filters reads a list or a tree of property filters (§3.2.1).
-func (n node) filters(p *Project) all {
+func (n node) filters(p *Project) allOf {
 	f := filterReader{project: p}
 	if _, list := n.value.([]any); list {
 		return f.each(n, -1) // the list itself is no group
 	}
-	return all{f.read(n, 0)}
+	return allOf{f.read(n, 0)}
 }
 
 // filterReader counts what it reads.
@@ -97,9 +97,9 @@ type filterReader struct {
 func (f *filterReader) read(n node, depth int) condition {
 	switch v := n.value.(type) {
 	case nil:
-		return all{}
+		return allOf{}
 	case []any:
-		return all(f.each(n, depth))
+		return allOf(f.each(n, depth))
 	case map[string]any:
 		if _, tree := v["values"]; !tree {
 			return f.leaf(n)
@@ -108,11 +108,11 @@ func (f *filterReader) read(n node, depth int) condition {
 		case "OR":
 			return anyOf(f.each(n.get("values"), depth))
 		default:
-			return all(f.each(n.get("values"), depth))
+			return allOf(f.each(n.get("values"), depth))
 		}
 	}
 	n.fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.value))
-	return all{}
+	return allOf{}
 }
 
 func (f *filterReader) each(n node, depth int) []condition {
@@ -133,18 +133,18 @@ func (f *filterReader) leaf(n node) condition {
 		n.fail(tooLarge, "A query may have %d filters.", maxFilters)
 	}
 	if m, _ := n.value.(map[string]any); len(m) == 0 {
-		return all{}
+		return allOf{}
 	}
 	name := n.get("type").text("event")
-	if name == "empty" || n.failed() {
-		return all{}
+	if name == "empty" || n.hasFailed() {
+		return allOf{}
 	}
-	of, ok := filterTypes[name]
+	newCondition, ok := filterTypes[name]
 	if !ok {
 		n.get("type").fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
-		return all{}
+		return allOf{}
 	}
-	return of(n, f.project)
+	return newCondition(n, f.project)
 }
 
 // filterTypes are the types of filters by name. Add one here.
@@ -158,10 +158,10 @@ func init() {
 	}
 }
 
-// compare is a filter that compares a value with an operator.
-type compare struct {
+// valueCondition is a filter that compares a value with an operator.
+type valueCondition struct {
 	comparison
-	of func(b *binder) getter
+	bindValue func(b *binder) getter
 }
 
 // key is the filter's key, which must be there.
@@ -177,14 +177,14 @@ func (n node) key() string {
 	return name
 }
 
-func (c *compare) bind(b *binder) func(*row) bool {
-	test, value := c.testIn(b.run), c.of(b)
+func (c *valueCondition) bind(b *binder) func(*row) bool {
+	test, value := c.bindTest(b.run), c.bindValue(b)
 	return func(r *row) bool { return test(value(r)) }
 }
 
 func eventFilter(n node, p *Project) condition {
 	key := n.key()
-	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter {
+	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
 			return b.elementsChain()
 		}
@@ -195,10 +195,10 @@ func eventFilter(n node, p *Project) condition {
 // columnFilter compares a column of the event (event_metadata).
 func columnFilter(n node, p *Project) condition {
 	key := n.key()
-	if _, ok := columnGetters[key]; !ok && !n.failed() {
+	if _, ok := columnGetters[key]; !ok && !n.hasFailed() {
 		n.get("key").fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
-	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter { return columnGetters[key](b) }}
+	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
 // columnGetters give columns of events as JSON texts.
@@ -260,49 +260,49 @@ const maxGroupTypes = 5
 // groupFilter compares a property of the event's group as it is now.
 func groupFilter(n node, p *Project) condition {
 	index := n.get("group_type_index")
-	if index.absent() {
+	if index.isAbsent() {
 		index.fail(required, "A filter of type group needs group_type_index.")
 	}
-	return &groupCompare{n.comparison(p, flags.FilterSettings{}), int(index.whole(0, maxGroupTypes-1, 0)), n.key()}
+	return &groupPropertyCondition{n.comparison(p, flags.FilterSettings{}), int(index.intInRange(0, maxGroupTypes-1, 0)), n.key()}
 }
 
-type groupCompare struct {
+type groupPropertyCondition struct {
 	comparison
 	groupType int
 	key       string
 }
 
-func (c *groupCompare) bind(b *binder) func(*row) bool {
-	test := c.testIn(b.run)
-	without := test("")
-	other := map[string]bool{} // keys of groups for which the answer is another one
+func (c *groupPropertyCondition) bind(b *binder) func(*row) bool {
+	test := c.bindTest(b.run)
+	absent := test("")
+	differing := map[string]bool{} // keys of groups for which the answer is another one
 	one := keys{names: []string{c.key}}
 	value := make([]string, 1)
-	b.groups(c.groupType, func(key, properties string) error {
+	b.readGroups(c.groupType, func(key, properties string) error {
 		one.extract(properties, value)
-		if test(value[0]) == without {
+		if test(value[0]) == absent {
 			return nil
 		}
-		other[key] = true
+		differing[key] = true
 		return b.reserve(int64(len(key)) + 64)
 	})
 	key := b.groupKey(c.groupType)
 	return func(r *row) bool {
 		k, _ := textOf(key(r))
-		return other[k] != without
+		return differing[k] != absent
 	}
 }
 
 // testAccounts are the project's filters against its own people.
 func testAccounts(n node, p *Project) condition {
 	if !n.get("filterTestAccounts").boolean() || len(p.TestAccountFilters) == 0 {
-		return all{}
+		return allOf{}
 	}
-	own := node{value: wire.Value(p.TestAccountFilters), place: "query__filterTestAccounts", fault: n.fault}
+	own := node{value: wire.Value(p.TestAccountFilters), attr: "query__filterTestAccounts", fault: n.fault}
 	return own.filters(p)
 }
 
 // queryConditions are those of a query that hold for all its series.
-func queryConditions(n node, p *Project) all {
-	return slices.Concat(n.get("properties").filters(p), all{testAccounts(n, p)})
+func queryConditions(n node, p *Project) allOf {
+	return slices.Concat(n.get("properties").filters(p), allOf{testAccounts(n, p)})
 }

@@ -18,12 +18,12 @@ type firstEvent struct {
 func (m *measure) firstTime(b *binder, c *counting) tally {
 	c.from = 0
 	b.needs.columns |= IDs
-	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.of == "firstMatching", firsts: map[uint32]*firstEvent{}}
+	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
 }
 
 func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	who, ok := t.person(w)
-	if !ok || !t.base.passes(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
+	if !ok || !t.base.matchesConditions(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
 		return nil
 	}
 	if t.c.measuring {
@@ -62,7 +62,7 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 func (t *firstTime) add(*row, int, int) error { return nil }
 
 func (t *firstTime) points(n int) ([][]float64, error) {
-	out := rows(n, t.c.buckets(), func(int) float64 { return 0 })
+	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
 	for _, f := range t.firsts {
 		bucket := 0
 		if t.c.display != total {

@@ -65,7 +65,7 @@ type formulaParser struct {
 
 func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-func (p *formulaParser) take(sign string) bool {
+func (p *formulaParser) accept(sign string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, sign)
 	if ok && sign == "*" && strings.HasPrefix(rest, "*") {
@@ -79,13 +79,13 @@ func (p *formulaParser) take(sign string) bool {
 
 func (p *formulaParser) sum() term {
 	left := p.product()
-	for !p.failed() {
+	for !p.hasFailed() {
 		a := left
 		switch {
-		case p.take("+"):
+		case p.accept("+"):
 			b := p.product()
 			left = func(s []float64) float64 { return a(s) + b(s) }
-		case p.take("-"):
+		case p.accept("-"):
 			b := p.product()
 			left = func(s []float64) float64 { return a(s) - b(s) }
 		default:
@@ -97,16 +97,16 @@ func (p *formulaParser) sum() term {
 
 func (p *formulaParser) product() term {
 	left := p.unary()
-	for !p.failed() {
+	for !p.hasFailed() {
 		a := left
 		switch {
-		case p.take("*"):
+		case p.accept("*"):
 			b := p.unary()
 			left = func(s []float64) float64 { return a(s) * b(s) }
-		case p.take("/"):
+		case p.accept("/"):
 			b := p.unary()
 			left = func(s []float64) float64 { return divide(a(s), b(s)) }
-		case p.take("%"):
+		case p.accept("%"):
 			b := p.unary()
 			left = func(s []float64) float64 { return remainder(a(s), b(s)) }
 		default:
@@ -118,10 +118,10 @@ func (p *formulaParser) product() term {
 
 func (p *formulaParser) unary() term {
 	switch {
-	case p.take("-"):
+	case p.accept("-"):
 		a := p.unary()
 		return func(s []float64) float64 { return -a(s) }
-	case p.take("+"):
+	case p.accept("+"):
 		return p.unary()
 	}
 	return p.power()
@@ -129,7 +129,7 @@ func (p *formulaParser) unary() term {
 
 func (p *formulaParser) power() term {
 	a := p.atom()
-	if p.failed() || !p.take("**") {
+	if p.hasFailed() || !p.accept("**") {
 		return a
 	}
 	b := p.unary()
@@ -143,9 +143,9 @@ func (p *formulaParser) atom() term {
 		p.fail(invalidInput, "The formula %s ends too soon.", describe(p.value))
 		return zero
 	}
-	if p.take("(") {
+	if p.accept("(") {
 		inner := p.sum()
-		if !p.take(")") {
+		if !p.accept(")") {
 			p.fail(invalidInput, "The formula %s lacks a closing parenthesis.", describe(p.value))
 		}
 		return inner

@@ -15,9 +15,9 @@ import (
 // are no filters. The error is an [*Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	n, fault := decodeQuery(filters, "filters")
-	n.looks.what, n.looks.known = aFilters, olderMembers
+	n.tracker.what, n.tracker.known = aFilters, olderMembers
 	query := n.older()
-	if misspelt := n.looks.misspelt(); misspelt != nil {
+	if misspelt := n.tracker.findMisspelled(); misspelt != nil {
 		return nil, misspelt
 	}
 	if *fault != nil {
@@ -41,7 +41,7 @@ func (n node) older() map[string]any {
 	kind := given.get("insight")
 	name, text := kind.value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
-	if !ok || !text && !kind.absent() {
+	if !ok || !text && !kind.isAbsent() {
 		kind.fail(notSupported, "Insights of type %s are not supported.", describe(kind.value))
 		return nil
 	}
@@ -91,15 +91,15 @@ var (
 // oldMembers copies members that have a value under their new names.
 func oldMembers(to map[string]any, from node, names [][2]string) {
 	for _, n := range names {
-		if v := plain(from.get(n[0]).value); v != nil {
+		if v := typedValue(from.get(n[0]).value); v != nil {
 			to[n[1]] = v
 		}
 	}
 }
 
-// plain is a value of filters as queries have it: numbers and booleans that stand in
+// typedValue is a value of filters as queries have it: numbers and booleans that stand in
 // texts, as they came in addresses, are what they say; an empty text is nothing.
-func plain(v any) any {
+func typedValue(v any) any {
 	text, ok := v.(string)
 	if !ok {
 		return v
@@ -125,7 +125,7 @@ func (n node) unpacked() node {
 
 // with is the node with another value.
 func (n node) with(value any) node {
-	return node{value: value, place: n.place, fault: n.fault, looks: n.looks}
+	return node{value: value, attr: n.attr, fault: n.fault, tracker: n.tracker}
 }
 
 // section makes an object of the query, if there is something to put in.
@@ -140,7 +140,7 @@ func (o *oldFilters) common() {
 	oldMembers(dates, o.node, oldDates)
 	o.section("dateRange", dates)
 	oldMembers(o.query, o.node, oldCommon)
-	if plain(o.get("filter_test_accounts").value) == true {
+	if typedValue(o.get("filter_test_accounts").value) == true {
 		o.query["filterTestAccounts"] = true
 	}
 	if properties := o.get("properties").oldProperties(); properties != nil {
@@ -165,7 +165,7 @@ func (o *oldFilters) trends() {
 		filter["formula"] = formula
 	}
 	if name, _ := o.get("display").value.(string); name != "" {
-		if _, known := displays[name]; known {
+		if _, supported := displays[name]; supported {
 			filter["display"] = name
 		}
 	}
@@ -206,7 +206,7 @@ func (o *oldFilters) funnel() {
 	o.query["series"] = o.series(nil)
 	filter := map[string]any{}
 	oldMembers(filter, o.node, oldFunnel)
-	if days := plain(o.get("funnel_window_days").value); days != nil && filter["funnelWindowInterval"] == nil {
+	if days := typedValue(o.get("funnel_window_days").value); days != nil && filter["funnelWindowInterval"] == nil {
 		filter["funnelWindowInterval"], filter["funnelWindowIntervalUnit"] = days, "day"
 	}
 	if filter["funnelVizType"] == nil && o.get("display").value == "ActionsLineGraph" {
@@ -236,7 +236,7 @@ func (o *oldFilters) retention() {
 		}
 		entity := map[string]any{"id": e.get("id").value}
 		for _, name := range []string{"type", "name", "custom_name"} {
-			if m := e.get(name); !m.absent() {
+			if m := e.get(name); !m.isAbsent() {
 				entity[name] = m.value
 			}
 		}
@@ -253,7 +253,7 @@ func (n node) oldObjects() (out []node) {
 	list, _ := n.unpacked().value.([]any)
 	for i, v := range list {
 		if _, ok := v.(map[string]any); ok {
-			out = append(out, node{value: v, place: n.place + "__" + strconv.Itoa(i), fault: n.fault, looks: n.looks})
+			out = append(out, node{value: v, attr: n.attr + "__" + strconv.Itoa(i), fault: n.fault, tracker: n.tracker})
 		}
 	}
 	return out
@@ -272,7 +272,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 		for _, entity := range o.get(kind).oldObjects() {
 			entity.get("type") // the list says it
 			order := -1.0
-			if n, ok := plain(entity.get("order").value).(json.Number); ok {
+			if n, ok := typedValue(entity.get("order").value).(json.Number); ok {
 				order, _ = n.Float64()
 			}
 			all = append(all, placed{order, entity, kind == "actions"})
@@ -294,7 +294,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 func (n node) oldNode(action bool) map[string]any {
 	to := map[string]any{"kind": "EventsNode", "event": n.get("id").value}
 	if action {
-		to = map[string]any{"kind": "ActionsNode", "id": plain(n.get("id").value)}
+		to = map[string]any{"kind": "ActionsNode", "id": typedValue(n.get("id").value)}
 	}
 	for _, name := range []string{"name", "custom_name"} {
 		if text, ok := n.get(name).value.(string); ok && text != "" {
@@ -310,22 +310,22 @@ func (n node) oldNode(action bool) map[string]any {
 // breakdown makes breakdownFilter.
 func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
-	of, kind := o.get("breakdown").value, o.get("breakdown_type").value
+	property, kind := o.get("breakdown").value, o.get("breakdown_type").value
 	if several := o.get("breakdowns").oldObjects(); len(several) > 1 {
 		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported, one is.", len(several))
 	} else if len(several) == 1 {
 		one := several[0]
-		of, kind = one.get("property").value, cmp.Or[any](one.get("type").value, kind)
+		property, kind = one.get("property").value, cmp.Or[any](one.get("type").value, kind)
 		oldMembers(filter, one, [][2]string{{"normalize_url", "breakdown_normalize_url"}})
 	}
-	if of == nil || of == "" || kind == "undefined" {
+	if property == nil || property == "" || kind == "undefined" {
 		return
 	}
 	if kind == nil || kind == "" || kind == "events" {
 		kind = "event"
 	}
 	oldMembers(filter, o.node, oldBreakdown)
-	filter["breakdown"], filter["breakdown_type"] = of, kind
+	filter["breakdown"], filter["breakdown_type"] = property, kind
 	o.query["breakdownFilter"] = filter
 }
 
@@ -371,7 +371,7 @@ func someOf(list []any) any {
 // lookIn notes which members filters may have. Whether they can be read is told when the
 // query that they become is read.
 func (n node) lookIn() {
-	node{value: n.value, place: n.place, fault: new(*Error), looks: n.looks}.filters(&Project{})
+	node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}.filters(&Project{})
 }
 
 // oldFilterList are the filters and groups of a list.

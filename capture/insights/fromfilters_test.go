@@ -88,8 +88,8 @@ func TestFromFilters(t *testing.T) {
 	}
 }
 
-// TestFromFilters_Refused is what is not converted (§2.10).
-func TestFromFilters_Refused(t *testing.T) {
+// TestFromFilters_Rejected is what is not converted (§2.10).
+func TestFromFilters_Rejected(t *testing.T) {
 	for filters, attr := range map[string]string{
 		`{"insight": "PATHS"}`: "filters__insight",
 		`{"insight": 5}`:       "filters__insight",

@@ -20,7 +20,7 @@ type funnelQuery struct {
 	steps      []entity
 	maths      []string
 	exclusions []funnelExclusion
-	conditions all
+	conditions allOf
 	dates      dateRange
 	interval   interval
 	groupType  int
@@ -46,7 +46,7 @@ var windowUnits = map[string]time.Duration{
 	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 31 * 24 * time.Hour,
 }
 
-var attributions = map[string]attribution{"first_touch": firstTouch, "last_touch": lastTouch, "all_events": allEvents, "step": ofStep}
+var attributions = map[string]attribution{"first_touch": firstTouch, "last_touch": lastTouch, "all_events": allEvents, "step": stepTouch}
 
 // Names of funnels that are not those of steps done in order.
 const (
@@ -63,12 +63,12 @@ func readFunnel(n node, p *Project) *funnelQuery {
 		conditions: queryConditions(n, p),
 		dates:      n.get("dateRange").dateRange(),
 		interval:   n.interval(minute, hour, day, week, month),
-		groupType:  n.aggregation(),
+		groupType:  n.aggregationGroup(),
 		steps:      n.get("series").entities(p, maxSteps),
 		split:      readSplit(n.get("breakdownFilter").object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
-		q.maths = append(q.maths, q.steps[i].place.get("math").text("total"))
+		q.maths = append(q.maths, q.steps[i].node.get("math").text("total"))
 	}
 	q.readOptions(n.get("funnelsFilter").object(), p)
 	if q.viz != funnelTrends {
@@ -85,10 +85,10 @@ func (q *funnelQuery) readOptions(n node, p *Project) {
 	q.viz = n.get("funnelVizType").choice("steps", "steps", timeToConvert, funnelTrends)
 	q.order = n.get("funnelOrderType").choice("ordered", "ordered", strictSteps, unorderedSteps)
 	unit := n.get("funnelWindowIntervalUnit").choice("day", "second", "minute", "hour", "day", "week", "month")
-	q.window = n.get("funnelWindowInterval").whole(1, 100_000, 14) * windowUnits[unit].Microseconds()
+	q.window = n.get("funnelWindowInterval").intInRange(1, 100_000, 14) * windowUnits[unit].Microseconds()
 	q.attribution = attributions[n.get("breakdownAttributionType").choice("first_touch", "first_touch", "last_touch", "all_events", "step")]
-	q.step = int(n.get("breakdownAttributionValue").whole(0, maxSteps, 0))
-	if bins := n.get("binCount"); !bins.absent() {
+	q.step = int(n.get("breakdownAttributionValue").intInRange(0, maxSteps, 0))
+	if bins := n.get("binCount"); !bins.isAbsent() {
 		q.bins = int(max(1, min(maxFunnelBins, bins.number(1))))
 	}
 	last := int64(len(q.steps) - 1)
@@ -99,10 +99,10 @@ func (q *funnelQuery) readOptions(n node, p *Project) {
 	if q.viz != "steps" && len(q.steps) < 2 {
 		n.get("funnelVizType").fail(invalidInput, "A funnel of this kind needs two steps.")
 	}
-	if by := n.get("funnelAggregateByHogQL"); by.text("") != "" {
-		q.actor = hogqlValue(by, p)
+	if expression := n.get("funnelAggregateByHogQL"); expression.text("") != "" {
+		q.actor = hogqlValue(expression, p)
 	}
-	if q.attribution == ofStep && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
+	if q.attribution == stepTouch && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
 		n.get("breakdownAttributionValue").fail(invalidInput, "There is no such step, or in any order another than the first.")
 	}
 	for _, x := range n.get("exclusions").list(maxExclusions) {
@@ -110,16 +110,16 @@ func (q *funnelQuery) readOptions(n node, p *Project) {
 	}
 }
 
-func (q *funnelQuery) stepOf(n node, otherwise int64) int {
-	if n.absent() {
-		return int(otherwise)
+func (q *funnelQuery) stepOf(n node, fallback int64) int {
+	if n.isAbsent() {
+		return int(fallback)
 	}
-	return int(n.whole(0, int64(len(q.steps)-1), otherwise))
+	return int(n.intInRange(0, int64(len(q.steps)-1), fallback))
 }
 
 // exclude reads one exclusion.
 func (q *funnelQuery) exclude(n node, p *Project) {
-	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").whole(0, 1<<20, 0)), int(n.get("funnelToStep").whole(0, 1<<20, 0))}}
+	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").intInRange(0, 1<<20, 0)), int(n.get("funnelToStep").intInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:
@@ -145,8 +145,8 @@ func (x *funnelExclusion) sameAs(step *entity) bool {
 	if x.kind() != step.kind() || x.id() != step.id() {
 		return false
 	}
-	return len(x.place.get("properties").list(maxFilters)) == 0 || slices.EqualFunc(
-		[]node{x.place.get("properties"), x.place.get("fixedProperties")},
-		[]node{step.place.get("properties"), step.place.get("fixedProperties")},
+	return len(x.node.get("properties").list(maxFilters)) == 0 || slices.EqualFunc(
+		[]node{x.node.get("properties"), x.node.get("fixedProperties")},
+		[]node{step.node.get("properties"), step.node.get("fixedProperties")},
 		func(a, b node) bool { return bytes.Equal(a.raw(), b.raw()) })
 }

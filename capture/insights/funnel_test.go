@@ -20,8 +20,8 @@ func funnelOf(more string) string {
 		"series": [{"kind": "EventsNode", "event": "a"}, {"kind": "EventsNode", "event": "b", "custom_name": "mine"}, {"kind": "EventsNode", "event": "c"}]` + more + `}`
 }
 
-// TestFunnels_Refused is what §2.5.1 refuses, and where.
-func TestFunnels_Refused(t *testing.T) {
+// TestFunnels_Rejected is what §2.5.1 refuses, and where.
+func TestFunnels_Rejected(t *testing.T) {
 	filter := func(members string) string { return funnelOf(`, "funnelsFilter": {` + members + `}`) }
 	exclusion := func(members string) string {
 		return filter(`"exclusions": [{"kind": "EventsNode", ` + members + `}]`)
@@ -103,7 +103,7 @@ func TestFunnels_Shapes(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if fault := unlike("", wire.Value([]byte(c.want)), wire.Value(wire.MustEncode(result.Results))); fault != "" {
+		if fault := findDifference("", wire.Value([]byte(c.want)), wire.Value(wire.MustEncode(result.Results))); fault != "" {
 			t.Errorf("%s: %s", c.name, fault)
 		}
 	}

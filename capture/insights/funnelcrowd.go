@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// crowd finds who reached a step of a funnel, or left before it; of trends who entered
+// actorFinder finds who reached a step of a funnel, or left before it; of trends who entered
 // in a bucket and converted, or did not (§2.9.3).
-func (q *funnelQuery) crowd(n node) crowdFinder {
+func (q *funnelQuery) actorFinder(n node) actorFinder {
 	if q.actor != nil {
 		n.get("source").fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
-	within := q.reachedStep
+	parse := q.reachedStep
 	if q.viz == funnelTrends {
-		within = q.enteredIn
+		parse = q.enteredIn
 	}
-	find := within(n)
-	texts, every := valueAsGiven(n.get("funnelStepBreakdown"))
-	return func(r *run) (*crowd, error) {
+	find := parse(n)
+	texts, anyValue := parseBreakdownValue(n.get("funnelStepBreakdown"))
+	return func(r *run) (*actorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
 			return nil, err
 		}
-		chosen, err := f.chosen(texts, every)
+		matches, err := f.matchValue(texts, anyValue)
 		if err != nil {
 			return nil, err
 		}
-		out := &crowd{groupType: q.groupType}
+		out := &actorSet{groupType: q.groupType}
 		last := -1
 		err = find(f, func(actor, value uint32) error {
-			if int(actor) == last || !chosen(value) {
+			if int(actor) == last || !matches(value) {
 				return nil
 			}
 			last = int(actor)
@@ -41,49 +41,49 @@ func (q *funnelQuery) crowd(n node) crowdFinder {
 	}
 }
 
-// found gives actors by their numbers, those of one actor one after the other.
-type found func(f *funnelRun, see func(actor, value uint32) error) error
+// actorIterator gives actors by their numbers, those of one actor one after the other.
+type actorIterator func(f *funnelRun, yield func(actor, value uint32) error) error
 
-func (q *funnelQuery) reachedStep(n node) found {
-	given := n.get("funnelStep")
-	step := int(given.whole(-maxSteps, maxSteps, 0))
+func (q *funnelQuery) reachedStep(n node) actorIterator {
+	stepNode := n.get("funnelStep")
+	step := int(stepNode.intInRange(-maxSteps, maxSteps, 0))
 	if step == 0 || step == -1 || max(step, -step) > len(q.steps) {
-		given.fail(invalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
+		stepNode.fail(invalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
 	}
-	return func(f *funnelRun, see func(actor, value uint32) error) error {
+	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		return f.eachReached(func(actor, value uint32, times []int64) error {
 			if step > 0 && len(times) >= step || step < 0 && len(times) == -step-1 {
-				return see(actor, value)
+				return yield(actor, value)
 			}
 			return nil
 		})
 	}
 }
 
-func (q *funnelQuery) enteredIn(n node) found {
+func (q *funnelQuery) enteredIn(n node) actorIterator {
 	start := n.get("funnelTrendsEntrancePeriodStart")
-	if start.absent() {
+	if start.isAbsent() {
 		start.fail(required, "Actors of a funnel over time need the start of a period.")
 	}
 	when := start.date(false)
-	left := n.get("funnelTrendsDropOff").boolean()
-	return func(f *funnelRun, see func(actor, value uint32) error) error {
-		wanted := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())
+	dropped := n.get("funnelTrendsDropOff").boolean()
+	return func(f *funnelRun, yield func(actor, value uint32) error) error {
+		target := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())
 		return f.eachEntrance(func(actor, value uint32, bucket, reached int) error {
-			if bucket == wanted && reached > f.from && reached > f.to != left {
-				return see(actor, value)
+			if bucket == target && reached > f.from && reached > f.to != dropped {
+				return yield(actor, value)
 			}
 			return nil
 		})
 	}
 }
 
-// chosen says which breakdown values are meant.
-func (f *funnelRun) chosen(texts []string, every bool) (func(value uint32) bool, error) {
+// matchValue says which breakdown values are meant.
+func (f *funnelRun) matchValue(texts []string, anyValue bool) (func(value uint32) bool, error) {
 	switch {
-	case every || !f.grouping():
+	case anyValue || !f.isGrouped():
 		return func(uint32) bool { return true }, nil
-	case f.split.byCohort():
+	case f.split.isByCohort():
 		return f.inCohort(texts), nil
 	case !slices.Contains(texts, "Other"):
 		return func(value uint32) bool { return slices.Equal(f.values.list(value), texts) }, nil
@@ -92,12 +92,12 @@ func (f *funnelRun) chosen(texts []string, every bool) (func(value uint32) bool,
 	if err != nil {
 		return nil, err
 	}
-	kept, _ := sums.ranked(moreConverted, (*funnelTally).merge)
-	shown := map[uint32]bool{}
-	for _, g := range kept {
-		shown[g.value] = true
+	top, _ := sums.ranked(moreConverted, (*funnelTally).merge)
+	listed := map[uint32]bool{}
+	for _, g := range top {
+		listed[g.value] = true
 	}
-	return func(value uint32) bool { return !shown[value] }, nil
+	return func(value uint32) bool { return !listed[value] }, nil
 }
 
 // inCohort says which sets of cohorts have the one with an id.
@@ -120,8 +120,8 @@ func (q *funnelQuery) options(r *run) (map[string]any, error) {
 		return nil, err
 	}
 	list := []option{}
-	kept, rest := sums.ranked(moreConverted, (*funnelTally).merge)
-	for _, g := range kept {
+	top, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	for _, g := range top {
 		name, id := f.label(g.value, false)
 		list = append(list, f.option(name, id))
 	}

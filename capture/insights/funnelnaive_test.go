@@ -32,7 +32,7 @@ type naiveAttempt struct {
 }
 
 type naiveState struct {
-	kept     map[int]naiveAttempt
+	open     map[int]naiveAttempt
 	best     int
 	furthest naiveAttempt
 }
@@ -41,28 +41,28 @@ func (f naiveFunnel) appliesAfter(e naiveEvent, j int) bool {
 	return slices.ContainsFunc(e.exclusions, func(x int) bool { return f.exclusions[x].from < j && j <= f.exclusions[x].to })
 }
 
-// continues is the condition of rule 2.
-func (f naiveFunnel) continues(s *naiveState, k int, at int64) bool {
-	before, ok := s.kept[k-1]
-	after, reached := s.kept[k]
-	return ok && at-before.start <= int64(f.window) && !(reached && after.start == before.start)
+// canContinue is the condition of rule 2.
+func (f naiveFunnel) canContinue(s *naiveState, k int, micros int64) bool {
+	before, ok := s.open[k-1]
+	after, reached := s.open[k]
+	return ok && micros-before.start <= int64(f.window) && !(reached && after.start == before.start)
 }
 
-func (f naiveFunnel) step(s *naiveState, k, number int, at int64, once bool) {
-	fresh := naiveAttempt{start: at, times: []int64{at}, used: []int{number}}
+func (f naiveFunnel) step(s *naiveState, k, number int, micros int64, once bool) {
+	fresh := naiveAttempt{start: micros, times: []int64{micros}, used: []int{number}}
 	if k == 1 {
-		if old, ok := s.kept[1]; ok && old.start == at {
+		if old, ok := s.open[1]; ok && old.start == micros {
 			return
 		}
 	} else {
-		before := s.kept[k-1]
-		if !f.continues(s, k, at) || once && slices.Contains(before.used, number) {
+		before := s.open[k-1]
+		if !f.canContinue(s, k, micros) || once && slices.Contains(before.used, number) {
 			return
 		}
-		fresh = naiveAttempt{before.start, append(slices.Clone(before.times), at), before.spoiled, append(slices.Clone(before.used), number)}
+		fresh = naiveAttempt{before.start, append(slices.Clone(before.times), micros), before.spoiled, append(slices.Clone(before.used), number)}
 	}
 	if !fresh.spoiled {
-		s.kept[k] = fresh
+		s.open[k] = fresh
 	}
 	if k > s.best || k == s.best && s.furthest.spoiled {
 		s.best, s.furthest = k, fresh
@@ -70,12 +70,12 @@ func (f naiveFunnel) step(s *naiveState, k, number int, at int64, once bool) {
 }
 
 func (f naiveFunnel) exclude(s *naiveState, e naiveEvent, j int) {
-	if !f.appliesAfter(e, j) || !f.continues(s, j+1, e.at) {
+	if !f.appliesAfter(e, j) || !f.canContinue(s, j+1, e.at) {
 		return
 	}
-	spoiled := s.kept[j]
+	spoiled := s.open[j]
 	spoiled.spoiled = true
-	s.kept[j] = spoiled
+	s.open[j] = spoiled
 	if s.best == j && e.at-s.furthest.start <= int64(f.window) {
 		s.furthest.spoiled = true
 	}
@@ -99,8 +99,8 @@ func (f naiveFunnel) same(events []naiveEvent) bool {
 }
 
 func (f naiveFunnel) walk(events []naiveEvent) (int, []int64) {
-	s := &naiveState{kept: map[int]naiveAttempt{}}
-	done := func() bool { _, ok := s.kept[f.steps]; return ok }
+	s := &naiveState{open: map[int]naiveAttempt{}}
+	done := func() bool { _, ok := s.open[f.steps]; return ok }
 	for i := 0; i < len(events); {
 		var group []naiveEvent
 		for _, e := range events[i:] {
@@ -117,7 +117,7 @@ func (f naiveFunnel) walk(events []naiveEvent) (int, []int64) {
 					}
 				}
 				if f.strict {
-					maps.DeleteFunc(s.kept, func(k int, _ naiveAttempt) bool { return !slices.Contains(e.steps, k) })
+					maps.DeleteFunc(s.open, func(k int, _ naiveAttempt) bool { return !slices.Contains(e.steps, k) })
 				}
 				if done() {
 					return s.result()
@@ -231,18 +231,18 @@ func TestWalkersFollowTheText(t *testing.T) {
 			}
 		}
 		events := randomWalk(random, &f, n%3 == 2)
-		given := make([]occurrence, len(events))
+		occurrences := make([]occurrence, len(events))
 		for i, e := range events {
-			given[i] = e.occurrence(int64(i))
+			occurrences[i] = e.occurrence(int64(i))
 		}
 		var w walker = newAttempts(f.steps, int64(f.window), f.strict, f.exclusions)
 		reached, times := f.walk(events)
 		if n%3 == 2 {
-			w = newAnyOrder(f.steps, int64(f.window))
+			w = newUnorderedWalker(f.steps, int64(f.window))
 			reached, times = naiveUnordered(f.steps, f.window, events)
 		}
-		w.walk(given[:len(given)/2]) // a walker is used again
-		got, gotTimes := w.walk(given)
+		w.walk(occurrences[:len(occurrences)/2]) // a walker is used again
+		got, gotTimes := w.walk(occurrences)
 		if got != reached || !slices.Equal(gotTimes, times) {
 			t.Fatalf("%+v of %+v\nreached %d at %v, want %d at %v", f, events, got, gotTimes, reached, times)
 		}
@@ -267,7 +267,7 @@ func (e naiveEvent) occurrence(id int64) occurrence {
 		o.match |= 1 << (firstExclusion + x)
 	}
 	if e.barred {
-		o.match |= mayNotBegin
+		o.match |= cannotBegin
 	}
 	return o
 }

@@ -193,9 +193,9 @@ type plainWalk struct {
 	events []naiveEvent
 }
 
-// considered are the events of a person that are a step or an exclusion, with strict
+// considerEvents are the events of a person that are a step or an exclusion, with strict
 // all; beside each its value.
-func (f *plainFunnel) considered(all, ever []act) (events []naiveEvent, values []string) {
+func (f *plainFunnel) considerEvents(all, ever []act) (events []naiveEvent, values []string) {
 	for _, a := range all {
 		e := naiveEvent{at: a.at.UnixMicro()}
 		for k, n := range f.nodes {
@@ -280,9 +280,9 @@ func (f *plainFunnel) groups(acts []act) []*plainGroup {
 	found := map[string]*plainGroup{}
 	ever := byPerson(inRangeOf(acts, true))
 	for person, all := range byPerson(inRangeOf(acts, false)) {
-		events, values := f.considered(all, ever[person])
+		events, values := f.considerEvents(all, ever[person])
 		for _, w := range f.walks(events, values) {
-			times, days := f.walk(w.events), f.entered(w.events)
+			times, days := f.walk(w.events), f.enteredDays(w.events)
 			if len(times) == 0 && f.viz != "trends" || len(days) == 0 && f.viz == "trends" {
 				continue
 			}
@@ -311,9 +311,9 @@ func (f *plainFunnel) groups(acts []act) []*plainGroup {
 	return slices.Collect(maps.Values(found))
 }
 
-// entered are the days in which an attempt began, and how far it came: the walk with
+// enteredDays are the days in which an attempt began, and how far it came: the walk with
 // beginnings on that day alone.
-func (f *plainFunnel) entered(events []naiveEvent) map[int]int {
+func (f *plainFunnel) enteredDays(events []naiveEvent) map[int]int {
 	days := map[int]int{}
 	for d := range plainDays {
 		if f.viz != "trends" {
@@ -472,8 +472,8 @@ func sameAnswer(t *testing.T, m *memory, query json.RawMessage, want any) {
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	got, wanted := wire.Value(wire.MustEncode(result.Results)), wire.Value(wire.MustEncode(want))
-	if fault := unlike("", wanted, got); fault != "" && !reflect.DeepEqual(got, wanted) {
+	got, expected := wire.Value(wire.MustEncode(result.Results)), wire.Value(wire.MustEncode(want))
+	if fault := findDifference("", expected, got); fault != "" && !reflect.DeepEqual(got, expected) {
 		t.Fatalf("%s\nover %s\n%s\nwant %s", query, actsText(m), fault, wire.MustEncode(want))
 	}
 }
@@ -489,7 +489,7 @@ func actsText(m *memory) (text string) {
 // is the same in each run.
 var long = flag.Bool("long", false, "draw five times as many questions")
 
-func drawn(few int) int {
+func drawCount(few int) int {
 	if *long {
 		return 5 * few
 	}
@@ -500,7 +500,7 @@ func drawn(few int) int {
 // over random events.
 func TestFunnels_Plain(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 1))
-	for range drawn(2000) {
+	for range drawCount(2000) {
 		acts, m := randomActs(random)
 		f := randomFunnel(random)
 		sameAnswer(t, m, f.json(), f.answer(acts))
@@ -637,7 +637,7 @@ func TestRetention_Plain(t *testing.T) {
 		}
 		return n
 	}
-	for range drawn(2000) {
+	for range drawCount(2000) {
 		acts, m := randomActs(random)
 		r := plainRetention{
 			target: node(), returning: node(), columns: 1 + random.IntN(6), least: 1 + random.IntN(2), first: random.IntN(2) == 0,

@@ -79,7 +79,7 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 // label gives breakdown and breakdown_value.
 func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	switch {
-	case f.split.byCohort():
+	case f.split.isByCohort():
 		c := f.split.cohorts[value]
 		return c.name, c.id
 	case other && f.split.kind == "group":
@@ -94,15 +94,15 @@ func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	return list, list
 }
 
-func (f *funnelRun) grouping() bool { return f.split.kind != "" }
+func (f *funnelRun) isGrouped() bool { return f.split.kind != "" }
 
 // stepSums counts the actors of each breakdown value.
-func (f *funnelRun) stepSums() (*grouped[*funnelTally], error) {
-	sums := groupedBy(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
+func (f *funnelRun) stepSums() (*groupedSums[*funnelTally], error) {
+	sums := newGroupedSums(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	return sums, f.eachReached(func(_, value uint32, times []int64) error {
-		kept := 0
-		err := sums.add(value, func(t *funnelTally) { kept += t.add(times) })
-		return cmp.Or(err, f.reserve(16*int64(kept))) // with the room that growing takes
+		gaps := 0
+		err := sums.add(value, func(t *funnelTally) { gaps += t.add(times) })
+		return cmp.Or(err, f.reserve(16*int64(gaps))) // with the room that growing takes
 	})
 }
 
@@ -111,23 +111,23 @@ func (f *funnelRun) stepsResult() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !f.grouping() {
-		sum, err := sums.of(0)
+	if !f.isGrouped() {
+		sum, err := sums.sumOf(0)
 		if err != nil {
 			return nil, err
 		}
 		return f.stepList(sum), nil
 	}
 	out := [][]funnelStep{}
-	kept, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	top, rest := sums.ranked(moreConverted, (*funnelTally).merge)
 	if rest != nil {
-		at := slices.IndexFunc(kept, func(g group[*funnelTally]) bool { return moreConverted(g.sum, rest.sum) > 0 })
+		at := slices.IndexFunc(top, func(g group[*funnelTally]) bool { return moreConverted(g.sum, rest.sum) > 0 })
 		if at < 0 { // after equals
-			at = len(kept)
+			at = len(top)
 		}
-		kept = slices.Insert(kept, at, *rest)
+		top = slices.Insert(top, at, *rest)
 	}
-	for _, g := range kept {
+	for _, g := range top {
 		list := f.stepList(g.sum)
 		for i := range list {
 			list[i].Breakdown, list[i].BreakdownValue = f.label(g.value, g.other)
@@ -159,47 +159,47 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 
 func (f *funnelRun) trends() (any, error) {
 	n := f.period.len()
-	sums := groupedBy(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
+	sums := newGroupedSums(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
 	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
 		return sums.add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !f.grouping() {
-		sum, err := sums.of(0)
+	if !f.isGrouped() {
+		sum, err := sums.sumOf(0)
 		if err != nil {
 			return nil, err
 		}
 		return f.lines([]*conversion{sum})
 	}
-	kept, rest := sums.ranked(moreEntered, (*conversion).merge)
-	slices.SortFunc(kept, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
+	top, rest := sums.ranked(moreEntered, (*conversion).merge)
+	slices.SortFunc(top, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
 	if rest != nil {
-		kept = append(kept, *rest)
+		top = append(top, *rest)
 	}
-	counts := make([]*conversion, len(kept))
-	for i := range kept {
-		counts[i] = kept[i].sum
+	counts := make([]*conversion, len(top))
+	for i := range top {
+		counts[i] = top[i].sum
 	}
 	out, err := f.lines(counts)
 	for i := range out {
-		_, out[i].BreakdownValue = f.label(kept[i].value, kept[i].other)
+		_, out[i].BreakdownValue = f.label(top[i].value, top[i].other)
 	}
 	return out, err
 }
 
-func (f *funnelRun) lines(of []*conversion) ([]funnelLine, error) {
-	cells := len(of) * f.period.len()
+func (f *funnelRun) lines(conversions []*conversion) ([]funnelLine, error) {
+	cells := len(conversions) * f.period.len()
 	if cells > maxCells {
 		return nil, tooManyCells()
 	}
-	if err := f.reserve(answerCell*int64(cells) + rowSize*int64(len(of))); err != nil {
+	if err := f.reserve(answerCell*int64(cells) + rowSize*int64(len(conversions))); err != nil {
 		return nil, err
 	}
 	days, labels := f.period.days(), f.period.labels(f.period.from, f.period.to)
-	out := make([]funnelLine, len(of))
-	for i, c := range of {
+	out := make([]funnelLine, len(conversions))
+	for i, c := range conversions {
 		out[i] = funnelLine{Count: f.period.len(), Data: c.percents(), Days: days, Labels: labels}
 	}
 	return out, nil

@@ -16,7 +16,7 @@ type funnelRun struct {
 
 // read collects what actors did in the funnel's time.
 func (q *funnelQuery) read(r *run) (*funnelRun, error) {
-	period, err := r.periodOf(q.dates, bucketing{by: q.interval, whole: q.viz != funnelTrends})
+	period, err := r.periodOf(q.dates, bucketing{unit: q.interval, single: q.viz != funnelTrends})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Names = names(marks...)
+	s.Names = eventNames(marks...)
 	strict := q.order == strictSteps
 	if strict {
 		s.Names = nil
@@ -54,7 +54,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 			return nil
 		}
 		for _, first := range firsts {
-			match = first.only(match, actor, row)
+			match = first.clearUnlessFirst(match, actor, row)
 		}
 		if match == 0 && !strict {
 			return nil
@@ -99,8 +99,8 @@ type stamp struct{ time, id int64 }
 
 func (s stamp) before(o stamp) bool { return s.time < o.time || s.time == o.time && s.id < o.id }
 
-// only takes the step away from an event that is not its actor's first.
-func (f *firstEvents) only(match, actor uint32, r *row) uint32 {
+// clearUnlessFirst takes the step away from an event that is not its actor's first.
+func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
 	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.b.Time[r.i], r.b.ID[r.i]}) {
 		return match
 	}
@@ -124,7 +124,7 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: names(m), Columns: IDs}, func(r *row) error {
+		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: eventNames(m), Columns: IDs}, func(r *row) error {
 			if !m.matches(r) {
 				return nil
 			}
@@ -154,23 +154,23 @@ func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 			return 0, false
 		}
 		n, err := f.actors.keys.number(a.keys.all[n])
-		b.note(err)
+		b.setErr(err)
 		return n, true
 	}
 }
 
-func (f *firstEvents) see(actor uint32, at stamp, spend func(int64) error) error {
+func (f *firstEvents) see(actor uint32, order stamp, reserve func(int64) error) error {
 	if before := len(f.at); int(actor) >= before {
 		var err error
-		if f.at, err = grown(f.at, actor, 16, spend); err != nil {
+		if f.at, err = growTo(f.at, actor, 16, reserve); err != nil {
 			return err
 		}
 		for i := before; i < len(f.at); i++ {
 			f.at[i] = stamp{math.MaxInt64, 0}
 		}
 	}
-	if at.before(f.at[actor]) {
-		f.at[actor] = at
+	if order.before(f.at[actor]) {
+		f.at[actor] = order
 	}
 	return nil
 }
@@ -178,51 +178,51 @@ func (f *firstEvents) see(actor uint32, at stamp, spend func(int64) error) error
 // walker makes one that follows the order of the steps.
 func (f *funnelRun) walker() walker {
 	if f.order == unorderedSteps {
-		return newAnyOrder(len(f.steps), f.window)
+		return newUnorderedWalker(len(f.steps), f.window)
 	}
 	return newAttempts(len(f.steps), f.window, f.order == strictSteps, f.exclusions)
 }
 
 // each gives the actors with what they did, once for each breakdown value that they
 // count to. Of a split by cohorts a value is a set.
-func (f *funnelRun) each(see func(actor, value uint32, events []occurrence) error) error {
+func (f *funnelRun) each(yield func(actor, value uint32, events []occurrence) error) error {
 	// What an actor did is looked at in other orders and parts, all of it at the most.
 	parts := 2 * occurrenceSize * f.acts.longest()
 	defer func() { _ = f.reserve(-parts) }()
 	if err := f.reserve(parts); err != nil {
 		return err
 	}
-	v := &views{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
-	if f.split.kind == "" || f.split.byCohort() {
+	v := &attributor{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
+	if f.split.kind == "" || f.split.isByCohort() {
 		v.attribution = firstTouch
 	}
 	return f.acts.each(func(actor uint32, events []occurrence) error {
-		if err := f.stopped(actor); err != nil {
+		if err := f.checkContext(actor); err != nil {
 			return err
 		}
-		events = sortedActs(events)
-		if f.split.byCohort() {
-			return see(actor, events[0].value, events)
+		events = sortOccurrences(events)
+		if f.split.isByCohort() {
+			return yield(actor, events[0].value, events)
 		}
-		return v.each(events, func(value uint32, events []occurrence) error { return see(actor, value, events) })
+		return v.each(events, func(value uint32, events []occurrence) error { return yield(actor, value, events) })
 	})
 }
 
 // eachReached gives the actors that reached a step, with when they reached each.
-func (f *funnelRun) eachReached(see func(actor, value uint32, times []int64) error) error {
+func (f *funnelRun) eachReached(yield func(actor, value uint32, times []int64) error) error {
 	w := f.walker()
 	return f.each(func(actor, value uint32, events []occurrence) error {
 		if _, times := w.walk(events); len(times) > 0 {
-			return see(actor, value, times)
+			return yield(actor, value, times)
 		}
 		return nil
 	})
 }
 
 // eachEntrance gives the buckets in which actors began, and how many steps they reached.
-func (f *funnelRun) eachEntrance(see func(actor, value uint32, bucket, reached int) error) error {
+func (f *funnelRun) eachEntrance(yield func(actor, value uint32, bucket, reached int) error) error {
 	n := &entrances{starts: f.period.starts, end: f.period.end, window: f.window, anyOrder: f.order == unorderedSteps, walker: f.walker()}
 	return f.each(func(actor, value uint32, events []occurrence) error {
-		return n.each(events, func(bucket, reached int) error { return see(actor, value, bucket, reached) })
+		return n.each(events, func(bucket, reached int) error { return yield(actor, value, bucket, reached) })
 	})
 }

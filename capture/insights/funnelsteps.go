@@ -10,7 +10,7 @@ import (
 type occurrence struct {
 	time, id int64
 	// match has a bit for each step that the event is (from bit 0), for each exclusion
-	// (from bit firstExclusion), and mayNotBegin.
+	// (from bit firstExclusion), and cannotBegin.
 	match uint32
 	// value is the number of the event's breakdown value, 0 for the empty one.
 	value uint32
@@ -20,14 +20,14 @@ const (
 	firstExclusion = 20 // §5.4: 20 steps, 10 exclusions
 	stepBits       = 1<<firstExclusion - 1
 	exclusionBits  = 1<<30 - 1 - stepBits
-	mayNotBegin    = 1 << 31 // the event is not the first of an attempt in any order
+	cannotBegin    = 1 << 31 // the event is not the first of an attempt in any order
 )
 
 // occurrenceSize is the bytes of an occurrence in chains.
 const occurrenceSize = 32
 
-// chronological orders what an actor did: by time, then by order of recording.
-func chronological(a, b occurrence) int {
+// compareOccurrences orders what an actor did: by time, then by order of recording.
+func compareOccurrences(a, b occurrence) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
 }
 
@@ -47,7 +47,7 @@ type attempts struct {
 	window int64 // microseconds
 	strict bool
 	spoils []uint32 // by exclusion: bit k: it spoils an attempt that waits for step k
-	kept   []attempt
+	open   []attempt
 	best   attempt // times[:len] of the furthest
 }
 
@@ -61,16 +61,16 @@ type attempt struct {
 }
 
 func newAttempts(steps int, window int64, strict bool, exclusions []exclusion) *attempts {
-	a := &attempts{window: window, strict: strict, kept: make([]attempt, steps), spoils: spoilsOf(exclusions)}
-	for k := range a.kept {
-		a.kept[k] = attempt{times: make([]int64, steps), events: make([]int, steps)}
+	a := &attempts{window: window, strict: strict, open: make([]attempt, steps), spoils: spoiledSteps(exclusions)}
+	for k := range a.open {
+		a.open[k] = attempt{times: make([]int64, steps), events: make([]int, steps)}
 	}
 	a.best = attempt{times: make([]int64, steps), events: make([]int, steps)}
 	return a
 }
 
-// spoilsOf has, for each exclusion, a bit for each step that it keeps from being reached.
-func spoilsOf(exclusions []exclusion) []uint32 {
+// spoiledSteps has, for each exclusion, a bit for each step that it keeps from being reached.
+func spoiledSteps(exclusions []exclusion) []uint32 {
 	out := make([]uint32, len(exclusions))
 	for i, e := range exclusions {
 		for k := e.from + 1; k <= e.to; k++ {
@@ -81,21 +81,21 @@ func spoilsOf(exclusions []exclusion) []uint32 {
 }
 
 func (a *attempts) walk(events []occurrence) (int, []int64) {
-	for k := range a.kept {
-		a.kept[k].reached = 0
+	for k := range a.open {
+		a.open[k].reached = 0
 	}
 	a.best.reached, a.best.spoiled = 0, false
-	for i := 0; i < len(events) && !a.done(); {
+	for i := 0; i < len(events) && !a.isComplete(); {
 		end := i + 1
 		for end < len(events) && events[end].time == events[i].time {
 			end++
 		}
-		if end-i == 1 || a.alike(events[i:end]) {
-			for ; i < end && !a.done(); i++ {
-				a.see(i, &events[i])
+		if end-i == 1 || a.isUniform(events[i:end]) {
+			for ; i < end && !a.isComplete(); i++ {
+				a.processEvent(i, &events[i])
 			}
 		} else {
-			a.seeTogether(i, events[i:end])
+			a.processSimultaneous(i, events[i:end])
 		}
 		i = end
 	}
@@ -105,11 +105,11 @@ func (a *attempts) walk(events []occurrence) (int, []int64) {
 	return a.best.reached, a.best.times[:a.best.reached]
 }
 
-// done says whether the last step was reached.
-func (a *attempts) done() bool { return a.kept[len(a.kept)-1].reached > 0 }
+// isComplete says whether the last step was reached.
+func (a *attempts) isComplete() bool { return a.open[len(a.open)-1].reached > 0 }
 
-// alike says whether events match the same steps and exclude the same.
-func (a *attempts) alike(events []occurrence) bool {
+// isUniform says whether events match the same steps and exclude the same.
+func (a *attempts) isUniform(events []occurrence) bool {
 	first := events[0].match
 	return !slices.ContainsFunc(events[1:], func(e occurrence) bool {
 		return e.match != first && (e.match&stepBits != first&stepBits || a.spoiledBy(e.match) != a.spoiledBy(first))
@@ -124,8 +124,8 @@ func (a *attempts) spoiledBy(match uint32) (steps uint32) {
 	return steps
 }
 
-// see takes one event: what it matches from the highest to the lowest.
-func (a *attempts) see(number int, e *occurrence) {
+// processEvent takes one event: what it matches from the highest to the lowest.
+func (a *attempts) processEvent(number int, e *occurrence) {
 	steps, spoils := e.match&stepBits, a.spoiledBy(e.match)
 	for rest := steps | spoils; rest != 0; {
 		k := bits.Len32(rest) - 1
@@ -140,49 +140,49 @@ func (a *attempts) see(number int, e *occurrence) {
 	if !a.strict {
 		return
 	}
-	for k := range a.kept {
+	for k := range a.open {
 		if steps>>k&1 == 0 {
-			a.kept[k].reached = 0
+			a.open[k].reached = 0
 		}
 	}
 }
 
-// seeTogether takes different events of one instant step by step, each event at most
+// processSimultaneous takes different events of one instant step by step, each event at most
 // once in an attempt; exclusions have no part.
-func (a *attempts) seeTogether(number int, events []occurrence) {
-	for k := range a.kept {
+func (a *attempts) processSimultaneous(number int, events []occurrence) {
+	for k := range a.open {
 		for i := range events {
-			if events[i].match>>k&1 == 0 || k > 0 && a.used(k-1, number+i) {
+			if events[i].match>>k&1 == 0 || k > 0 && a.hasUsed(k-1, number+i) {
 				continue
 			}
-			if a.reach(k, number+i, events[i].time); a.done() {
+			if a.reach(k, number+i, events[i].time); a.isComplete() {
 				return
 			}
 		}
 	}
 }
 
-// used says whether an event is part of the attempt that is kept for a step.
-func (a *attempts) used(k, event int) bool {
-	return slices.Contains(a.kept[k].events[:a.kept[k].reached], event)
+// hasUsed says whether an event is part of the attempt that is kept for a step.
+func (a *attempts) hasUsed(k, event int) bool {
+	return slices.Contains(a.open[k].events[:a.open[k].reached], event)
 }
 
-// waits says whether the attempt kept for step k - 1 waits for step k at a time.
-func (a *attempts) waits(k int, now int64) bool {
-	before := &a.kept[k-1]
+// isWaiting says whether the attempt kept for step k - 1 waits for step k at a time.
+func (a *attempts) isWaiting(k int, now int64) bool {
+	before := &a.open[k-1]
 	return before.reached > 0 && now-before.start <= a.window &&
-		(a.kept[k].reached == 0 || a.kept[k].start != before.start)
+		(a.open[k].reached == 0 || a.open[k].start != before.start)
 }
 
 func (a *attempts) reach(k, event int, now int64) {
-	kept, from := &a.kept[k], &a.kept[max(k-1, 0)]
+	current, from := &a.open[k], &a.open[max(k-1, 0)]
 	switch {
-	case k > 0 && !a.waits(k, now), k == 0 && kept.reached > 0 && kept.start == now:
+	case k > 0 && !a.isWaiting(k, now), k == 0 && current.reached > 0 && current.start == now:
 		return
 	case k == 0:
-		kept.begin(now, event)
+		current.begin(now, event)
 	case !from.spoiled:
-		kept.extend(from, now, event)
+		current.extend(from, now, event)
 	}
 	if k+1 > a.best.reached || k+1 == a.best.reached && a.best.spoiled {
 		if k == 0 {
@@ -195,10 +195,10 @@ func (a *attempts) reach(k, event int, now int64) {
 
 // spoil takes an exclusion before step k.
 func (a *attempts) spoil(k int, now int64) {
-	if !a.waits(k, now) {
+	if !a.isWaiting(k, now) {
 		return
 	}
-	a.kept[k-1].spoiled = true
+	a.open[k-1].spoiled = true
 	if a.best.reached == k && now-a.best.start <= a.window {
 		a.best.spoiled = true
 	}

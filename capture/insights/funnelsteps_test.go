@@ -32,9 +32,9 @@ func acts(t testing.TB, text string) (events []occurrence) {
 
 func parseHours(t testing.TB, text string) int64 {
 	t.Helper()
-	whole, part, _ := strings.Cut(text, ".")
+	hours, part, _ := strings.Cut(text, ".")
 	n := int64(0)
-	for _, digit := range whole {
+	for _, digit := range hours {
 		n = n*10 + int64(digit-'0')
 	}
 	n *= anHour
@@ -82,7 +82,7 @@ func TestWalkers(t *testing.T) {
 	} {
 		var w walker = newAttempts(c.steps, c.hours*anHour, c.kind == "strict", c.exclusions)
 		if c.kind == "unordered" {
-			w = newAnyOrder(c.steps, c.hours*anHour)
+			w = newUnorderedWalker(c.steps, c.hours*anHour)
 		}
 		reached, times := w.walk(acts(t, c.acts))
 		var got []float64
@@ -147,14 +147,14 @@ func TestViews(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		views views
+		views attributor
 		want  map[uint32][]float64
 	}{
-		{"first touch", views{attribution: firstTouch}, map[uint32][]float64{1: {1, 2}}},
-		{"last touch", views{attribution: lastTouch}, map[uint32][]float64{2: {1, 2}}},
-		{"all events", views{attribution: allEvents}, map[uint32][]float64{0: {}, 1: {1}, 2: {3, 4}}},
-		{"step 0", views{attribution: ofStep}, map[uint32][]float64{1: {1, 2}, 2: {3, 4}}},
-		{"step 1", views{attribution: ofStep, step: 1}, map[uint32][]float64{0: {1, 2}, 2: {3, 4}}},
+		{"first touch", attributor{attribution: firstTouch}, map[uint32][]float64{1: {1, 2}}},
+		{"last touch", attributor{attribution: lastTouch}, map[uint32][]float64{2: {1, 2}}},
+		{"all events", attributor{attribution: allEvents}, map[uint32][]float64{0: {}, 1: {1}, 2: {3, 4}}},
+		{"step 0", attributor{attribution: stepTouch}, map[uint32][]float64{1: {1, 2}, 2: {3, 4}}},
+		{"step 1", attributor{attribution: stepTouch, step: 1}, map[uint32][]float64{0: {1, 2}, 2: {3, 4}}},
 	} {
 		got := map[uint32][]float64{}
 		w := newAttempts(2, 336*anHour, false, nil)

@@ -16,15 +16,15 @@ func newFunnelTally(steps int) *funnelTally {
 }
 
 // add counts an actor and says how many times it kept.
-func (t *funnelTally) add(times []int64) (kept int) {
+func (t *funnelTally) add(times []int64) (added int) {
 	for k := range times {
 		t.counts[k]++
 		if k > 0 && times[k] > times[k-1] {
 			t.gaps[k-1] = append(t.gaps[k-1], times[k]-times[k-1])
-			kept++
+			added++
 		}
 	}
-	return kept
+	return added
 }
 
 // merge adds another funnelTally, which is of no use then.

@@ -20,10 +20,10 @@ type entrances struct {
 
 // each calls see for each bucket in which an attempt began, with the steps that the
 // furthest of them reached.
-func (n *entrances) each(events []occurrence, see func(bucket, reached int) error) error {
+func (n *entrances) each(events []occurrence, yield func(bucket, reached int) error) error {
 	for i := 0; i < len(events); {
 		bucket, end := n.bucketOf(events[i].time)
-		if !n.begins(&events[i]) || bucket < 0 {
+		if !n.canBegin(&events[i]) || bucket < 0 {
 			i++
 			continue
 		}
@@ -31,8 +31,8 @@ func (n *entrances) each(events []occurrence, see func(bucket, reached int) erro
 		for first > 0 && events[first-1].time == events[i].time {
 			first-- // of the same instant, in whatever order they were recorded
 		}
-		if reached, _ := n.walker.walk(n.from(events[first:], end)); reached > 0 {
-			if err := see(bucket, reached); err != nil {
+		if reached, _ := n.walker.walk(n.eventsUntil(events[first:], end)); reached > 0 {
+			if err := yield(bucket, reached); err != nil {
 				return err
 			}
 		}
@@ -43,7 +43,7 @@ func (n *entrances) each(events []occurrence, see func(bucket, reached int) erro
 	return nil
 }
 
-func (n *entrances) begins(e *occurrence) bool {
+func (n *entrances) canBegin(e *occurrence) bool {
 	if n.anyOrder {
 		return e.match&stepBits != 0
 	}
@@ -59,8 +59,8 @@ func (n *entrances) bucketOf(time int64) (bucket int, end int64) {
 	return next - 1, n.end
 }
 
-// from is the events that can be part of an attempt that begins before end.
-func (n *entrances) from(events []occurrence, end int64) []occurrence {
+// eventsUntil is the events that can be part of an attempt that begins before end.
+func (n *entrances) eventsUntil(events []occurrence, end int64) []occurrence {
 	n.scratch = n.scratch[:0]
 	for _, e := range events {
 		if e.time >= end {
@@ -68,7 +68,7 @@ func (n *entrances) from(events []occurrence, end int64) []occurrence {
 				break
 			}
 			if n.anyOrder {
-				e.match |= mayNotBegin
+				e.match |= cannotBegin
 			} else {
 				e.match &^= 1
 			}
@@ -120,10 +120,10 @@ func (c *conversion) percents() []float64 {
 	return out
 }
 
-// sortedActs puts an actor's events in order, which they mostly are.
-func sortedActs(events []occurrence) []occurrence {
-	if !slices.IsSortedFunc(events, chronological) {
-		slices.SortFunc(events, chronological)
+// sortOccurrences puts an actor's events in order, which they mostly are.
+func sortOccurrences(events []occurrence) []occurrence {
+	if !slices.IsSortedFunc(events, compareOccurrences) {
+		slices.SortFunc(events, compareOccurrences)
 	}
 	return events
 }

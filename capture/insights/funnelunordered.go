@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// anyOrder is the walker of unordered funnels: for each step a queue of the events
+// unorderedWalker is the walker of unordered funnels: for each step a queue of the events
 // that are it, by their numbers in the walk.
-type anyOrder struct {
+type unorderedWalker struct {
 	window  int64
 	queues  [][]int
 	heads   []int // by queue: how many were dropped
@@ -15,11 +15,11 @@ type anyOrder struct {
 	times   []int64
 }
 
-func newAnyOrder(steps int, window int64) *anyOrder {
-	return &anyOrder{window: window, queues: make([][]int, steps), heads: make([]int, steps), times: make([]int64, 0, steps)}
+func newUnorderedWalker(steps int, window int64) *unorderedWalker {
+	return &unorderedWalker{window: window, queues: make([][]int, steps), heads: make([]int, steps), times: make([]int64, 0, steps)}
 }
 
-func (a *anyOrder) walk(events []occurrence) (int, []int64) {
+func (a *unorderedWalker) walk(events []occurrence) (int, []int64) {
 	a.reached = 0
 	a.empty()
 	for i := range events {
@@ -30,15 +30,15 @@ func (a *anyOrder) walk(events []occurrence) (int, []int64) {
 			a.empty()
 			continue
 		}
-		if events[i].match&mayNotBegin == 0 || a.oldest() >= 0 {
+		if events[i].match&cannotBegin == 0 || a.oldest() >= 0 {
 			a.push(i, events[i].match&stepBits)
 		}
 	}
-	a.note(events)
+	a.record(events)
 	return a.reached, a.times[:a.reached]
 }
 
-func (a *anyOrder) empty() {
+func (a *unorderedWalker) empty() {
 	for k := range a.queues {
 		a.queues[k], a.heads[k] = a.queues[k][:0], 0
 	}
@@ -46,28 +46,28 @@ func (a *anyOrder) empty() {
 
 // expire drops the oldest events as long as they are beyond the window or all steps
 // are filled, and notes what there was.
-func (a *anyOrder) expire(events []occurrence, now int64) {
+func (a *unorderedWalker) expire(events []occurrence, now int64) {
 	for {
 		k := a.oldest()
 		if k < 0 {
 			return
 		}
-		if now-events[a.front(k)].time <= a.window && a.filled() < len(a.queues) {
+		if now-events[a.front(k)].time <= a.window && a.countFilled() < len(a.queues) {
 			return
 		}
-		a.note(events)
+		a.record(events)
 		a.heads[k]++
-		for k = a.oldest(); k >= 0 && events[a.front(k)].match&mayNotBegin != 0; k = a.oldest() {
+		for k = a.oldest(); k >= 0 && events[a.front(k)].match&cannotBegin != 0; k = a.oldest() {
 			a.heads[k]++
 		}
 	}
 }
 
-func (a *anyOrder) front(k int) int    { return a.queues[k][a.heads[k]] }
-func (a *anyOrder) isEmpty(k int) bool { return a.heads[k] == len(a.queues[k]) }
+func (a *unorderedWalker) front(k int) int    { return a.queues[k][a.heads[k]] }
+func (a *unorderedWalker) isEmpty(k int) bool { return a.heads[k] == len(a.queues[k]) }
 
 // oldest is the step with the oldest event in front, -1 when all are empty.
-func (a *anyOrder) oldest() int {
+func (a *unorderedWalker) oldest() int {
 	found := -1
 	for k := range a.queues {
 		if !a.isEmpty(k) && (found < 0 || a.front(k) < a.front(found)) {
@@ -77,7 +77,7 @@ func (a *anyOrder) oldest() int {
 	return found
 }
 
-func (a *anyOrder) filled() (n int) {
+func (a *unorderedWalker) countFilled() (n int) {
 	for k := range a.queues {
 		if !a.isEmpty(k) {
 			n++
@@ -86,9 +86,9 @@ func (a *anyOrder) filled() (n int) {
 	return n
 }
 
-// note keeps how many steps are filled, and when, if it is more than before.
-func (a *anyOrder) note(events []occurrence) {
-	if n := a.filled(); n > a.reached {
+// record keeps how many steps are filled, and when, if it is more than before.
+func (a *unorderedWalker) record(events []occurrence) {
+	if n := a.countFilled(); n > a.reached {
 		a.reached, a.times = n, a.times[:0]
 		for k := range a.queues {
 			if !a.isEmpty(k) {
@@ -100,7 +100,7 @@ func (a *anyOrder) note(events []occurrence) {
 }
 
 // push gives an event to that of its steps whose last event is oldest.
-func (a *anyOrder) push(number int, steps uint32) {
+func (a *unorderedWalker) push(number int, steps uint32) {
 	to, least := -1, number
 	for ; steps != 0; steps &= steps - 1 {
 		k := bits.TrailingZeros32(steps)

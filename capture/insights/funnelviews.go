@@ -9,13 +9,13 @@ const (
 	firstTouch attribution = iota
 	lastTouch
 	allEvents
-	ofStep // attributionStep
+	stepTouch // attributionStep
 )
 
-// views gives the events of an actor as each of its breakdown values has them.
-type views struct {
+// attributor gives the events of an actor as each of its breakdown values has them.
+type attributor struct {
 	attribution attribution
-	step        int // of ofStep, from 0
+	step        int // of stepTouch, from 0
 	anyOrder    bool
 	scratch     []occurrence
 	values      []uint32
@@ -23,20 +23,20 @@ type views struct {
 
 // each calls see for each value of an actor, whose events are in chronological order;
 // see may not keep what it is given.
-func (v *views) each(events []occurrence, see func(value uint32, events []occurrence) error) error {
+func (v *attributor) each(events []occurrence, yield func(value uint32, events []occurrence) error) error {
 	switch v.attribution {
 	case firstTouch:
-		return see(firstValue(events), events)
+		return yield(firstValue(events), events)
 	case lastTouch:
 		value := uint32(0)
 		for i := len(events) - 1; i >= 0 && value == 0; i-- {
 			value = events[i].value
 		}
-		return see(value, events)
+		return yield(value, events)
 	}
 	v.values = v.values[:0]
 	for i := range events {
-		if (v.attribution == allEvents || v.is(&events[i])) && !slices.Contains(v.values, events[i].value) {
+		if (v.attribution == allEvents || v.isStep(&events[i])) && !slices.Contains(v.values, events[i].value) {
 			v.values = append(v.values, events[i].value)
 		}
 	}
@@ -45,11 +45,11 @@ func (v *views) each(events []occurrence, see func(value uint32, events []occurr
 		for _, e := range events {
 			if e.value == value {
 				v.scratch = append(v.scratch, e)
-			} else if v.attribution == ofStep {
-				v.scratch = append(v.scratch, v.without(e))
+			} else if v.attribution == stepTouch {
+				v.scratch = append(v.scratch, v.removeStep(e))
 			}
 		}
-		if err := see(value, v.scratch); err != nil {
+		if err := yield(value, v.scratch); err != nil {
 			return err
 		}
 	}
@@ -65,19 +65,19 @@ func firstValue(events []occurrence) uint32 {
 	return 0
 }
 
-// is says whether an event can be the step that values are attributed to: in any
+// isStep says whether an event can be the step that values are attributed to: in any
 // order every step can be the first.
-func (v *views) is(e *occurrence) bool {
+func (v *attributor) isStep(e *occurrence) bool {
 	if v.anyOrder {
 		return e.match&stepBits != 0
 	}
 	return e.match>>v.step&1 != 0
 }
 
-// without is an event of another value.
-func (v *views) without(e occurrence) occurrence {
+// removeStep is an event of another value.
+func (v *attributor) removeStep(e occurrence) occurrence {
 	if v.anyOrder {
-		e.match |= mayNotBegin
+		e.match |= cannotBegin
 	} else {
 		e.match &^= 1 << v.step
 	}

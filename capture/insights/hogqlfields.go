@@ -21,25 +21,25 @@ type hogqlField struct {
 	bind func(b *binder, rest []string) cellOf
 }
 
-// alone is a field with nothing below it.
-func alone(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
+// simpleField is a field with nothing below it.
+func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
 	return hogqlField{
 		typ:  func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
 		bind: func(b *binder, _ []string) cellOf { return bind(b) },
 	}
 }
 
-// ofColumn is a field that is a column of a batch.
-func ofColumn(t hogql.Type, c Columns, value cellOf) hogqlField {
-	return alone(t, func(b *binder) cellOf {
+// columnField is a field that is a column of a batch.
+func columnField(t hogql.Type, c Columns, value cellOf) hogqlField {
+	return simpleField(t, func(b *binder) cellOf {
 		b.needs.columns |= c
 		return value
 	})
 }
 
-// ofProperty is a field that is a property of the event.
-func ofProperty(value func(b *binder) getter) hogqlField {
-	return alone(hogql.PropertyType, func(b *binder) cellOf {
+// propertyField is a field that is a property of the event.
+func propertyField(value func(b *binder) getter) hogqlField {
+	return simpleField(hogql.PropertyType, func(b *binder) cellOf {
 		raw := value(b)
 		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
 	})
@@ -53,8 +53,8 @@ func propertiesType(rest []string) (hogql.Type, bool) {
 	return hogql.PropertyType, true
 }
 
-// inside gives the value below a property by what its object's member is.
-func inside(raw getter, rest []string) cellOf {
+// nestedProperty gives the value below a property by what its object's member is.
+func nestedProperty(raw getter, rest []string) cellOf {
 	if len(rest) == 1 {
 		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
 	}
@@ -69,15 +69,15 @@ var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_i
 
 func init() {
 	hogqlFields = map[string]hogqlField{
-		"uuid":           ofColumn(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.b.UUID[r.i].String()) }),
-		"event":          ofColumn(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.b.Name[r.i]) }),
-		"timestamp":      ofColumn(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.b.Time[r.i]) }),
-		"created_at":     ofColumn(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.b.CreatedAt[r.i]) }),
-		"distinct_id":    ofColumn(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.b.DistinctID[r.i]) }),
-		"elements_chain": ofColumn(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.b.Elements[r.i]) }),
-		"person_mode":    ofColumn(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.b.Mode[r.i].String()) }),
-		"person_id":      alone(hogql.UUIDType, (*binder).personText),
-		"team_id": alone(hogql.IntType, func(b *binder) cellOf {
+		"uuid":           columnField(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.b.UUID[r.i].String()) }),
+		"event":          columnField(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.b.Name[r.i]) }),
+		"timestamp":      columnField(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.b.Time[r.i]) }),
+		"created_at":     columnField(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.b.CreatedAt[r.i]) }),
+		"distinct_id":    columnField(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.b.DistinctID[r.i]) }),
+		"elements_chain": columnField(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.b.Elements[r.i]) }),
+		"person_mode":    columnField(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.b.Mode[r.i].String()) }),
+		"person_id":      simpleField(hogql.UUIDType, (*binder).personText),
+		"team_id": simpleField(hogql.IntType, func(b *binder) cellOf {
 			return func(*row) hogql.Value { return hogql.IntOf(b.project.ID) }
 		}),
 		"properties": {typ: propertiesType, bind: func(b *binder, rest []string) cellOf {
@@ -85,16 +85,16 @@ func init() {
 				b.needs.columns |= Properties
 				return func(r *row) hogql.Value { return hogql.TextOf(r.b.Properties[r.i]) }
 			}
-			return inside(b.eventProperty(rest[0]), rest)
+			return nestedProperty(b.eventProperty(rest[0]), rest)
 		}},
 		"person":  {typ: personField, bind: (*binder).personField},
 		"session": {typ: sessionField, bind: (*binder).sessionField},
 	}
 	for _, name := range []string{"$session_id", "$window_id"} {
-		hogqlFields[name] = ofProperty(func(b *binder) getter { return b.eventProperty(name) })
+		hogqlFields[name] = propertyField(func(b *binder) getter { return b.eventProperty(name) })
 	}
 	for i := range maxGroupTypes {
-		hogqlFields["$group_"+strconv.Itoa(i)] = ofProperty(func(b *binder) getter { return b.groupKey(i) })
+		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *binder) getter { return b.groupKey(i) })
 		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return b.groupField(i, rest) }}
 	}
 }
@@ -102,17 +102,17 @@ func init() {
 // personText is the id of the event's person; the text of each is made once.
 func (b *binder) personText() cellOf {
 	person := b.people()
-	var known []string
+	var texts []string
 	return func(r *row) hogql.Value {
 		n := person(r)
-		for int(n) >= len(known) {
-			known = append(known, make([]string, len(known)+1024)...)
-			b.note(b.reserve(int64(len(known)/2) * 52))
+		for int(n) >= len(texts) {
+			texts = append(texts, make([]string, len(texts)+1024)...)
+			b.setErr(b.reserve(int64(len(texts)/2) * 52))
 		}
-		if known[n] == "" {
-			known[n] = b.personID(n).String()
+		if texts[n] == "" {
+			texts[n] = b.personID(n).String()
 		}
-		return hogql.UUIDOf(known[n])
+		return hogql.UUIDOf(texts[n])
 	}
 }
 
@@ -139,8 +139,8 @@ func (b *binder) personField(rest []string) cellOf {
 	case rest[0] == "created_at":
 		return b.personCreated()
 	case len(rest) > 1:
-		return inside(b.personProperty(rest[1]), rest[1:])
-	case b.mode == personNow || b.mode == personOff:
+		return nestedProperty(b.personProperty(rest[1]), rest[1:])
+	case b.mode == modeOverrideJoined || b.mode == modeDisabled:
 		return b.profileText()
 	}
 	b.needs.columns |= PersonProperties
@@ -150,7 +150,7 @@ func (b *binder) personField(rest []string) cellOf {
 // profileText is the JSON of the properties of the event's person as they are now.
 func (b *binder) profileText() cellOf {
 	texts := map[capture.UUID]string{}
-	b.profiles(func(p *capture.StoredPerson) error {
+	b.readProfiles(func(p *capture.StoredPerson) error {
 		text := p.Properties.String()
 		if err := b.reserve(int64(len(text)) + 96); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (b *binder) profileText() cellOf {
 // personCreated is when the event's person was made, null for one that is gone.
 func (b *binder) personCreated() cellOf {
 	person := b.people()
-	if b.mode != personThen {
+	if b.mode != modeNoOverride {
 		b.needs.columns |= PeopleCreated
 		return func(r *row) hogql.Value {
 			if p := b.reader.Person(person(r)); p.Exists {
@@ -180,7 +180,7 @@ func (b *binder) personCreated() cellOf {
 		}
 	}
 	created := map[capture.UUID]int64{}
-	b.profiles(func(p *capture.StoredPerson) error {
+	b.readProfiles(func(p *capture.StoredPerson) error {
 		created[p.UUID] = p.CreatedAt.UnixMicro()
 		return b.reserve(64)
 	})
@@ -207,20 +207,20 @@ func groupField(rest []string) (hogql.Type, bool) {
 func (b *binder) groupField(groupType int, rest []string) cellOf {
 	key := b.groupKey(groupType)
 	if rest[0] == "properties" && len(rest) > 1 {
-		return inside(b.groupProperty(groupType, rest[1]), rest[1:])
+		return nestedProperty(b.groupProperty(groupType, rest[1]), rest[1:])
 	}
-	known := map[string]hogql.Value{}
-	b.note(b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+	values := map[string]hogql.Value{}
+	b.setErr(b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
 		v := groupTableFields[rest[0]].value(g, nil)
 		if err := b.reserve(int64(len(g.Key)+len(v.Text())) + 120); err != nil {
 			return err
 		}
-		known[g.Key] = v
+		values[g.Key] = v
 		return nil
 	}))
 	return func(r *row) hogql.Value {
 		k, _ := textOf(key(r))
-		return known[k]
+		return values[k]
 	}
 }
 
@@ -284,8 +284,8 @@ func (p *Project) hogqlCohort(people ...string) func(path []string, cohort strin
 		if err != nil || !p.hasCohort(id) {
 			return errors.New("Cohort " + wire.Quote(cohort) + " does not exist")
 		}
-		if why := p.undecidable(id, map[int64]bool{}); why != "" {
-			return hogql.Unsupported(strings.TrimSuffix(why, "."))
+		if reason := p.unsupportedReason(id, map[int64]bool{}); reason != "" {
+			return hogql.Unsupported(strings.TrimSuffix(reason, "."))
 		}
 		return nil
 	}
@@ -297,10 +297,10 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 	for _, f := range scope.Fields() {
 		switch {
 		case f.Filters:
-			cells = append(cells, truth(filters))
+			cells = append(cells, boolCell(filters))
 		case f.Cohort != "":
 			id, _ := strconv.ParseInt(f.Cohort, 10, 64)
-			cells = append(cells, truth(b.personSet(false, b.cohort(id))))
+			cells = append(cells, boolCell(b.personSet(false, b.cohort(id))))
 		case extra[f.Path[0]].bind != nil && len(f.Path) == 1:
 			cells = append(cells, extra[f.Path[0]].bind(b, nil))
 		default:
@@ -317,6 +317,6 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 	}
 }
 
-func truth(holds func(*row) bool) cellOf {
+func boolCell(holds func(*row) bool) cellOf {
 	return func(r *row) hogql.Value { return hogql.BoolOf(holds(r)) }
 }

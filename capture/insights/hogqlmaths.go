@@ -13,17 +13,17 @@ func init() { filterTypes["hogql"] = hogqlFilter }
 // expression is one of HogQL over events, with the place where it stands.
 type expression struct {
 	*hogql.Expr
-	place   string
+	attr    string
 	project *Project
 }
 
 // expression reads and checks one; aggregate says whether it is one.
 func (n node) expression(p *Project, aggregate bool) *expression {
-	if n.absent() {
+	if n.isAbsent() {
 		n.fail(required, "This field is required.")
 	}
 	text := n.text("")
-	if n.failed() {
+	if n.hasFailed() {
 		return nil
 	}
 	expr, err := hogql.ParseExpr(text)
@@ -35,15 +35,15 @@ func (n node) expression(p *Project, aggregate bool) *expression {
 			_, err = expr.Compile(p.eventScope(nil), c)
 		}
 	}
-	n.failIn(err)
-	return &expression{expr, n.place, p}
+	n.failWith(err)
+	return &expression{expr, n.attr, p}
 }
 
-// failed keeps the error of an expression that was evaluated; the scan that goes on
+// setEvalErr keeps the error of an expression that was evaluated; the scan that goes on
 // ends with its batch.
-func (b *binder) failed(err error, x *expression) {
+func (b *binder) setEvalErr(err error, x *expression) {
 	if err != nil && b.fault == nil {
-		b.fault = placed(err, x.place)
+		b.fault = withAttr(err, x.attr)
 	}
 }
 
@@ -52,13 +52,13 @@ func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value)
 	scope := x.project.eventScope(nil)
 	program, err := x.Compile(scope, b.hogqlContext())
 	if err != nil {
-		b.note(placed(err, x.place))
+		b.setErr(withAttr(err, x.attr))
 		return nil
 	}
 	fill := b.hogqlRow(scope, nil, nil)
 	return func(r *row) (*hogql.Program, hogql.Value) {
 		v, err := program.Eval(fill(r))
-		b.failed(err, x)
+		b.setEvalErr(err, x)
 		return program, v
 	}
 }
@@ -77,7 +77,7 @@ func (c *hogqlCondition) bind(b *binder) func(*row) bool {
 			return false
 		}
 		_, v := eval(r)
-		return v.Holds()
+		return v.IsTrue()
 	}
 }
 
@@ -103,22 +103,22 @@ func hogqlValue(n node, p *Project) func(b *binder) getter {
 // hogqlTally works an aggregate out for each value and bucket.
 type hogqlTally struct {
 	*expression
-	b       *binder
-	of      *hogql.Aggregation
-	fill    func(*row) *hogql.Row
-	buckets int
-	cells   []*hogql.State
+	b           *binder
+	aggregation *hogql.Aggregation
+	fill        func(*row) *hogql.Row
+	buckets     int
+	cells       []*hogql.State
 }
 
 func (x *expression) tally(b *binder, c *counting) tally {
 	buckets := c.buckets()
 	scope := x.project.eventScope(nil)
-	of, err := x.CompileAggregate(scope, b.hogqlContext())
+	aggregation, err := x.CompileAggregate(scope, b.hogqlContext())
 	if err != nil {
-		b.note(placed(err, x.place))
+		b.setErr(withAttr(err, x.attr))
 		return &events{c: c, buckets: buckets}
 	}
-	return &hogqlTally{expression: x, b: b, of: of, fill: b.hogqlRow(scope, nil, nil), buckets: buckets}
+	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: b.hogqlRow(scope, nil, nil), buckets: buckets}
 }
 
 func (t *hogqlTally) add(w *row, value, bucket int) error {
@@ -134,20 +134,20 @@ func (t *hogqlTally) add(w *row, value, bucket int) error {
 		t.cells = append(t.cells, make([]*hogql.State, more)...)
 	}
 	if t.cells[at] == nil {
-		t.cells[at] = t.of.New()
+		t.cells[at] = t.aggregation.New()
 	}
-	return placed(t.cells[at].Add(t.fill(w)), t.place)
+	return withAttr(t.cells[at].Add(t.fill(w)), t.attr)
 }
 
 func (t *hogqlTally) points(values int) ([][]float64, error) {
 	var fault error
-	all := rows(values, t.buckets, func(at int) float64 {
+	all := makeRows(values, t.buckets, func(at int) float64 {
 		if at >= len(t.cells) || t.cells[at] == nil {
 			return 0
 		}
 		v, err := t.cells[at].Result()
 		if err != nil {
-			fault = placed(err, t.place)
+			fault = withAttr(err, t.attr)
 		}
 		f, _ := v.Num() // null becomes 0
 		if math.IsNaN(f) || math.IsInf(f, 0) {

@@ -237,9 +237,9 @@ func sameValue(want, got any) bool {
 // Random queries over random events are answered as the evaluator above does.
 func TestHogQL_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 9))
-	for range drawn(20) {
+	for range drawCount(20) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
-		m, n := generated(random, z, 1+random.IntN(60))
+		m, n := generateEvents(random, z, 1+random.IntN(60))
 		p := &Project{ID: 1, Location: z}
 		inTime := make([]*plainEvent, len(n.events))
 		for i := range n.events {
@@ -296,15 +296,15 @@ func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Pr
 		if len(some) <= least {
 			continue
 		}
-		shown := key.value(some[0])
+		representative := key.value(some[0])
 		for _, e := range some { // numbers only if all were
-			if _, number := key.value(e).(json.Number); !number && shown != nil && key.value(some[0]) != key.value(e) {
-				shown = text
-			} else if _, first := shown.(json.Number); number && !first {
-				shown = text
+			if _, number := key.value(e).(json.Number); !number && representative != nil && key.value(some[0]) != key.value(e) {
+				representative = text
+			} else if _, first := representative.(json.Number); number && !first {
+				representative = text
 			}
 		}
-		want = append(want, []any{shown, a.value(some), b.value(some)})
+		want = append(want, []any{representative, a.value(some), b.value(some)})
 	}
 	compareRows(t, query, want, answerRows(t, m, p, query))
 }

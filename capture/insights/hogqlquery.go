@@ -24,27 +24,27 @@ type hogqlQuery struct {
 	values    map[string]any
 	variables map[string]any
 	// {filters}: conditions, and the time of events.
-	filters  all
+	filters  allOf
 	from, to date
 }
 
 func parseHogQL(n node, p *Project) plan {
 	q := &hogqlQuery{text: n.get("query").text("")}
-	if n.get("query").absent() {
+	if n.get("query").isAbsent() {
 		n.get("query").fail(required, "This field is required.")
 	}
-	if n.failed() {
+	if n.hasFailed() {
 		return q
 	}
 	statement, err := hogql.ParseSelect(q.text)
 	if err != nil {
-		n.get("query").failIn(err)
+		n.get("query").failWith(err)
 		return q
 	}
 	q.statement = statement
 	q.read(n, p)
 	_, err = statement.Compile(p.hogqlScope(statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
-	n.get("query").failIn(err)
+	n.get("query").failWith(err)
 	return q
 }
 
@@ -63,8 +63,8 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	case "persons":
 		q.filters = properties.peopleFilters(p)
 	case "groups":
-		q.filters = properties.filtersOf(p, "group", func(c condition) bool {
-			_, ok := c.(*groupCompare)
+		q.filters = properties.typedFilters(p, "group", func(c condition) bool {
+			_, ok := c.(*groupPropertyCondition)
 			return ok
 		})
 	default:
@@ -98,23 +98,23 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	scope := r.project.hogqlScope(q.statement.Table)
 	query, err := q.statement.Compile(scope, q.context(r.hogqlContext()))
 	if err != nil {
-		return nil, placed(err, "query__query")
+		return nil, withAttr(err, "query__query")
 	}
 	b := &binder{run: r}
 	switch q.statement.Table {
 	case "events":
 		err = q.scanEvents(b, query, scope)
 	case "persons":
-		err = b.scanPersons(query, scope, ofPerson(b, q.filters))
+		err = b.scanPersons(query, scope, bindPersonConditions(b, q.filters))
 	case "groups":
-		err = b.scanGroups(query, scope, ofGroup(b, q.filters))
+		err = b.scanGroups(query, scope, bindGroupConditions(b, q.filters))
 	}
 	if err != nil {
-		return nil, placed(err, "query__query")
+		return nil, withAttr(err, "query__query")
 	}
 	found, err := query.Result()
 	if err != nil {
-		return nil, placed(err, "query__query")
+		return nil, withAttr(err, "query__query")
 	}
 	rows, err := r.encodeRows(query, found.Rows, nil)
 	if err != nil {
@@ -138,10 +138,10 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	}
 	s := Scan{Names: query.Names()}
 	s.From, s.To = query.Range()
-	if query.Filtered() {
+	if query.HasFilters() {
 		s.From, s.To = max(s.From, from), min(s.To, to)
 	}
-	b.around(s)
+	b.setRange(s)
 	holds := func(*row) bool { return true }
 	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
 		holds = q.filters.bind(b)
@@ -165,18 +165,18 @@ func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fi
 	w := newRow(&b.needs)
 	return b.scan(s, func(batch *Batch) error {
 		for i := range batch.Len() {
-			w.at(batch, i)
+			w.moveTo(batch, i)
 			if holds != nil && !holds(w) {
 				continue
 			}
 			r := fill(w)
-			r.Later, r.Index = true, i
+			r.Deferred, r.Index = true, i
 			if err := query.Add(r); err != nil {
 				return err
 			}
 		}
-		if err := query.Settle(func(i int) *hogql.Row {
-			w.at(batch, i)
+		if err := query.EvaluateDeferred(func(i int) *hogql.Row {
+			w.moveTo(batch, i)
 			return fill(w)
 		}); err != nil {
 			return err
@@ -185,15 +185,15 @@ func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fi
 	})
 }
 
-// ofGroup makes filters of groups ready; a group of another type has no property.
-func ofGroup(b *binder, filters all) func(*capture.Group) bool {
-	return over(filters, func(c condition) func(*capture.Group) bool {
-		of := c.(*groupCompare)
-		test := of.testIn(b.run)
+// bindGroupConditions makes filters of groups ready; a group of another type has no property.
+func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
+	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
+		cond := c.(*groupPropertyCondition)
+		test := cond.bindTest(b.run)
 		return func(g *capture.Group) bool {
 			raw := ""
-			if g.Type == of.groupType {
-				raw, _ = g.Properties.Get(of.key)
+			if g.Type == cond.groupType {
+				raw, _ = g.Properties.Get(cond.key)
 			}
 			return test(raw)
 		}
@@ -225,7 +225,7 @@ func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func
 		}
 		out = append(out, ']')
 		if len(out) > maxBody {
-			return nil, failure(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
+			return nil, newError(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
 		}
 		if err := r.reserve(int64(cap(out) - counted)); err != nil {
 			return nil, err
@@ -248,10 +248,10 @@ func parseMetadata(n node, p *Project) plan {
 	if language := n.get("language").text("hogQL"); language != "hogQL" {
 		n.get("language").fail(notSupported, "The language %s is not supported.", describe(language))
 	}
-	if n.get("query").absent() {
+	if n.get("query").isAbsent() {
 		n.get("query").fail(required, "This field is required.")
 	}
-	if n.failed() {
+	if n.hasFailed() {
 		return nil
 	}
 	inner := n

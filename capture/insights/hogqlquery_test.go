@@ -71,7 +71,7 @@ func TestHogQL_Parameters(t *testing.T) {
 }
 
 // Errors name the place in the query and the one in its text (§1.7).
-func TestHogQL_Refused(t *testing.T) {
+func TestHogQL_Rejected(t *testing.T) {
 	for _, c := range []struct {
 		query, code, attr, detail string
 		line, column              int

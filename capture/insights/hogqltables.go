@@ -14,15 +14,15 @@ type tableField[T any] struct {
 	value func(of T, rest []string) hogql.Value
 }
 
-func single[T any](t hogql.Type, value func(of T) hogql.Value) tableField[T] {
+func simpleTableField[T any](t hogql.Type, value func(item T) hogql.Value) tableField[T] {
 	return tableField[T]{
 		typ:   func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
-		value: func(of T, _ []string) hogql.Value { return value(of) },
+		value: func(item T, _ []string) hogql.Value { return value(item) },
 	}
 }
 
-// within is the value of properties or below them.
-func within(o capture.Object, rest []string) hogql.Value {
+// objectValue is the value of properties or below them.
+func objectValue(o capture.Object, rest []string) hogql.Value {
 	if len(rest) == 0 {
 		return hogql.TextOf(o.String())
 	}
@@ -32,25 +32,25 @@ func within(o capture.Object, rest []string) hogql.Value {
 
 // personTableFields are those of the table persons.
 var personTableFields = map[string]tableField[*capture.StoredPerson]{
-	"id":            single(hogql.UUIDType, func(p *capture.StoredPerson) hogql.Value { return hogql.UUIDOf(p.UUID.String()) }),
-	"created_at":    single(hogql.TimeType, func(p *capture.StoredPerson) hogql.Value { return hogql.TimeOf(p.CreatedAt.UnixMicro()) }),
-	"is_identified": single(hogql.BoolType, func(p *capture.StoredPerson) hogql.Value { return hogql.BoolOf(p.Identified) }),
-	"distinct_ids": single(hogql.TextType.ListOf(), func(p *capture.StoredPerson) hogql.Value {
+	"id":            simpleTableField(hogql.UUIDType, func(p *capture.StoredPerson) hogql.Value { return hogql.UUIDOf(p.UUID.String()) }),
+	"created_at":    simpleTableField(hogql.TimeType, func(p *capture.StoredPerson) hogql.Value { return hogql.TimeOf(p.CreatedAt.UnixMicro()) }),
+	"is_identified": simpleTableField(hogql.BoolType, func(p *capture.StoredPerson) hogql.Value { return hogql.BoolOf(p.Identified) }),
+	"distinct_ids": simpleTableField(hogql.TextType.ListOf(), func(p *capture.StoredPerson) hogql.Value {
 		ids := make([]hogql.Value, len(p.DistinctIDs))
 		for i, id := range p.DistinctIDs {
 			ids[i] = hogql.TextOf(id)
 		}
 		return hogql.ListOf(ids)
 	}),
-	"properties": {typ: propertiesType, value: func(p *capture.StoredPerson, rest []string) hogql.Value { return within(p.Properties, rest) }},
+	"properties": {typ: propertiesType, value: func(p *capture.StoredPerson, rest []string) hogql.Value { return objectValue(p.Properties, rest) }},
 }
 
 // groupTableFields are those of the table groups.
 var groupTableFields = map[string]tableField[*capture.Group]{
-	"index":      single(hogql.IntType, func(g *capture.Group) hogql.Value { return hogql.IntOf(int64(g.Type)) }),
-	"key":        single(hogql.TextType, func(g *capture.Group) hogql.Value { return hogql.TextOf(g.Key) }),
-	"created_at": single(hogql.TimeType, func(g *capture.Group) hogql.Value { return hogql.TimeOf(g.CreatedAt.UnixMicro()) }),
-	"properties": {typ: propertiesType, value: func(g *capture.Group, rest []string) hogql.Value { return within(g.Properties, rest) }},
+	"index":      simpleTableField(hogql.IntType, func(g *capture.Group) hogql.Value { return hogql.IntOf(int64(g.Type)) }),
+	"key":        simpleTableField(hogql.TextType, func(g *capture.Group) hogql.Value { return hogql.TextOf(g.Key) }),
+	"created_at": simpleTableField(hogql.TimeType, func(g *capture.Group) hogql.Value { return hogql.TimeOf(g.CreatedAt.UnixMicro()) }),
+	"properties": {typ: propertiesType, value: func(g *capture.Group, rest []string) hogql.Value { return objectValue(g.Properties, rest) }},
 }
 
 func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.Scope {
@@ -78,7 +78,7 @@ func (p *Project) hogqlScope(table string) *hogql.Scope {
 
 // tableRow makes the row of expressions over a table; other gives the slots that are
 // no fields.
-func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, of T) bool) func(of T) *hogql.Row {
+func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, item T) bool) func(item T) *hogql.Row {
 	var current T
 	slots := scope.Fields()
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value {
@@ -88,8 +88,8 @@ func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other 
 		}
 		return fields[f.Path[0]].value(current, f.Path[1:])
 	}}
-	return func(of T) *hogql.Row {
-		current = of
+	return func(item T) *hogql.Row {
+		current = item
 		return out
 	}
 }
@@ -108,7 +108,7 @@ func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*c
 		}
 		return cohorts[f.Cohort](p)
 	})
-	b.profiles(func(p *capture.StoredPerson) error {
+	b.readProfiles(func(p *capture.StoredPerson) error {
 		r := fill(p)
 		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
 		return errors.Join(q.Add(r), b.ctx.Err())

@@ -9,17 +9,17 @@ type lifecycle struct {
 	entity     entity
 	interval   interval
 	dates      dateRange
-	conditions all
+	conditions allOf
 }
 
 // The kinds of people in a bucket, in the order of the results.
 var lifecycleStatuses = []string{"new", "returning", "resurrecting", "dormant"}
 
 const (
-	isNew = iota
-	isReturning
-	isResurrecting
-	isDormant
+	statusNew = iota
+	statusReturning
+	statusResurrecting
+	statusDormant
 )
 
 func parseLifecycle(n node, p *Project) plan {
@@ -31,7 +31,7 @@ func parseLifecycle(n node, p *Project) plan {
 	if entities := series.entities(p, maxSeries); len(entities) > 0 {
 		l.entity = entities[0]
 	}
-	n.refuse("aggregation_group_type_index")
+	n.rejectMembers("aggregation_group_type_index")
 	n.get("lifecycleFilter").object()
 	return l
 }
@@ -56,9 +56,9 @@ func (l *lifecycle) run(r *run) (*Result, error) {
 	if err := r.reserve(answerCell * int64(len(lifecycleStatuses)*p.len())); err != nil {
 		return nil, err
 	}
-	data := rows(len(lifecycleStatuses), p.len(), func(int) float64 { return 0 })
+	data := makeRows(len(lifecycleStatuses), p.len(), func(int) float64 { return 0 })
 	for _, s := range stays {
-		if s.status == isDormant {
+		if s.status == statusDormant {
 			data[s.status][s.bucket]--
 		} else {
 			data[s.status][s.bucket]++
@@ -111,18 +111,18 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	out := make([]stay, 0, 2*len(cells))
 	for i, at := range cells {
 		first := i == 0 || cells[i-1].actor != at.actor
-		status := isResurrecting
+		status := statusResurrecting
 		switch {
 		case first:
 			if created := r.createdAt(at.actor); around.find(created) == int(at.bucket) {
-				status = isNew
+				status = statusNew
 			}
 		case cells[i-1].bucket+1 == at.bucket:
-			status = isReturning
+			status = statusReturning
 		}
 		out = append(out, stay{at.actor, int(at.bucket) - 1, status})
 		if last := i+1 == len(cells) || cells[i+1].actor != at.actor; last || cells[i+1].bucket != at.bucket+1 {
-			out = append(out, stay{at.actor, int(at.bucket), isDormant})
+			out = append(out, stay{at.actor, int(at.bucket), statusDormant})
 		}
 	}
 	return slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.len() }), nil
@@ -130,7 +130,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 
 // createdAt is when the person of a number was created, -1 for nobody.
 func (r *run) createdAt(number uint32) int64 {
-	if r.mode == personThen {
+	if r.mode == modeNoOverride {
 		return -1
 	}
 	return r.reader.Person(number).CreatedAt
@@ -148,14 +148,14 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	b.needs.columns |= PeopleCreated
 	seen := set{reserve: r.reserve}
 	w := newRow(&b.needs)
-	err := r.scan(Scan{From: b.from, To: b.to, Names: names(m), Columns: b.needs.columns}, func(batch *Batch) error {
+	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
 		for i := range batch.Len() {
-			w.at(batch, i)
+			w.moveTo(batch, i)
 			if !m.matches(w) || !common(w) {
 				continue
 			}
 			n := person(w)
-			if r.mode != personThen && !r.reader.Person(n).Exists {
+			if r.mode != modeNoOverride && !r.reader.Person(n).Exists {
 				continue
 			}
 			if err := seen.put(cell{0, uint32(around.find(batch.Time[i])), n}); err != nil {

@@ -101,15 +101,15 @@ func (m *memoryReader) fill(b *Batch, c Columns, e memoryEvent, id int64) {
 	if c&People != 0 {
 		b.Person = append(b.Person, m.person(e.distinctID))
 	}
-	put(c, PeopleThen, &b.PersonThen, capture.PersonID(1, e.distinctID))
+	put(c, PeopleAtEvent, &b.PersonAtEvent, capture.PersonID(1, e.distinctID))
 	put(c, Modes, &b.Mode, e.mode)
 	put(c, Elements, &b.Elements, e.elements)
 	put(c, Properties, &b.Properties, orEmpty(e.properties))
 	put(c, PersonProperties, &b.PersonProperties, orEmpty(e.personProperties))
 }
 
-func put[T any](asked, column Columns, to *[]T, value T) {
-	if asked&column != 0 {
+func put[T any](columns, column Columns, to *[]T, value T) {
+	if columns&column != 0 {
 		*to = append(*to, value)
 	}
 }
@@ -163,17 +163,17 @@ func (m *memoryReader) Members(_ context.Context, cohort int64) ([]capture.UUID,
 
 func (m *memoryReader) Close() error { return nil }
 
-// eventsOf reads events in the form of the vectors: name, distinct id, time,
+// bindPersonEvents reads events in the form of the vectors: name, distinct id, time,
 // properties. $set among the properties makes and changes people as capture does.
 func eventsOf(t testing.TB, list json.RawMessage) *memory {
 	t.Helper()
-	var given [][]any
-	if err := wire.Decode(list, &given); err != nil {
+	var events [][]any
+	if err := wire.Decode(list, &events); err != nil {
 		t.Fatal(err)
 	}
 	m := &memory{owner: map[string]capture.UUID{}}
 	people := map[string]map[string]any{}
-	for _, g := range given {
+	for _, g := range events {
 		at, err := time.Parse(time.RFC3339Nano, g[2].(string))
 		if err != nil {
 			t.Fatal(err)
@@ -193,8 +193,8 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 			}
 		}
 		e.personProperties = string(wire.MustEncode(people[e.distinctID]))
-		m.know(e.distinctID, at, people[e.distinctID])
-		m.identify(e.distinctID, given[len(m.events)])
+		m.setProfile(e.distinctID, at, people[e.distinctID])
+		m.identify(e.distinctID, events[len(m.events)])
 		m.events = append(m.events, e)
 	}
 	return m
@@ -209,7 +209,7 @@ func nameGroups(properties map[string]any) {
 }
 
 // identifyGroup makes the group of a $groupidentify.
-func (m *memory) identifyGroup(name string, at time.Time, properties map[string]any) {
+func (m *memory) identifyGroup(name string, created time.Time, properties map[string]any) {
 	if name != "$groupidentify" {
 		return
 	}
@@ -217,7 +217,7 @@ func (m *memory) identifyGroup(name string, at time.Time, properties map[string]
 	if m.groups == nil {
 		m.groups = map[int][]capture.Group{}
 	}
-	m.groups[0] = append(m.groups[0], capture.Group{GroupID: capture.GroupID{Key: properties["$group_key"].(string)}, CreatedAt: at, Properties: object})
+	m.groups[0] = append(m.groups[0], capture.Group{GroupID: capture.GroupID{Key: properties["$group_key"].(string)}, CreatedAt: created, Properties: object})
 }
 
 // identify gives an anonymous id to the person of an $identify.
@@ -226,18 +226,18 @@ func (m *memory) identify(distinctID string, event []any) {
 		return
 	}
 	anonymous := event[3].(map[string]any)["$anon_distinct_id"].(string)
-	gone, to := m.owner[anonymous], m.owner[distinctID]
+	merged, to := m.owner[anonymous], m.owner[distinctID]
 	m.owner[anonymous] = to
-	m.profiles = slices.DeleteFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == gone })
+	m.profiles = slices.DeleteFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == merged })
 	i := slices.IndexFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == to })
 	m.profiles[i].DistinctIDs = append(m.profiles[i].DistinctIDs, anonymous)
 }
 
-// know keeps who is behind a distinct id.
-func (m *memory) know(distinctID string, at time.Time, properties map[string]any) {
+// setProfile keeps who is behind a distinct id.
+func (m *memory) setProfile(distinctID string, created time.Time, properties map[string]any) {
 	object, _ := capture.ParseObject(orEmpty(string(wire.MustEncode(properties))))
-	id, known := m.owner[distinctID]
-	if !known {
+	id, exists := m.owner[distinctID]
+	if !exists {
 		id = capture.PersonID(1, distinctID)
 	}
 	m.owner[distinctID] = id
@@ -245,13 +245,13 @@ func (m *memory) know(distinctID string, at time.Time, properties map[string]any
 	if i < 0 {
 		i = len(m.profiles)
 		m.profiles = append(m.profiles, capture.StoredPerson{
-			ID: int64(i + 1), Person: capture.Person{UUID: id, CreatedAt: at}, DistinctIDs: []string{distinctID},
+			ID: int64(i + 1), Person: capture.Person{UUID: id, CreatedAt: created}, DistinctIDs: []string{distinctID},
 		})
 	}
 	if properties != nil {
 		m.profiles[i].Properties = object
 	}
-	if at.Before(m.profiles[i].CreatedAt) {
-		m.profiles[i].CreatedAt = at
+	if created.Before(m.profiles[i].CreatedAt) {
+		m.profiles[i].CreatedAt = created
 	}
 }

@@ -20,8 +20,8 @@ type comparison struct {
 	paths    []cleaning
 }
 
-// otherNames are names of operators that questions have beside those of flags.
-var otherNames = map[string]flags.Operator{"in": flags.Exact, "not_in": flags.IsNot}
+// operatorAliases are names of operators that questions have beside those of flags.
+var operatorAliases = map[string]flags.Operator{"in": flags.Exact, "not_in": flags.IsNot}
 
 // cleanedPathExact is the one operator that flags do not have.
 const cleanedPathExact = "is_cleaned_path_exact"
@@ -29,21 +29,21 @@ const cleanedPathExact = "is_cleaned_path_exact"
 // comparison reads operator and value of a filter, and checks them.
 func (n node) comparison(p *Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
-	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: cleanings(p.PathCleaning)}
+	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
 	c.test()
 	return c
 }
 
-// ofEvent are the settings of a filter of what events say: there case counts, and numbers
+// eventFilterSettings are the settings of a filter of what events say: there case counts, and numbers
 // are compared by value.
-func ofEvent(key string) flags.FilterSettings {
+func eventFilterSettings(key string) flags.FilterSettings {
 	return flags.FilterSettings{Verbatim: true, Elements: flags.ComparesElements(key)}
 }
 
 // flagOperator is the operator as flags name it; false where they do not have it for
 // properties.
 func (c *comparison) flagOperator() (flags.OperatorInfo, bool) {
-	name, other := otherNames[c.operator]
+	name, other := operatorAliases[c.operator]
 	if !other {
 		name = flags.Operator(c.operator)
 	}
@@ -51,15 +51,15 @@ func (c *comparison) flagOperator() (flags.OperatorInfo, bool) {
 	return info, ok && info.Only == ""
 }
 
-// negative says whether the operator has to hold of all values that a property has.
-func (c *comparison) negative() bool {
+// isNegative says whether the operator has to hold of all values that a property has.
+func (c *comparison) isNegative() bool {
 	info, _ := c.flagOperator()
 	return info.Negative
 }
 
 // test makes the condition of a property's JSON text, "" for one that is not there, nil
 // where the filter is at fault.
-func (c *comparison) test() func(raw string, at time.Time) bool {
+func (c *comparison) test() func(raw string, now time.Time) bool {
 	info, ok := c.flagOperator()
 	if !ok && c.operator != cleanedPathExact {
 		c.get("operator").fail(invalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
@@ -68,7 +68,7 @@ func (c *comparison) test() func(raw string, at time.Time) bool {
 	if l, isList := c.value.value.([]any); isList && len(l) == 0 && (info.Name == flags.Exact || info.Name == flags.IsNot) {
 		return func(string, time.Time) bool { return true }
 	}
-	if c.value.absent() && info.Name != flags.IsSet && info.Name != flags.IsNotSet {
+	if c.value.isAbsent() && info.Name != flags.IsSet && info.Name != flags.IsNotSet {
 		c.value.fail(required, "Operator %q of the property %s needs a value.", c.operator, c.property())
 		return nil
 	}
@@ -104,9 +104,9 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 
 func (c *comparison) property() string { return describe(c.get("key").value) }
 
-// testIn is the comparison's test for one run. A search for a regular expression that takes
+// bindTest is the comparison's test for one run. A search for a regular expression that takes
 // too long ends the run.
-func (c *comparison) testIn(r *run) func(raw string) bool {
+func (c *comparison) bindTest(r *run) func(raw string) bool {
 	if info, ok := c.flagOperator(); ok && (info.Name == flags.Regex || info.Name == flags.NotRegex) {
 		f := c.filter(info.Name)
 		return func(raw string) bool {
@@ -115,7 +115,7 @@ func (c *comparison) testIn(r *run) func(raw string) bool {
 			}
 			holds := f.HoldsJSON(raw, r.now)
 			if f.TimedOut() {
-				r.fault = failure(tooLarge, c.value.place, "The regular expression of the property %s takes too long to look for.", c.property())
+				r.fault = newError(tooLarge, c.value.attr, "The regular expression of the property %s takes too long to look for.", c.property())
 			}
 			return holds
 		}
@@ -156,14 +156,14 @@ func (n node) pattern(text string) *regexp.Regexp {
 	return p
 }
 
-// asFlag is a filter as flags evaluate it: with its answer for a subject.
-func asFlag(d flags.Definitions, p flags.Property) func(sub *flags.Subject, at time.Time) bool {
+// evaluateAsFlag is a filter as flags evaluate it: with its answer for a subject.
+func evaluateAsFlag(d flags.Definitions, p flags.Property) func(sub *flags.Subject, now time.Time) bool {
 	const key = "insights"
 	d.Flags = []flags.Flag{{ID: 1, Key: key, Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{p}}}}}
 	set := flags.Compile(d)
 	var out flags.Decisions
-	return func(sub *flags.Subject, at time.Time) bool {
-		decision, ok := set.EvaluateFlag(key, sub, at, &out)
+	return func(sub *flags.Subject, now time.Time) bool {
+		decision, ok := set.EvaluateFlag(key, sub, now, &out)
 		return ok && decision.Enabled && decision.Undecided == nil
 	}
 }
@@ -196,15 +196,15 @@ func clean(steps []cleaning, path string) string {
 	return path
 }
 
-// cleanings reads a project's path_cleaning_filters; what cannot be compiled is
+// parseCleanings reads a project's path_cleaning_filters; what cannot be compiled is
 // left out.
-func cleanings(list json.RawMessage) []cleaning {
-	var given []struct{ Alias, Regex string }
-	if len(list) == 0 || json.Unmarshal(list, &given) != nil {
+func parseCleanings(list json.RawMessage) []cleaning {
+	var rules []struct{ Alias, Regex string }
+	if len(list) == 0 || json.Unmarshal(list, &rules) != nil {
 		return nil
 	}
 	var out []cleaning
-	for _, g := range given {
+	for _, g := range rules {
 		if p, err := regexp.Compile(g.Regex); err == nil {
 			out = append(out, cleaning{p, strings.ReplaceAll(g.Alias, "$", "$$")})
 		}

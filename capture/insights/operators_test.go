@@ -104,21 +104,21 @@ func TestOperators(t *testing.T) {
 		{"is_cleaned_path_exact", `"/users/7"`, `"/teams/8"`, false},
 	} {
 		p := &Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
-		r := newRun(t.Context(), nil, p, Options{Now: at(t, "2020-03-12T14:30:45Z")})
+		r := newRun(t.Context(), nil, p, Options{Now: parseInstant(t, "2020-03-12T14:30:45Z")})
 		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
-		c := n.comparison(p, ofEvent("x"))
+		c := n.comparison(p, eventFilterSettings("x"))
 		if *fault != nil {
 			t.Errorf("%s %s: %v", tt.operator, tt.value, *fault)
 			continue
 		}
-		if got := c.testIn(r)(tt.property); got != tt.want {
+		if got := c.bindTest(r)(tt.property); got != tt.want {
 			t.Errorf("%s %s of %s: %t, want %t", tt.operator, tt.value, tt.property, got, tt.want)
 		}
 	}
 }
 
 // Filters that are refused, and where (§1.7, §3.2).
-func TestFilters_Refused(t *testing.T) {
+func TestFilters_Rejected(t *testing.T) {
 	deep := strings.Repeat(`{"type":"AND","values":[`, 12) + strings.Repeat(`]}`, 12)
 	for filter, want := range map[string][2]string{
 		`[{"key":"x","operator":"like","value":1}]`:                                        {invalidChoice, "query__properties__0__operator"},
@@ -247,10 +247,10 @@ func TestFormula(t *testing.T) {
 			t.Errorf("%s: %g, want %g", text, got, want)
 		}
 	}
-	for text, say := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
+	for text, message := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
 		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
-		if n.formula(text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, say) {
-			t.Errorf("%q: %v, want it to say %s", text, *fault, say)
+		if n.formula(text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, message) {
+			t.Errorf("%q: %v, want it to say %s", text, *fault, message)
 		}
 	}
 }
@@ -271,7 +271,7 @@ func TestAction_URLContains(t *testing.T) {
 		{"a+_", "a+b", true},
 		{"%", "", true},
 	} {
-		if got := like(tt.part)(tt.url); got != tt.want {
+		if got := newLikeMatcher(tt.part)(tt.url); got != tt.want {
 			t.Errorf("%q in %q: %t, want %t", tt.part, tt.url, got, tt.want)
 		}
 	}

@@ -13,76 +13,76 @@ import (
 
 // Values of modifiers.personsOnEventsMode (§3.3).
 const (
-	personThenNow = "person_id_override_properties_on_events" // the default: person of now, properties of then
-	personNow     = "person_id_override_properties_joined"
-	personOff     = "disabled" // as personNow
-	personThen    = "person_id_no_override_properties_on_events"
+	modeOverrideOnEvents = "person_id_override_properties_on_events" // the default: person of now, properties of then
+	modeOverrideJoined   = "person_id_override_properties_joined"
+	modeDisabled         = "disabled" // as modeOverrideJoined
+	modeNoOverride       = "person_id_no_override_properties_on_events"
 )
 
 // people gives the number of the person of an event. Numbers begin at 0 and are the
 // same in all scans of a run.
 func (b *binder) people() func(*row) uint32 {
-	if b.mode == personThen {
-		b.needs.columns |= PeopleThen
-		return func(r *row) uint32 { return b.numberThen(r.b.PersonThen[r.i]) }
+	if b.mode == modeNoOverride {
+		b.needs.columns |= PeopleAtEvent
+		return func(r *row) uint32 { return b.numberAtEvent(r.b.PersonAtEvent[r.i]) }
 	}
 	b.needs.columns |= People
 	return func(r *row) uint32 { return r.b.Person[r.i] }
 }
 
-// numbers are those of people as they were at the time of events.
-type numbers struct {
-	of    map[capture.UUID]uint32
-	uuids []capture.UUID
+// personNumbers are those of people as they were at the time of events.
+type personNumbers struct {
+	byUUID map[capture.UUID]uint32
+	uuids  []capture.UUID
 }
 
-func (r *run) numberThen(id capture.UUID) uint32 {
-	n, ok := r.then.of[id]
+func (r *run) numberAtEvent(id capture.UUID) uint32 {
+	n, ok := r.eventPersons.byUUID[id]
 	if !ok {
-		if r.then.of == nil {
-			r.then.of = map[capture.UUID]uint32{}
+		if r.eventPersons.byUUID == nil {
+			r.eventPersons.byUUID = map[capture.UUID]uint32{}
 		}
-		n = uint32(len(r.then.uuids))
-		r.then.of[id] = n
-		r.then.uuids = append(r.then.uuids, id)
-		_ = r.lasts(64) // looked at after the batch
+		n = uint32(len(r.eventPersons.uuids))
+		r.eventPersons.byUUID[id] = n
+		r.eventPersons.uuids = append(r.eventPersons.uuids, id)
+		_ = r.reserveRetained(64) // looked at after the batch
 	}
 	return n
 }
 
 // personID is whom a number of people stands for.
 func (r *run) personID(number uint32) capture.UUID {
-	if r.mode == personThen {
-		return r.then.uuids[number]
+	if r.mode == modeNoOverride {
+		return r.eventPersons.uuids[number]
 	}
 	return r.reader.Person(number).UUID
 }
 
 // personFilter compares a property of the person.
 func personFilter(n node, p *Project) condition {
-	return &personCompare{n.comparison(p, flags.FilterSettings{}), n.key()}
+	return &personPropertyCondition{n.comparison(p, flags.FilterSettings{}), n.key()}
 }
 
-type personCompare struct {
+type personPropertyCondition struct {
 	comparison
 	key string
 }
 
-func (c *personCompare) bind(b *binder) func(*row) bool {
-	test := c.testIn(b.run)
-	if c.key == "distinct_id" || b.mode == personNow || b.mode == personOff {
-		return b.personSet(test(""), c.ofPerson(b))
+func (c *personPropertyCondition) bind(b *binder) func(*row) bool {
+	test := c.bindTest(b.run)
+	if c.key == "distinct_id" || b.mode == modeOverrideJoined || b.mode == modeDisabled {
+		return b.personSet(test(""), c.bindPerson(b))
 	}
 	b.needs.columns |= PersonProperties
 	slot := b.needs.person.slot(c.key)
 	return func(r *row) bool { return test(r.personProperty(slot)) }
 }
 
-// ofPerson is the condition of people as they are now.
-func (c *personCompare) ofPerson(b *binder) func(*capture.StoredPerson) bool {
-	test := c.testIn(b.run)
+// bindPersonConditions is the condition of people as they are now.
+func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
+	test := c.bindTest(b.run)
 	if c.key == "distinct_id" {
-		negative := c.negative()
+		negative := c.isNegative()
 		return func(p *capture.StoredPerson) bool { // one of the ids, or none of them
 			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) != negative }) != negative
 		}
@@ -95,40 +95,40 @@ func (c *personCompare) ofPerson(b *binder) func(*capture.StoredPerson) bool {
 
 // personSet asks a question about all people as they are now; otherwise is the
 // answer for those who are gone.
-func (b *binder) personSet(otherwise bool, test func(*capture.StoredPerson) bool) func(*row) bool {
-	other := map[capture.UUID]bool{} // those with another answer
-	b.profiles(func(p *capture.StoredPerson) error {
-		if test(p) == otherwise {
+func (b *binder) personSet(fallback bool, test func(*capture.StoredPerson) bool) func(*row) bool {
+	differing := map[capture.UUID]bool{} // those with another answer
+	b.readProfiles(func(p *capture.StoredPerson) error {
+		if test(p) == fallback {
 			return nil
 		}
-		other[p.UUID] = true
+		differing[p.UUID] = true
 		return b.reserve(64)
 	})
 	person := b.people()
-	var known []uint8 // by number: 0 not yet asked, 1 no, 2 yes
+	var cached []uint8 // by number: 0 not yet asked, 1 no, 2 yes
 	return func(r *row) bool {
 		n := person(r)
-		for int(n) >= len(known) {
-			_ = b.reserve(int64(len(known) + 1024)) // looked at after the batch
-			known = append(known, make([]uint8, len(known)+1024)...)
+		for int(n) >= len(cached) {
+			_ = b.reserve(int64(len(cached) + 1024)) // looked at after the batch
+			cached = append(cached, make([]uint8, len(cached)+1024)...)
 		}
-		if known[n] == 0 {
-			known[n] = 1
-			if other[b.personID(n)] != otherwise {
-				known[n] = 2
+		if cached[n] == 0 {
+			cached[n] = 1
+			if differing[b.personID(n)] != fallback {
+				cached[n] = 2
 			}
 		}
-		return known[n] == 2
+		return cached[n] == 2
 	}
 }
 
-func (b *binder) profiles(yield func(*capture.StoredPerson) error) {
+func (b *binder) readProfiles(yield func(*capture.StoredPerson) error) {
 	if b.err == nil {
 		b.err = b.reader.Profiles(b.ctx, nil, yield)
 	}
 }
 
-func (b *binder) groups(groupType int, yield func(key, properties string) error) {
+func (b *binder) readGroups(groupType int, yield func(key, properties string) error) {
 	if b.err == nil {
 		b.err = b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error { return yield(g.Key, g.Properties.String()) })
 	}
@@ -136,7 +136,7 @@ func (b *binder) groups(groupType int, yield func(key, properties string) error)
 
 // cohortFilter asks whether the person is in one of some cohorts now.
 func cohortFilter(n node, p *Project) condition {
-	c := &inCohorts{}
+	c := &cohortCondition{}
 	ids := n.get("value")
 	list := []node{ids}
 	if _, ok := ids.value.([]any); ok {
@@ -157,26 +157,26 @@ func (n node) cohort(p *Project) int64 {
 		if err != nil {
 			n.fail(invalidInput, "Cohort %s does not exist.", describe(text))
 		}
-		return n.existing(p, id)
+		return n.checkCohort(p, id)
 	}
-	if n.absent() {
+	if n.isAbsent() {
 		n.fail(required, "A filter of type cohort needs a value, the id of a cohort.")
 	}
-	return n.existing(p, n.whole(0, 1<<53, 0))
+	return n.checkCohort(p, n.intInRange(0, 1<<53, 0))
 }
 
-func (n node) existing(p *Project, id int64) int64 {
+func (n node) checkCohort(p *Project, id int64) int64 {
 	if !p.hasCohort(id) {
 		n.fail(invalidInput, "Cohort %d does not exist.", id)
-	} else if why := p.undecidable(id, map[int64]bool{}); why != "" {
+	} else if why := p.unsupportedReason(id, map[int64]bool{}); why != "" {
 		n.fail(notSupported, "%s", why)
 	}
 	return id
 }
 
-// undecidable says why it cannot be said who is in a cohort, empty where it can: it,
+// unsupportedReason says why it cannot be said who is in a cohort, empty where it can: it,
 // or one that it names, has a leaf about events (§3.2.4).
-func (p *Project) undecidable(id int64, seen map[int64]bool) string {
+func (p *Project) unsupportedReason(id int64, seen map[int64]bool) string {
 	c := p.Definitions.Cohorts[id]
 	switch {
 	case seen[id] || c.Static || c.Deleted:
@@ -195,14 +195,14 @@ func (p *Project) undecidable(id int64, seen map[int64]bool) string {
 			why = fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
 		case n.Leaf.Type == flags.CohortProperty:
 			inner, _ := n.Leaf.Value.(int64)
-			why = p.undecidable(inner, seen)
+			why = p.unsupportedReason(inner, seen)
 		}
 	})
 	return why
 }
 
 // leavesOf gives the requirements of a cohort.
-func leavesOf(tree *flags.CohortNode, see func(*flags.CohortNode)) {
+func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 	for open := []*flags.CohortNode{tree}; len(open) > 0; {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
@@ -210,7 +210,7 @@ func leavesOf(tree *flags.CohortNode, see func(*flags.CohortNode)) {
 			open = append(open, &n.Children[i])
 		}
 		if n.Leaf != nil {
-			see(n)
+			yield(n)
 		}
 	}
 }
@@ -238,14 +238,16 @@ func (p *Project) hasCohort(id int64) bool {
 	return dynamic || slices.Contains(p.Definitions.StaticCohorts, id)
 }
 
-type inCohorts struct {
+type cohortCondition struct {
 	ids     []int64
 	negated bool
 }
 
-func (c *inCohorts) bind(b *binder) func(*row) bool { return b.personSet(c.negated, c.ofPerson(b)) }
+func (c *cohortCondition) bind(b *binder) func(*row) bool {
+	return b.personSet(c.negated, c.bindPerson(b))
+}
 
-func (c *inCohorts) ofPerson(b *binder) func(*capture.StoredPerson) bool {
+func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
 	for i, id := range c.ids {
 		tests[i] = b.cohort(id)
@@ -276,7 +278,7 @@ func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
 			static[person] = append(static[person], cohort)
 		}
 	}
-	in := asFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
+	in := evaluateAsFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
 	sub := &flags.Subject{Stored: &flags.Stored{}}
 	return func(p *capture.StoredPerson) bool {
 		sub.DistinctID = "x"

@@ -24,24 +24,24 @@ type period struct {
 
 // bucketing is how a period is cut.
 type bucketing struct {
-	by    interval
-	exact bool // events count from the period's start on, not from that of its bucket
-	whole bool // one bucket: the answer is of the period as a whole
+	unit   interval
+	exact  bool // events count from the period's start on, not from that of its bucket
+	single bool // one bucket: the answer is of the period as a whole
 }
 
-// counted are the bounds of events that count, in microseconds.
-func (p *period) counted() (from, to int64) { return p.first.UnixMicro(), p.to.UnixMicro() }
+// countedRange are the bounds of events that count, in microseconds.
+func (p *period) countedRange() (from, to int64) { return p.first.UnixMicro(), p.to.UnixMicro() }
 
 func (r *run) calendar() calendar { return calendar{zone: r.zone, weekStart: r.project.WeekStart} }
 
 // period finds the dates of a range and its buckets.
 func (r *run) period(d dateRange, i interval) (*period, error) {
-	return r.periodOf(d, bucketing{by: i})
+	return r.periodOf(d, bucketing{unit: i})
 }
 
 // periodOf is period where the answer may need no buckets.
 func (r *run) periodOf(d dateRange, how bucketing) (*period, error) {
-	i := how.by
+	i := how.unit
 	from, err := r.dateFrom(d, i)
 	if err != nil {
 		return nil, err
@@ -56,16 +56,16 @@ func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error
 	p = &period{from: from, to: to, bucketing: how, first: from}
 	switch {
 	case how.exact:
-	case how.by == week:
+	case how.unit == week:
 		p.first = c.startOf(day, from)
 	default:
-		p.first = c.startOf(how.by, from)
+		p.first = c.startOf(how.unit, from)
 	}
-	if how.whole {
-		p.buckets = c.oneBucket(how.by, from, to)
+	if how.single {
+		p.buckets = c.oneBucket(how.unit, from, to)
 		return p, nil
 	}
-	p.buckets, err = c.bucketsBetween(how.by, from, to)
+	p.buckets, err = c.bucketsBetween(how.unit, from, to)
 	return p, err
 }
 
@@ -118,16 +118,16 @@ func (r *run) dateTo(d dateRange, i interval) time.Time {
 	return t
 }
 
-// before is the period that a comparison puts beside p (§3.1.4); of a relative
+// previousPeriod is the period that a comparison puts beside p (§3.1.4); of a relative
 // form to has its text.
-func (r *run) before(p *period, d dateRange, to date) (*period, error) {
+func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
 	c := r.calendar()
 	f, t := c.clock(p.from), c.clock(p.to)
 	length := t.Sub(f)
 	var from, until time.Time
 	switch edge := edgeUnits[d.from.unit]; {
 	case to.form == relative:
-		from = backOnCalendar(f, to)
+		from = subtractOnCalendar(f, to)
 		until = from.Add(length)
 	case d.from.form == relative && d.from.edge == "Start" && d.from.count == 0 && edge != hour && edge != day && d.to.form == noDate:
 		end := p.from
@@ -137,7 +137,7 @@ func (r *run) before(p *period, d dateRange, to date) (*period, error) {
 		from, until = f.Add(-length), f
 	default:
 		from = atTimeOf(f.Add(-length), f)
-		if p.interval == day && wholeWeeks(d.from) && d.to.form == noDate {
+		if p.interval == day && isMultipleOfWeeks(d.from) && d.to.form == noDate {
 			from = from.AddDate(0, 0, 1)
 		}
 		until = from.Add(length)
@@ -156,8 +156,8 @@ func atTimeOf(d, t time.Time) time.Time {
 	return time.Date(y, m, dd, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// wholeWeeks says whether a start is some weeks of days ago, as 7 days are without
+// isMultipleOfWeeks says whether a start is some weeks of days ago, as 7 days are without
 // one.
-func wholeWeeks(d date) bool {
+func isMultipleOfWeeks(d date) bool {
 	return d.form == noDate || d.form == relative && d.unit == 'd' && d.edge == "" && d.count > 0 && d.count%7 == 0
 }

@@ -51,7 +51,7 @@ const (
 	CreatedAt
 	People           // Batch.Person: to whom the event belongs now
 	PeopleCreated    // with People: Person.Exists and Person.CreatedAt of them
-	PeopleThen       // Batch.PersonThen: whose it was when it came
+	PeopleAtEvent    // Batch.PersonAtEvent: whose it was when it came
 	Modes            // Batch.Mode
 	Elements         // Batch.Elements
 	Properties       // Batch.Properties
@@ -71,12 +71,12 @@ type Scan struct {
 	// Reserve is asked for the memory that the reader takes for the query, in bytes,
 	// less than zero where it gives some back; its error ends the scan.
 	Reserve func(bytes int64) error
-	// Spare says whether there is a processor to spare for reading beside who scans. It
+	// HasSpareCPU says whether there is a processor to spare for reading beside who scans. It
 	// is asked again and again by a goroutine of the reader. Nil: there is none.
-	Spare func() bool
-	// Rest is called by whoever reads, now and then: about every tenth of a millisecond of
+	HasSpareCPU func() bool
+	// Pause is called by whoever reads, now and then: about every tenth of a millisecond of
 	// work. It may stand still, to leave the processor to others. Nil: nobody wants that.
-	Rest func(ctx context.Context)
+	Pause func(ctx context.Context)
 }
 
 // Batch is some events as columns of one length. Columns that were not asked for
@@ -96,7 +96,7 @@ type Batch struct {
 	// now; where it belongs to none, of the id that the event was stored with, which
 	// is that of an erased person or stands for the distinct id alone.
 	Person           []uint32
-	PersonThen       []capture.UUID
+	PersonAtEvent    []capture.UUID
 	Mode             []capture.PersonMode
 	Elements         []string
 	Properties       []string // JSON objects

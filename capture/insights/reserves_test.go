@@ -132,9 +132,9 @@ var memoryAttacks = map[string][]string{
 func TestRun_EveryKindIsBounded(t *testing.T) {
 	m := manyEvents(t)
 	for _, kind := range Kinds() {
-		queries, known := memoryAttacks[kind]
-		if !known {
-			alike := slices.ContainsFunc(crowdKinds, func(name string) bool { return name == kind })
+		queries, exists := memoryAttacks[kind]
+		if !exists {
+			alike := slices.ContainsFunc(actorsQueryKinds, func(name string) bool { return name == kind })
 			if !alike {
 				t.Errorf("%s: no attack", kind)
 			}

@@ -14,13 +14,13 @@ func init() { kinds = append(kinds, kind{"RetentionQuery", parseRetention}) }
 // retentionQuery is a RetentionQuery (§2.6).
 type retentionQuery struct {
 	target, returning entity
-	conditions        all
+	conditions        allOf
 	dates             dateRange
 	interval          interval
 	groupType         int
 	rule              retentionRule
 	split             split
-	alike             bool             // target and returning are the same
+	sameEntities      bool             // target and returning are the same
 	intervals         int              // before the end, where there is no date_from
 	amount            *retentionAmount // nil: people are counted alone
 }
@@ -33,7 +33,7 @@ func readRetention(n node, p *Project) *retentionQuery {
 	f := n.get("retentionFilter").object()
 	f.get("timeWindowMode").choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
 	if f.get("timeWindowMode").text("") == "24_hour_windows" {
-		f.refuse("timeWindowMode")
+		f.rejectMembers("timeWindowMode")
 	}
 	q := &retentionQuery{
 		target:     retentionEntity(f.get("targetEntity").object(), p),
@@ -41,19 +41,19 @@ func readRetention(n node, p *Project) *retentionQuery {
 		conditions: queryConditions(n, p),
 		dates:      n.get("dateRange").dateRange(),
 		interval:   retentionPeriods[f.get("period").choice("Day", "Hour", "Day", "Week", "Month")],
-		groupType:  n.aggregation(),
+		groupType:  n.aggregationGroup(),
 		split:      readSplit(n.get("breakdownFilter").object(), p, 1, "event", "person", "cohort"),
 	}
-	q.alike = bytes.Equal(q.target.place.raw(), q.returning.place.raw())
-	q.intervals = int(f.get("totalIntervals").whole(1, maxColumns, 8))
+	q.sameEntities = bytes.Equal(q.target.node.raw(), q.returning.node.raw())
+	q.intervals = int(f.get("totalIntervals").intInRange(1, maxColumns, 8))
 	q.rule = retentionRule{
 		columns:    q.intervals,
 		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
 		cumulative: f.get("cumulative").boolean(),
-		minimum:    uint32(f.get("minimumOccurrences").whole(1, math.MaxInt32, 1)),
+		minimum:    uint32(f.get("minimumOccurrences").intInRange(1, math.MaxInt32, 1)),
 	}
 	for _, b := range f.get("retentionCustomBrackets").list(maxColumns - 1) {
-		q.rule.brackets = append(q.rule.brackets, int(b.whole(1, maxBuckets, 1)))
+		q.rule.brackets = append(q.rule.brackets, int(b.intInRange(1, maxBuckets, 1)))
 		q.rule.columns = 1 + len(q.rule.brackets)
 	}
 	q.amount = readRetentionAmount(f)
@@ -69,10 +69,10 @@ func retentionEntity(n node, p *Project) entity {
 	if m, ok := n.value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
 		if n.get("type").choice("events", "events", "actions") == "actions" {
-			series["kind"], series["id"] = "ActionsNode", wholeNumber(m["id"])
+			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
 		}
 	}
-	return node{value: series, place: n.place, fault: n.fault}.entity(p)
+	return node{value: series, attr: n.attr, fault: n.fault}.entity(p)
 }
 
 // retentionRun is what retention has read.
@@ -91,7 +91,7 @@ type retentionRun struct {
 func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	c := r.calendar()
 	end := c.next(q.interval, c.startOf(q.interval, r.dateTo(q.dates, q.interval)))
-	begin := c.backBy(q.interval, end, q.intervals)
+	begin := c.subtractIntervals(q.interval, end, q.intervals)
 	if q.dates.from.form != noDate {
 		from, err := r.dateFrom(q.dates, q.interval)
 		if err != nil {
@@ -102,8 +102,8 @@ func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	return c.bucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
 }
 
-// backBy is the start of an interval n before the one that begins at start.
-func (c calendar) backBy(i interval, start time.Time, n int) time.Time {
+// subtractIntervals is the start of an interval n before the one that begins at start.
+func (c calendar) subtractIntervals(i interval, start time.Time, n int) time.Time {
 	w := c.clock(start)
 	switch i {
 	case day:
@@ -124,7 +124,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.reserve)}
 	if rows.len()*q.rule.columns > maxCells {
-		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals.", maxCells)
+		return nil, newError(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals.", maxCells)
 	}
 	if rows.len() == 0 {
 		return f, nil
@@ -135,12 +135,12 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	f.actors = b.actors(q.groupType)
 	f.values = b.numberer(&q.split)
 	if q.amount != nil {
-		f.amounts = &amounts{q.amount, q.amount.of(b), map[amountKey][]eventAmount{}}
+		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}
 	}
-	see := func(row *row) error {
+	addRow := func(row *row) error {
 		p := presence{target: target.matches(row)}
 		returns := p.target
-		if !q.alike {
+		if !q.sameEntities {
 			returns = returning.matches(row)
 		}
 		if !p.target && !returns || !holds(row) {
@@ -155,18 +155,18 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 		}
 		p.value = f.values.number(row)
 		if f.amounts != nil {
-			if err := f.amounts.note(f, row, actor, p); err != nil {
+			if err := f.amounts.add(f, row, actor, p); err != nil {
 				return err
 			}
 		}
 		return f.add(actor, p)
 	}
 	if q.rule.firstTime {
-		if err := b.scanBound(Scan{From: math.MinInt64, To: b.from - 1, Names: names(target)}, see); err != nil {
+		if err := b.scanBound(Scan{From: math.MinInt64, To: b.from - 1, Names: eventNames(target)}, addRow); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.scanBound(Scan{From: b.from, To: b.to, Names: names(target, returning)}, see); err != nil {
+	if err := b.scanBound(Scan{From: b.from, To: b.to, Names: eventNames(target, returning)}, addRow); err != nil {
 		return nil, err
 	}
 	return f, f.close()
@@ -174,15 +174,15 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 
 // add counts to what is known last of an actor if it is of the same interval.
 func (f *retentionRun) add(actor uint32, p presence) (err error) {
-	if f.open, err = grown(f.open, actor, presenceSize, f.reserve); err != nil {
+	if f.open, err = growTo(f.open, actor, presenceSize, f.reserve); err != nil {
 		return err
 	}
 	last := &f.open[actor]
-	if last.same(p) {
+	if last.isSame(p) {
 		last.count(p)
 		return nil
 	}
-	if !last.empty() {
+	if !last.isEmpty() {
 		err = f.acts.add(actor, *last)
 	}
 	*last = p
@@ -192,7 +192,7 @@ func (f *retentionRun) add(actor uint32, p presence) (err error) {
 // close keeps what was counted last.
 func (f *retentionRun) close() error {
 	for actor, p := range f.open {
-		if p.empty() {
+		if p.isEmpty() {
 			continue
 		}
 		if err := f.acts.add(uint32(actor), p); err != nil {
@@ -205,19 +205,19 @@ func (f *retentionRun) close() error {
 
 // each gives the rows that actors are in, with the columns that each counts in, once
 // for each breakdown value. Of a split by cohorts a value is a set.
-func (f *retentionRun) each(see func(actor, value uint32, row int, columns []int) error) error {
+func (f *retentionRun) each(yield func(actor, value uint32, row int, columns []int) error) error {
 	return f.acts.each(func(actor uint32, acts []presence) error {
-		if err := f.stopped(actor); err != nil {
+		if err := f.checkContext(actor); err != nil {
 			return err
 		}
-		acts = joined(acts)
+		acts = joinPresences(acts)
 		for from := 0; from < len(acts); {
 			to := from + 1
 			for to < len(acts) && acts[to].value == acts[from].value {
 				to++
 			}
 			value := acts[from].value
-			err := f.rule.each(acts[from:to], func(row int, columns []int) error { return see(actor, value, row, columns) })
+			err := f.rule.each(acts[from:to], func(row int, columns []int) error { return yield(actor, value, row, columns) })
 			if err != nil {
 				return err
 			}
@@ -256,7 +256,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		return nil, err
 	}
 	if q.split.kind == "" {
-		sum, err := sums.of(0)
+		sum, err := sums.sumOf(0)
 		if err != nil {
 			return nil, err
 		}
@@ -266,17 +266,17 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		result.Results = f.table(out, sum, nil)
 		return result, nil
 	}
-	kept, rest := sums.ranked(moreEntering, (*retentionCells).merge)
+	top, rest := sums.ranked(moreEntering, (*retentionCells).merge)
 	if rest != nil {
-		kept = append(kept, *rest)
+		top = append(top, *rest)
 	}
-	if f.len()*q.rule.columns*len(kept) > maxCells {
-		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
+	if f.len()*q.rule.columns*len(top) > maxCells {
+		return nil, newError(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
 	}
-	if err := f.reserve(answerCell * int64(f.len()*q.rule.columns*len(kept))); err != nil {
+	if err := f.reserve(answerCell * int64(f.len()*q.rule.columns*len(top))); err != nil {
 		return nil, err
 	}
-	for _, g := range kept {
+	for _, g := range top {
 		value := f.label(g.value, g.other)
 		out = f.table(out, g.sum, &value)
 	}
@@ -285,13 +285,13 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 }
 
 // sums counts the cells of each breakdown value.
-func (f *retentionRun) sums() (*grouped[*retentionCells], error) {
+func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
 	n, k := f.len(), f.rule.columns
 	size := 8 * n * k
 	if f.amounts != nil {
 		size *= 2
 	}
-	sums := groupedBy(f.run, &f.split, f.values, size, func() *retentionCells {
+	sums := newGroupedSums(f.run, &f.split, f.values, size, func() *retentionCells {
 		c := newRetentionCells(n, k)
 		if f.amounts != nil {
 			c.amounts = make([]float64, n*k)
@@ -315,7 +315,7 @@ func (f *retentionRun) label(value uint32, other bool) string {
 	switch {
 	case other:
 		return otherValue
-	case !f.split.byCohort():
+	case !f.split.isByCohort():
 		return f.values.all[value]
 	case f.split.cohorts[value].id == 0:
 		return "all"
@@ -358,8 +358,8 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 
 var periodNames = map[interval]string{hour: "Hour", day: "Day", week: "Week", month: "Month"}
 
-// wholeNumber is an id that may be a text of digits, as a number.
-func wholeNumber(v any) any {
+// parseInteger is an id that may be a text of digits, as a number.
+func parseInteger(v any) any {
 	if text, ok := v.(string); ok {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return json.Number(strconv.FormatInt(n, 10))

@@ -6,8 +6,8 @@ package insights
 // retentionAmount is what is summed of events: a property, missing and what is no number
 // as 0.
 type retentionAmount struct {
-	of      func(b *binder) getter
-	average bool // by the people of a cell
+	bindValue func(b *binder) getter
+	average   bool // by the people of a cell
 	// within: events of return count in the interval of the row as well, those after the
 	// first target event. Not so where both entities are the same event.
 	within bool
@@ -17,7 +17,7 @@ type retentionAmount struct {
 func readRetentionAmount(f node) *retentionAmount {
 	kind := f.get("aggregationType").choice("count", "count", "sum", "avg")
 	property := f.get("aggregationProperty").text("")
-	ofPerson := f.get("aggregationPropertyType").choice("event", "event", "person") == "person"
+	isPerson := f.get("aggregationPropertyType").choice("event", "event", "person") == "person"
 	if kind == "count" || property == "" {
 		return nil
 	}
@@ -26,8 +26,8 @@ func readRetentionAmount(f node) *retentionAmount {
 	}
 	target, returning := f.get("targetEntity"), f.get("returningEntity")
 	return &retentionAmount{
-		of: func(b *binder) getter {
-			if ofPerson {
+		bindValue: func(b *binder) getter {
+			if isPerson {
 				return b.personProperty(property)
 			}
 			return b.eventProperty(property)
@@ -57,34 +57,34 @@ const eventAmountSize = 32
 type amounts struct {
 	*retentionAmount
 	value getter
-	of    map[amountKey][]eventAmount
+	byKey map[amountKey][]eventAmount
 }
 
-// note keeps the amount of an event.
-func (a *amounts) note(f *retentionRun, w *row, actor uint32, p presence) error {
+// add keeps the amount of an event.
+func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
 	if p.interval == 0 {
 		return nil
 	}
 	key := amountKey{actor, p.value, p.interval}
 	size := int64(eventAmountSize)
-	if a.of[key] == nil {
+	if a.byKey[key] == nil {
 		size += 64
 	}
 	if err := f.reserve(size); err != nil {
 		return err
 	}
 	n, _ := numberOf(a.value(w))
-	a.of[key] = append(a.of[key], eventAmount{w.b.Time[w.i], n, p.target, p.returns > 0})
+	a.byKey[key] = append(a.byKey[key], eventAmount{w.b.Time[w.i], n, p.target, p.returns > 0})
 	return nil
 }
 
 // cells gives the sums of an actor's row by its columns.
-func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, see func(column int, sum float64)) {
+func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, yield func(column int, sum float64)) {
 	first := int64(-1)
-	start := a.of[amountKey{actor, value, uint16(row + 1)}]
+	start := a.byKey[amountKey{actor, value, uint16(row + 1)}]
 	for _, e := range start {
 		if e.target {
-			see(0, e.value)
+			yield(0, e.value)
 			if first < 0 || e.at < first {
 				first = e.at
 			}
@@ -92,7 +92,7 @@ func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, see func(
 	}
 	for _, e := range start {
 		if a.within && e.returns && e.at > first {
-			see(0, e.value)
+			yield(0, e.value)
 		}
 	}
 	for interval := row + 1; interval < f.len(); interval++ {
@@ -100,7 +100,7 @@ func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, see func(
 		if column >= f.rule.columns {
 			return
 		}
-		events := a.of[amountKey{actor, value, uint16(interval + 1)}]
+		events := a.byKey[amountKey{actor, value, uint16(interval + 1)}]
 		returns := uint32(0)
 		for _, e := range events {
 			if e.returns {
@@ -109,7 +109,7 @@ func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, see func(
 		}
 		for _, e := range events {
 			if e.returns && returns >= f.rule.minimum {
-				see(column, e.value)
+				yield(column, e.value)
 			}
 		}
 	}

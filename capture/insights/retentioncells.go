@@ -18,10 +18,10 @@ type presence struct {
 // presenceSize is the bytes of a presence; in chains it has 4 more.
 const presenceSize = 12
 
-func (p *presence) empty() bool { return !p.target && p.returns == 0 }
+func (p *presence) isEmpty() bool { return !p.target && p.returns == 0 }
 
-// same says whether two are of one interval and value.
-func (p *presence) same(o presence) bool { return p.interval == o.interval && p.value == o.value }
+// isSame says whether two are of one interval and value.
+func (p *presence) isSame(o presence) bool { return p.interval == o.interval && p.value == o.value }
 
 func (p *presence) count(o presence) {
 	p.target = p.target || o.target
@@ -77,8 +77,8 @@ type retentionRule struct {
 	counted    []int // scratch
 }
 
-// joined puts an actor's presences in order of value and interval, one for each.
-func joined(presences []presence) []presence {
+// joinPresences puts an actor's presences in order of value and interval, one for each.
+func joinPresences(presences []presence) []presence {
 	before := func(a, b presence) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.interval, b.interval))
 	}
@@ -87,7 +87,7 @@ func joined(presences []presence) []presence {
 	}
 	out := presences[:0]
 	for _, v := range presences {
-		if n := len(out); n > 0 && out[n-1].same(v) {
+		if n := len(out); n > 0 && out[n-1].isSame(v) {
 			out[n-1].count(v)
 		} else {
 			out = append(out, v)
@@ -98,13 +98,13 @@ func joined(presences []presence) []presence {
 
 // each calls see for each row that an actor is in, with the columns (0 is the row
 // itself) that it counts in. The presences are those of one value, joined.
-func (r *retentionRule) each(presences []presence, see func(row int, columns []int) error) error {
+func (r *retentionRule) each(presences []presence, yield func(row int, columns []int) error) error {
 	for i, v := range presences {
 		if !v.target {
 			continue
 		}
 		if v.interval > 0 {
-			if err := see(int(v.interval)-1, r.columnsAfter(v, presences[i+1:])); err != nil {
+			if err := yield(int(v.interval)-1, r.columnsAfter(v, presences[i+1:])); err != nil {
 				return err
 			}
 		}

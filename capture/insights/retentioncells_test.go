@@ -28,7 +28,7 @@ func TestRetentionCells(t *testing.T) {
 		c.rule.columns = 4
 		cells := newRetentionCells(4, 4)
 		for _, presences := range people {
-			_ = c.rule.each(joined(append([]presence(nil), presences...)), func(row int, columns []int) error { cells.add(row, columns); return nil })
+			_ = c.rule.each(joinPresences(append([]presence(nil), presences...)), func(row int, columns []int) error { cells.add(row, columns); return nil })
 		}
 		if !reflect.DeepEqual(cells.cells, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, cells.cells, c.want)

@@ -5,26 +5,26 @@ import (
 	"strconv"
 )
 
-// crowd finds who is in a row of retention, with the columns in which each returned.
-func (q *retentionQuery) crowd(n node) crowdFinder {
-	if n.get("interval").absent() {
+// actorFinder finds who is in a row of retention, with the columns in which each returned.
+func (q *retentionQuery) actorFinder(n node) actorFinder {
+	if n.get("interval").isAbsent() {
 		n.get("interval").fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
-	wanted := int(n.get("interval").whole(0, maxBuckets, 0))
-	texts, every := valueAsGiven(n.get("breakdown"))
-	return func(r *run) (*crowd, error) {
+	rowIndex := int(n.get("interval").intInRange(0, maxBuckets, 0))
+	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
+	return func(r *run) (*actorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
 			return nil, err
 		}
-		chosen, err := f.chosen(texts, every)
+		matches, err := f.matchValue(texts, anyValue)
 		if err != nil {
 			return nil, err
 		}
-		out := &crowd{groupType: q.groupType}
+		out := &actorSet{groupType: q.groupType}
 		last := -1
 		err = f.each(func(actor, value uint32, row int, columns []int) error {
-			if row != wanted || !chosen(value) {
+			if row != rowIndex || !matches(value) {
 				return nil
 			}
 			if int(actor) != last {
@@ -42,12 +42,12 @@ func (q *retentionQuery) crowd(n node) crowdFinder {
 	}
 }
 
-// chosen says which breakdown values are meant.
-func (f *retentionRun) chosen(texts []string, every bool) (func(value uint32) bool, error) {
+// matchValue says which breakdown values are meant.
+func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uint32) bool, error) {
 	switch {
-	case every || f.split.kind == "":
+	case anyValue || f.split.kind == "":
 		return func(uint32) bool { return true }, nil
-	case f.split.byCohort():
+	case f.split.isByCohort():
 		i := f.split.cohort(texts)
 		return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }, nil
 	case !slices.Contains(texts, otherValue):
@@ -57,12 +57,12 @@ func (f *retentionRun) chosen(texts []string, every bool) (func(value uint32) bo
 	if err != nil {
 		return nil, err
 	}
-	kept, _ := sums.ranked(moreEntering, (*retentionCells).merge)
-	shown := map[uint32]bool{}
-	for _, g := range kept {
-		shown[g.value] = true
+	top, _ := sums.ranked(moreEntering, (*retentionCells).merge)
+	listed := map[uint32]bool{}
+	for _, g := range top {
+		listed[g.value] = true
 	}
-	return func(value uint32) bool { return !shown[value] }, nil
+	return func(value uint32) bool { return !listed[value] }, nil
 }
 
 // options of retention are its rows.

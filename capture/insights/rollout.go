@@ -52,12 +52,12 @@ func parseRollout(n node, p *Project) plan {
 	if len(q.variants) == 1 {
 		n.get("arms").fail(invalidInput, "Expected the treatment and the control, or nothing.")
 	}
-	if g := n.get("group_type_index"); !g.absent() {
-		index := int(g.whole(0, maxGroupTypes-1, 0))
+	if g := n.get("group_type_index"); !g.isAbsent() {
+		index := int(g.intInRange(0, maxGroupTypes-1, 0))
 		q.group = &index
 	}
 	for _, m := range n.get("metrics").list(maxRolloutMetrics) {
-		own, fault := decodeQuery(m.raw(), m.place)
+		own, fault := decodeQuery(m.raw(), m.attr)
 		read := rolloutMetric{metric: readMetric(own.object(), p)}
 		switch {
 		case *fault != nil:
@@ -121,7 +121,7 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
 	// An activation: who is exposed is known, and no event says so once more.
-	e := exposure{entity: exposuresOf(r.project, q.flag), activation: &entity{}}
+	e := exposure{entity: flagExposures(r.project, q.flag), activation: &entity{}}
 	e.conditions = append(e.conditions, q.tests)
 	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
 	f.to = q.at.UnixMicro()
@@ -131,7 +131,7 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 	out := &experiments.Evidence{Integrity: f.integrity}
 	for i := range f.entities {
 		if e := &f.entities[i]; e.active {
-			switch e.place(false) {
+			switch e.variantIndex(false) {
 			case treatment:
 				out.Exposed.Treatment++
 			case control:
@@ -144,14 +144,14 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 	longest := int64(0)
 	for i := range q.metrics {
 		m := &q.metrics[i]
-		measured, err := f.measured(m)
+		measured, err := f.measureMetric(m)
 		if err != nil {
 			return nil, err
 		}
 		out.Metrics = append(out.Metrics, measured)
 		longest = max(longest, m.window)
 	}
-	out.Matured = f.matured(longest)
+	out.Matured = f.countMatured(longest)
 	return &Result{Extra: map[string]any{"evidence": out}}, nil
 }
 
@@ -161,11 +161,11 @@ func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
 	f.b.needs.columns |= DistinctIDs
 	f.response = f.b.eventProperty("$feature_flag_response")
-	return f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(f.matcher)}, func(r *row) error {
+	return f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
 		if !f.matcher.matches(r) {
 			return nil
 		}
-		reported, counts := f.reported(r)
+		reported, counts := f.reportedArm(r)
 		if !counts {
 			return nil
 		}
@@ -191,8 +191,8 @@ func (f *population) read() error {
 	})
 }
 
-// reported is the arm that a client was given, and whether the exposure counts.
-func (f *population) reported(r *row) (int, bool) {
+// reportedArm is the arm that a client was given, and whether the exposure counts.
+func (f *population) reportedArm(r *row) (int, bool) {
 	raw := f.response(r)
 	if f.q.variants == nil {
 		if text, _ := textOf(raw); text == "true" {
@@ -205,8 +205,8 @@ func (f *population) reported(r *row) (int, bool) {
 	return arm, arm >= 0
 }
 
-// anchors makes the times of exposure those from which events count (A of §4.4).
-func (f *population) anchors() error {
+// setAnchors makes the times of exposure those from which events count (A of §4.4).
+func (f *population) setAnchors() error {
 	if f.first == nil {
 		if err := f.reserve(8 * int64(len(f.entities))); err != nil {
 			return err
@@ -220,14 +220,14 @@ func (f *population) anchors() error {
 	return nil
 }
 
-// matured are those whose window has closed.
-func (f *population) matured(window int64) (out experiments.Arms) {
+// countMatured are those whose window has closed.
+func (f *population) countMatured(window int64) (out experiments.Arms) {
 	for i := range f.entities {
 		e := &f.entities[i]
 		if !e.active || e.first+window > f.to {
 			continue
 		}
-		switch e.place(false) {
+		switch e.variantIndex(false) {
 		case treatment:
 			out.Treatment++
 		case control:
@@ -237,28 +237,28 @@ func (f *population) matured(window int64) (out experiments.Arms) {
 	return out
 }
 
-// measured sums a metric over those whose window has closed. The next one has the memory
+// measureMetric sums a metric over those whose window has closed. The next one has the memory
 // that it needed.
-func (f *population) measured(m *rolloutMetric) (out experiments.Measured, err error) {
-	if err := f.anchors(); err != nil {
+func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measurement, err error) {
+	if err := f.setAnchors(); err != nil {
 		return out, err
 	}
 	if m.fault != nil {
-		return experiments.Measured{Error: m.fault.Detail}, nil
+		return experiments.Measurement{Error: m.fault.Detail}, nil
 	}
-	err = f.scoped(func() (err error) {
+	err = f.releaseAfter(func() (err error) {
 		out, err = f.sums(m)
 		return err
 	})
 	return out, err
 }
 
-func (f *population) sums(m *rolloutMetric) (out experiments.Measured, err error) {
-	own := f.again()
+func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err error) {
+	own := f.fork()
 	own.to = f.to
-	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: measurerOf(&m.metric, 0)}
+	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
-	err = own.b.scanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: names(matchers...)}, func(r *row) error {
+	err = own.b.scanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := own.entity(r)
 		if at := r.b.Time[r.i]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
 			return nil
@@ -280,9 +280,9 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measured, err error
 	}
 	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return own.entities[actor].first+m.window > f.to })
 	arms := a.arms(nil)
-	out = experiments.Measured{Treatment: arms[treatment].sample, Control: arms[control].sample}
-	if !out.Treatment.Finite() || !out.Control.Finite() {
-		out = experiments.Measured{Error: "The values are too large to be added."}
+	out = experiments.Measurement{Treatment: arms[treatment].sample, Control: arms[control].sample}
+	if !out.Treatment.IsFinite() || !out.Control.IsFinite() {
+		out = experiments.Measurement{Error: "The values are too large to be added."}
 	}
 	return out, nil
 }

@@ -68,13 +68,13 @@ func TestRollouts_Vectors(t *testing.T) {
 			})
 			got := r.Evaluate(c.Step, e)
 			r.Decide(got, &experiments.Situation{Settled: true, DwellOver: true, TrustClients: true})
-			var want, shown any
-			for text, to := range map[*any]json.RawMessage{&want: c.Expect, &shown: wire.MustEncode(got)} {
+			var want, rendered any
+			for text, to := range map[*any]json.RawMessage{&want: c.Expect, &rendered: wire.MustEncode(got)} {
 				if err := wire.Decode(to, text); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if fault := c.unlike("", want, shown); fault != "" {
+			if fault := c.findDifference("", want, rendered); fault != "" {
 				t.Error(fault)
 			}
 		})
@@ -142,23 +142,23 @@ func TestRollouts_Population(t *testing.T) {
 	tr, tr2, co, co2 := idIn("f", 30, true, 0), idIn("f", 30, true, 1), idIn("f", 30, false, 0), idIn("f", 30, false, 1)
 	for name, c := range map[string]struct {
 		events    [][]any
-		exposed   experiments.Exposed
+		exposed   experiments.ExposureCounts
 		matured   experiments.Arms
 		integrity experiments.Integrity
 		sums      [2]float64 // of the errors, treatment and control
 	}{
 		"by the hash, whatever the client says": {
 			events:  [][]any{called(tr, "12:30", "control"), called(co, "12:30", "control"), did(tr, "error", "12:40"), did(co, "error", "12:40"), did(co, "error", "12:41")},
-			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 1, Control: 1}}, matured: experiments.Arms{Treatment: 1, Control: 1},
+			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 1, Control: 1}}, matured: experiments.Arms{Treatment: 1, Control: 1},
 			integrity: experiments.Integrity{Checked: 2, Disagree: 1}, sums: [2]float64{1, 2},
 		},
 		"old exposures count from the step on": {
 			events:  [][]any{called(tr, "09:00", "control"), did(tr, "error", "11:00"), did(tr, "error", "12:04"), did(tr, "error", "12:05"), did(tr, "error", "13:04"), did(tr, "error", "13:05")},
-			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 1}}, matured: experiments.Arms{Treatment: 1}, sums: [2]float64{2, 0},
+			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 1}}, matured: experiments.Arms{Treatment: 1}, sums: [2]float64{2, 0},
 		},
 		"a window that is open": {
 			events:  [][]any{called(tr, "13:00", "treatment"), called(tr2, "13:01", "treatment"), did(tr, "error", "13:59"), did(tr2, "error", "13:30")},
-			exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: 2}}, matured: experiments.Arms{Treatment: 1}, integrity: experiments.Integrity{Checked: 2}, sums: [2]float64{1, 0},
+			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 2}}, matured: experiments.Arms{Treatment: 1}, integrity: experiments.Integrity{Checked: 2}, sums: [2]float64{1, 0},
 		},
 		"other responses and too early": {
 			events: [][]any{called(tr, "12:30", "other"), called(tr, "08:59", "treatment"), called(co, "14:01", "control"), did(tr, "error", "12:40")},
@@ -168,7 +168,7 @@ func TestRollouts_Population(t *testing.T) {
 				called(tr, "12:30", "treatment"), called(co, "12:30", "control"), called(co2, "12:30", "control"), did(tr, "error", "12:40"),
 				{"$identify", co, at("12:50"), map[string]any{"$anon_distinct_id": tr}},
 			},
-			exposed: experiments.Exposed{Arms: experiments.Arms{Control: 1}, Multiple: 1}, matured: experiments.Arms{Control: 1}, integrity: experiments.Integrity{Checked: 3},
+			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Control: 1}, Multiple: 1}, matured: experiments.Arms{Control: 1}, integrity: experiments.Integrity{Checked: 3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ func newRow(n *needs) *row {
 	return &row{needs: n, event: make([]string, len(n.event.names)), person: make([]string, len(n.person.names))}
 }
 
-// at moves to an event.
-func (r *row) at(b *Batch, i int) {
+// moveTo moves to an event.
+func (r *row) moveTo(b *Batch, i int) {
 	r.b, r.i = b, i
 	r.eventRead, r.personRead = false, false
 }
@@ -54,9 +54,9 @@ type binder struct {
 	needs needs
 	err   error
 	// from and to are the query's range in microseconds, for the sessions around it.
-	from, to int64
-	found    map[string]*session
-	groupsOf [maxGroupTypes]*interner // the numbers of groups, by type
+	from, to     int64
+	sessionsByID map[string]*session
+	groupsOf     [maxGroupTypes]*interner // the numbers of groups, by type
 }
 
 // eventProperty looks at a property of the event.

@@ -102,8 +102,8 @@ type Query struct {
 	Kind string
 	// Source is the JSON of that kind: wrappers taken off, names of members as given.
 	Source json.RawMessage
-	// Unread are lines that name members of the query that have no effect, at most 10.
-	Unread []string
+	// Ignored are lines that name members of the query that have no effect, at most 10.
+	Ignored []string
 	// Experiment is the one that the query is about, nil for none.
 	Experiment *experiments.Experiment
 	// Issues are those that the query is about, nil for none.

@@ -12,21 +12,21 @@ const maxSeries = 26
 
 // entity is an EventsNode or ActionsNode (§2.2): which events a series has.
 type entity struct {
-	place node
+	node node
 	// event is the name of events, nil for every event; of an action nil. Events of the
 	// names of also are meant too.
-	event  *string
-	also   []string
-	action int64 // 0: none
+	event      *string
+	moreEvents []string
+	action     int64 // 0: none
 	// name and customName are as given.
 	name, customName *string
-	conditions       all
+	conditions       allOf
 	project          *Project
 }
 
 // entities reads the nodes of a series.
-func (n node) entities(p *Project, most int) []entity {
-	list := n.list(most)
+func (n node) entities(p *Project, limit int) []entity {
+	list := n.list(limit)
 	if len(list) == 0 {
 		n.fail(required, "A query needs at least one series.")
 	}
@@ -38,13 +38,13 @@ func (n node) entities(p *Project, most int) []entity {
 }
 
 func (n node) entity(p *Project) entity {
-	e := entity{place: n, project: p, name: n.get("name").optional(), customName: n.get("custom_name").optional()}
+	e := entity{node: n, project: p, name: n.get("name").optionalText(), customName: n.get("custom_name").optionalText()}
 	switch kind := n.get("kind").text(""); kind {
 	case "EventsNode":
-		e.event = n.get("event").optional()
+		e.event = n.get("event").optionalText()
 	case "ActionsNode":
-		e.action = n.get("id").whole(1, 1<<53, 0)
-		if n.get("id").absent() {
+		e.action = n.get("id").intInRange(1, 1<<53, 0)
+		if n.get("id").isAbsent() {
 			n.get("id").fail(required, "An ActionsNode needs the id of an action.")
 		}
 	case "":
@@ -55,14 +55,14 @@ func (n node) entity(p *Project) entity {
 	if n.get("optionalInFunnel").boolean() {
 		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")
 	}
-	n.refuse("math_property_revenue_currency")
+	n.rejectMembers("math_property_revenue_currency")
 	e.conditions = slices.Concat(n.get("properties").filters(p), n.get("fixedProperties").filters(p))
 	return e
 }
 
-// optional is a text, or nil.
-func (n node) optional() *string {
-	if n.absent() {
+// optionalText is a text, or nil.
+func (n node) optionalText() *string {
+	if n.isAbsent() {
 		return nil
 	}
 	text := n.text("")
@@ -109,16 +109,16 @@ type matcher struct {
 	holds func(*row) bool
 }
 
-// passes says whether an event of one of the names meets the other conditions.
-func (m *matcher) passes(r *row) bool { return m.holds == nil || m.holds(r) }
+// matchesConditions says whether an event of one of the names meets the other conditions.
+func (m *matcher) matchesConditions(r *row) bool { return m.holds == nil || m.holds(r) }
 
-// named says whether an event has one of the names.
-func (m *matcher) named(b *Batch, i int) bool {
+// matchesName says whether an event has one of the names.
+func (m *matcher) matchesName(b *Batch, i int) bool {
 	return m.names == nil || slices.Contains(m.names, b.Name[i])
 }
 
 // matches says whether the event of a row is meant.
-func (m *matcher) matches(r *row) bool { return m.named(r.b, r.i) && m.passes(r) }
+func (m *matcher) matches(r *row) bool { return m.matchesName(r.b, r.i) && m.matchesConditions(r) }
 
 // bind makes the entity's own conditions ready; common ones are bound once for all.
 func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
@@ -126,17 +126,17 @@ func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
 // bindName is the entity without its filters: what first-time maths call its name.
 func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
 
-func (e *entity) bindWith(b *binder, conditions all) *matcher {
+func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 	m := &matcher{}
 	if e.event != nil {
-		m.names = append([]string{*e.event}, e.also...)
+		m.names = append([]string{*e.event}, e.moreEvents...)
 	}
 	if e.action == 0 {
 		m.holds = conditions.bindOrNil(b)
 	} else {
-		steps, names := b.action(e.action, e.place)
+		steps, names := b.action(e.action, e.node)
 		m.names = names
-		m.holds = all{steps, conditions}.bindOrNil(b)
+		m.holds = allOf{steps, conditions}.bindOrNil(b)
 	}
 	if m.names != nil {
 		b.needs.columns |= Names
@@ -144,8 +144,8 @@ func (e *entity) bindWith(b *binder, conditions all) *matcher {
 	return m
 }
 
-// names are those that a scan for some matchers may leave others out for; nil: none.
-func names(ms ...*matcher) []string {
+// eventNames are those that a scan for some matchers may leave others out for; nil: none.
+func eventNames(ms ...*matcher) []string {
 	out := []string{}
 	for _, m := range ms {
 		if m.names == nil {
@@ -159,11 +159,11 @@ func names(ms ...*matcher) []string {
 
 // action gives the steps of an action as a condition, and the names that its events
 // may have, nil for any.
-func (b *binder) action(id int64, place node) (condition, []string) {
+func (b *binder) action(id int64, n node) (condition, []string) {
 	a, ok := b.project.Actions[id]
 	if !ok {
-		b.err = failure(invalidInput, place.place+"__id", "Action %d does not exist.", id)
-		return all{}, nil
+		b.err = newError(invalidInput, n.attr+"__id", "Action %d does not exist.", id)
+		return allOf{}, nil
 	}
 	return readSteps(a.Steps, b.project)
 }

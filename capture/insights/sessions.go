@@ -14,11 +14,11 @@ import (
 type session struct {
 	start, end  int64 // microseconds since 1970
 	pageviews   int64
-	entry, exit visit
+	entry, exit sessionURL
 }
 
-// visit is where a session was at a time.
-type visit struct {
+// sessionURL is where a session was at a time.
+type sessionURL struct {
 	url    string // JSON text
 	at, id int64
 }
@@ -38,8 +38,8 @@ var sessionValues = map[string]func(s *session) string{
 	"$pageview_count":    func(s *session) string { return strconv.FormatInt(s.pageviews, 10) },
 }
 
-func timeText(at int64) string {
-	return `"` + time.UnixMicro(at).UTC().Format(time.RFC3339Nano) + `"`
+func timeText(micros int64) string {
+	return `"` + time.UnixMicro(micros).UTC().Format(time.RFC3339Nano) + `"`
 }
 
 func pathOf(raw string) string {
@@ -56,7 +56,7 @@ func pathOf(raw string) string {
 
 // sessionName is the name of a session's value.
 func (n node) sessionName(name string) string {
-	if _, ok := sessionValues[name]; !ok && !n.failed() {
+	if _, ok := sessionValues[name]; !ok && !n.hasFailed() {
 		n.fail(notSupported, "%q is not supported of sessions.", wire.Shorten(name, 100))
 	}
 	return name
@@ -64,7 +64,7 @@ func (n node) sessionName(name string) string {
 
 func sessionFilter(n node, p *Project) condition {
 	key := n.get("key").sessionName(n.key())
-	return &compare{n.comparison(p, ofEvent(key)), func(b *binder) getter { return b.sessionValue(key) }}
+	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return b.sessionValue(key) }}
 }
 
 // sessionValue is a value of the session of the event.
@@ -86,62 +86,62 @@ const aroundSessions = 24 * time.Hour
 // sessions reads the sessions around the binder's range, by $session_id as JSON
 // text.
 func (b *binder) sessions() map[string]*session {
-	if b.found != nil || b.err != nil {
-		return b.found
+	if b.sessionsByID != nil || b.err != nil {
+		return b.sessionsByID
 	}
-	b.found = map[string]*session{}
+	b.sessionsByID = map[string]*session{}
 	n := &needs{}
 	id, url := n.event.slot("$session_id"), n.event.slot("$current_url")
 	r := newRow(n)
 	around := aroundSessions.Microseconds()
 	b.err = b.scan(Scan{From: b.from - around, To: b.to + around, Columns: Names | Properties | IDs}, func(batch *Batch) error {
 		for i := range batch.Len() {
-			r.at(batch, i)
-			if key := r.property(id); !missing(key) && strings.HasPrefix(batch.Properties[i], "{") {
-				if err := b.visit(key, r.property(url), batch, i); err != nil {
+			r.moveTo(batch, i)
+			if key := r.property(id); !isMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
+				if err := b.addToSession(key, r.property(url), batch, i); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-	return b.found
+	return b.sessionsByID
 }
 
-func (b *binder) visit(key, url string, batch *Batch, i int) error {
+func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	at := batch.Time[i]
-	s := b.found[key]
+	s := b.sessionsByID[key]
 	if s == nil {
 		if err := b.reserve(int64(len(key)) + 200); err != nil {
 			return err
 		}
 		s = &session{start: at, end: at}
-		b.found[strings.Clone(key)] = s
+		b.sessionsByID[strings.Clone(key)] = s
 	}
 	s.start, s.end = min(s.start, at), max(s.end, at)
 	if batch.Name[i] == "$pageview" {
 		s.pageviews++
 	}
-	if missing(url) {
+	if isMissing(url) {
 		return nil
 	}
-	here, held := visit{at: at, id: batch.ID[i]}, len(s.entry.url)+len(s.exit.url)
+	here, held := sessionURL{at: at, id: batch.ID[i]}, len(s.entry.url)+len(s.exit.url)
 	if s.entry.url == "" || here.before(s.entry) {
-		s.entry = here.keeping(s.entry.url, url)
+		s.entry = here.withURL(s.entry.url, url)
 	}
 	if s.exit.url == "" || s.exit.before(here) {
-		s.exit = here.keeping(s.exit.url, url)
+		s.exit = here.withURL(s.exit.url, url)
 	}
 	return b.reserve(int64(len(s.entry.url) + len(s.exit.url) - held))
 }
 
-// keeping is the visit with its URL, in a text of its own: that of the visit in whose place
+// withURL is the visit with its URL, in a text of its own: that of the visit in whose place
 // it comes where it is the same.
-func (v visit) keeping(known, url string) visit {
-	if v.url = known; known != url {
+func (v sessionURL) withURL(previous, url string) sessionURL {
+	if v.url = previous; previous != url {
 		v.url = strings.Clone(url)
 	}
 	return v
 }
 
-func (v visit) before(o visit) bool { return v.at < o.at || v.at == o.at && v.id < o.id }
+func (v sessionURL) before(o sessionURL) bool { return v.at < o.at || v.at == o.at && v.id < o.id }

@@ -25,29 +25,29 @@ type splitCohort struct {
 	name string
 }
 
-func (s *split) byCohort() bool { return s.kind == "cohort" }
+func (s *split) isByCohort() bool { return s.kind == "cohort" }
 
 // readSplit reads a breakdownFilter with at most so many properties.
-func readSplit(n node, p *Project, most int, kinds ...string) split {
-	s := split{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean()}
-	n.refuse("breakdown_histogram_bin_count")
+func readSplit(n node, p *Project, limit int, kinds ...string) split {
+	s := split{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean()}
+	n.rejectMembers("breakdown_histogram_bin_count")
 	list := n.get("breakdowns").list(maxParts)
 	if len(list) > 0 {
-		s.several(list, most, kinds, p)
+		s.readList(list, limit, kinds, p)
 		return s
 	}
-	by := n.get("breakdown")
-	if by.absent() {
+	breakdown := n.get("breakdown")
+	if breakdown.isAbsent() {
 		return s
 	}
 	s.kind = n.get("breakdown_type").choice("event", kinds...)
-	if s.byCohort() {
-		s.readCohorts(by, p)
+	if s.isByCohort() {
+		s.readCohorts(breakdown, p)
 		return s
 	}
-	list = []node{by}
-	if _, ok := by.value.([]any); ok {
-		list = by.list(most)
+	list = []node{breakdown}
+	if _, ok := breakdown.value.([]any); ok {
+		list = breakdown.list(limit)
 	}
 	for _, property := range list {
 		s.parts = append(s.parts, n.propertyOf(s.kind, property, n.get("breakdown_group_type_index"), p))
@@ -58,10 +58,10 @@ func readSplit(n node, p *Project, most int, kinds ...string) split {
 	return s
 }
 
-// several reads breakdowns, which must have one type.
-func (s *split) several(list []node, most int, kinds []string, p *Project) {
-	if len(list) > most {
-		list[most].fail(notSupported, "At most %d breakdowns are supported here.", most)
+// readList reads breakdowns, which must have one type.
+func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
+	if len(list) > limit {
+		list[limit].fail(notSupported, "At most %d breakdowns are supported here.", limit)
 	}
 	for i, m := range list {
 		kind := m.get("type").choice("event", kinds...)
@@ -70,20 +70,20 @@ func (s *split) several(list []node, most int, kinds []string, p *Project) {
 		}
 		s.kind = kind
 		s.normalize = s.normalize || m.get("normalize_url").boolean()
-		m.refuse("histogram_bin_count")
+		m.rejectMembers("histogram_bin_count")
 		s.parts = append(s.parts, m.propertyOf(kind, m.get("property"), m.get("group_type_index"), p))
 	}
 }
 
-func (s *split) readCohorts(by node, p *Project) {
-	list := []node{by}
-	if _, ok := by.value.([]any); ok {
-		list = by.list(maxSplitCohorts)
+func (s *split) readCohorts(value node, p *Project) {
+	list := []node{value}
+	if _, ok := value.value.([]any); ok {
+		list = value.list(maxSplitCohorts)
 	}
 	for _, n := range list {
 		c := splitCohort{name: "all users"}
 		if text := strings.Trim(string(n.raw()), `"`); text != "all" && text != "0" {
-			if c.id = n.cohort(p); !n.failed() {
+			if c.id = n.cohort(p); !n.hasFailed() {
 				c.name = p.Definitions.Cohorts[c.id].Name
 			}
 		}
@@ -102,7 +102,7 @@ func (s *split) cohort(id []string) int {
 // numberer numbers the values of a split. 0 is the one of which all texts are empty;
 // of cohorts a value is a set of them.
 type numberer struct {
-	*texts
+	*stringTable
 	number func(*row) uint32
 }
 
@@ -111,12 +111,12 @@ const separator = "\x00"
 
 // numberer makes a split ready for a run.
 func (b *binder) numberer(s *split) *numberer {
-	n := &numberer{texts: newTexts(b.reserve)}
+	n := &numberer{stringTable: newStringTable(b.reserve)}
 	if s.kind == "" {
 		n.number = func(*row) uint32 { return 0 }
 		return n
 	}
-	if s.byCohort() {
+	if s.isByCohort() {
 		n.number = b.cohortSets(n, s.cohorts)
 		return n
 	}
@@ -124,7 +124,7 @@ func (b *binder) numberer(s *split) *numberer {
 	for i, of := range s.parts {
 		getters[i] = of(b)
 	}
-	_, _ = n.texts.number(strings.Repeat(separator, len(getters)-1))
+	_, _ = n.stringTable.number(strings.Repeat(separator, len(getters)-1))
 	var scratch []byte
 	n.number = func(r *row) uint32 {
 		if len(getters) == 1 {
@@ -143,11 +143,11 @@ func (b *binder) numberer(s *split) *numberer {
 }
 
 func (b *binder) count(n *numberer, text string) uint32 {
-	number, err := n.texts.number(text)
+	number, err := n.stringTable.number(text)
 	if err == nil && len(n.all) > maxBreakdownValues {
-		err = failure(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
+		err = newError(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
 	}
-	b.note(err)
+	b.setErr(err)
 	return number
 }
 
@@ -170,7 +170,7 @@ func (b *binder) cohortSets(n *numberer, cohorts []splitCohort) func(*row) uint3
 		if c.id == 0 {
 			tests[i] = func(*row) bool { return true }
 		} else {
-			tests[i] = (&inCohorts{ids: []int64{c.id}}).bind(b)
+			tests[i] = (&cohortCondition{ids: []int64{c.id}}).bind(b)
 		}
 	}
 	set := make([]byte, len(cohorts))
@@ -196,7 +196,7 @@ func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.list(a), n
 
 // scanBound scans for what a binder needs and gives each event; what binding or
 // looking at events found wrong ends it.
-func (b *binder) scanBound(s Scan, see func(r *row) error) error {
+func (b *binder) scanBound(s Scan, yield func(r *row) error) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -204,8 +204,8 @@ func (b *binder) scanBound(s Scan, see func(r *row) error) error {
 	r := newRow(&b.needs)
 	return b.scan(s, func(batch *Batch) error {
 		for i := range batch.Len() {
-			r.at(batch, i)
-			if err := see(r); err != nil {
+			r.moveTo(batch, i)
+			if err := yield(r); err != nil {
 				return err
 			}
 		}

@@ -8,14 +8,14 @@ func init() { kinds = append(kinds, kind{"StickinessQuery", parseStickiness}) }
 
 // stickiness is a StickinessQuery (§2.8): in how many intervals people are active.
 type stickiness struct {
-	series     []measured
+	series     []measuredSeries
 	interval   interval
 	dates      dateRange
-	conditions all
+	conditions allOf
 	compare    bool
 	compareTo  date
-	// enough says whether so many events make an interval active.
-	enough     func(events uint32) bool
+	// isEnough says whether so many events make an interval active.
+	isEnough   func(events uint32) bool
 	cumulative bool
 }
 
@@ -27,25 +27,25 @@ func parseStickiness(n node, p *Project) plan {
 			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
 		}
 		if m.get("math").text("") == "hogql" {
-			s.series = append(s.series, measured{e, measure{name: "hogql", of: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
+			s.series = append(s.series, measuredSeries{e, measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measured{e, m.measure(p)})
+		s.series = append(s.series, measuredSeries{e, m.measure(p)})
 	}
-	n.get("intervalCount").whole(1, 1, 1)
+	n.get("intervalCount").intInRange(1, 1, 1)
 	compare := n.get("compareFilter").object()
 	s.compare, s.compareTo = compare.get("compare").boolean(), compare.get("compare_to").relativeDate()
 	filter := n.get("stickinessFilter").object()
 	s.cumulative = filter.get("computedAs").choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
 	criteria := filter.get("stickinessCriteria").object()
-	least := uint32(criteria.get("value").whole(0, 1<<31, 1))
+	threshold := uint32(criteria.get("value").intInRange(0, 1<<31, 1))
 	switch criteria.get("operator").choice("gte", "gte", "lte", "exact") {
 	case "lte":
-		s.enough = func(events uint32) bool { return events <= least }
+		s.isEnough = func(events uint32) bool { return events <= threshold }
 	case "exact":
-		s.enough = func(events uint32) bool { return events == least }
+		s.isEnough = func(events uint32) bool { return events == threshold }
 	default:
-		s.enough = func(events uint32) bool { return events >= least }
+		s.isEnough = func(events uint32) bool { return events >= threshold }
 	}
 	return s
 }
@@ -68,7 +68,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	}
 	periods, labels := []*period{current}, []string{""}
 	if s.compare {
-		before, err := r.before(current, s.dates, s.compareTo)
+		before, err := r.previousPeriod(current, s.dates, s.compareTo)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	for k, p := range periods {
 		for i := range s.series {
 			var row *stickinessRow
-			err := r.scoped(func() error {
+			err := r.releaseAfter(func() error {
 				active, err := s.active(r, p, i)
 				if err == nil {
 					row = s.row(r, p, i, active)
@@ -133,9 +133,9 @@ func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
 }
 
 // activeIn is active, and the texts of the actors, nil where they are people.
-func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *texts, error) {
+func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *stringTable, error) {
 	r := b.run
-	b.from, b.to = p.counted()
+	b.from, b.to = p.countedRange()
 	m := s.series[i].bind(b)
 	common := s.conditions.bind(b)
 	actor, keys := s.actor(b, i)
@@ -144,10 +144,10 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *tex
 	}
 	counts := map[cell]uint32{}
 	w := newRow(&b.needs)
-	err := r.scan(Scan{From: b.from, To: b.to, Names: names(m), Columns: b.needs.columns}, func(batch *Batch) error {
+	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
 		before := len(counts)
 		for i := range batch.Len() {
-			w.at(batch, i)
+			w.moveTo(batch, i)
 			bucket := p.find(batch.Time[i])
 			if bucket < 0 || !m.matches(w) || !common(w) {
 				continue
@@ -166,7 +166,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *tex
 	}
 	active := map[uint32]int{}
 	for c, events := range counts {
-		if s.enough(events) {
+		if s.isEnough(events) {
 			active[c.actor]++
 		}
 	}
@@ -175,15 +175,15 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *tex
 
 // actor is who is active: the person, the group, or what an expression names. The texts
 // are those of actors that are no people.
-func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *texts) {
+func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *stringTable) {
 	m := &s.series[i].math
-	if m.of == "hogql" {
+	if m.basis == "hogql" {
 		in := b.newInterner(m.named(b))
-		return in.number, in.texts
+		return in.number, in.stringTable
 	}
 	number := b.actor(m.group)
 	if m.group < 0 {
 		return number, nil
 	}
-	return number, b.groupsOf[m.group].texts
+	return number, b.groupsOf[m.group].stringTable
 }

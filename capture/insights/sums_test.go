@@ -15,8 +15,8 @@ import (
 // steps of funnels never grow, and behind a point are as many as its number (§2.4.4,
 // §2.5.3, §2.6, §2.9.3).
 
-// asked is a query's results.
-func asked(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
+// runQuery is a query's results.
+func runQuery(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
 	t.Helper()
 	q, err := Parse(query, p)
 	if err != nil {
@@ -34,7 +34,7 @@ func asked(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
 func TestSums_Trends(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 3))
 	for range 150 {
-		m, _ := generated(random, time.UTC, 60)
+		m, _ := generateEvents(random, time.UTC, 60)
 		node := map[string]any{"kind": "EventsNode", "event": pick[any](random, "view", "buy", nil), "math": pick(random, "total", "sum", "dau")}
 		if node["math"] == "sum" {
 			node["math_property"] = "a"
@@ -44,7 +44,7 @@ func TestSums_Trends(t *testing.T) {
 			"dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
 		}
 		sums := func() (out []float64) {
-			for _, row := range asked(t, m, &Project{ID: 1}, wire.MustEncode(source)).([]*trendsRow) {
+			for _, row := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(source)).([]*trendsRow) {
 				if out == nil {
 					out = make([]float64, len(row.Data))
 				}
@@ -54,10 +54,10 @@ func TestSums_Trends(t *testing.T) {
 			}
 			return out
 		}
-		whole := sums()
+		totals := sums()
 		source["breakdownFilter"] = map[string]any{"breakdown": pick(random, "a", "b"), "breakdown_limit": 1 + random.IntN(4)}
 		parts := sums()
-		for i, want := range whole {
+		for i, want := range totals {
 			got := 0.0
 			if parts != nil { // without a value there is no row
 				got = parts[i]
@@ -90,7 +90,7 @@ func TestSums_Funnels(t *testing.T) {
 		touch := f.attribution == "first_touch" || f.attribution == "last_touch"
 		source := f.json()
 		sums := make([]int64, len(f.nodes))
-		for _, steps := range groupsOf(asked(t, m, p, source)) {
+		for _, steps := range groupsOf(runQuery(t, m, p, source)) {
 			before := int64(math.MaxInt64)
 			for k, s := range steps {
 				if s.Count > before {
@@ -105,12 +105,12 @@ func TestSums_Funnels(t *testing.T) {
 					before = s.Count
 					continue // one person in two of its values is one
 				}
-				if people, _ := crowdOf(t, m, p, wire.MustEncode(point)); int64(people) != s.Count {
+				if people, _ := countActors(t, m, p, wire.MustEncode(point)); int64(people) != s.Count {
 					t.Fatalf("%s\nstep %d of %v: %d people, the number is %d", source, k, s.BreakdownValue, people, s.Count)
 				}
 				point["funnelStep"] = -k - 1
 				if k > 0 {
-					if people, _ := crowdOf(t, m, p, wire.MustEncode(point)); int64(people) != before-s.Count {
+					if people, _ := countActors(t, m, p, wire.MustEncode(point)); int64(people) != before-s.Count {
 						t.Fatalf("%s\nbefore step %d of %v: %d people left, the numbers are %d and %d", source, k, s.BreakdownValue, people, before, s.Count)
 					}
 				}
@@ -119,7 +119,7 @@ func TestSums_Funnels(t *testing.T) {
 		}
 		if f.breakdown && touch {
 			f.breakdown = false
-			for k, s := range groupsOf(asked(t, m, p, f.json()))[0] {
+			for k, s := range groupsOf(runQuery(t, m, p, f.json()))[0] {
 				if s.Count != sums[k] {
 					t.Fatalf("%s\nstep %d: the values add up to %d, the whole is %d", source, k, sums[k], s.Count)
 				}
@@ -140,10 +140,10 @@ func TestSums_Retention(t *testing.T) {
 			least: 1 + random.IntN(2), first: random.IntN(2) == 0, cumulative: random.IntN(2) == 0,
 		}
 		source := r.json()
-		for i, row := range asked(t, m, p, source).([]retentionRow) {
+		for i, row := range runQuery(t, m, p, source).([]retentionRow) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
 			n, fault := decodeQuery(point, "query")
-			find := n.crowd(p)
+			find := n.actorFinder(p)
 			if *fault != nil {
 				t.Fatal(*fault)
 			}
@@ -172,37 +172,37 @@ func TestSums_Retention(t *testing.T) {
 func TestSums_LifecycleAndStickiness(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 6))
 	for range 200 {
-		m, _ := generated(random, time.UTC, 40)
+		m, _ := generateEvents(random, time.UTC, 40)
 		for id := range m.owner {
-			m.know(id, time.Date(2020, 3, 20+random.IntN(10), 0, 0, 0, 0, time.UTC), nil)
+			m.setProfile(id, time.Date(2020, 3, 20+random.IntN(10), 0, 0, 0, 0, time.UTC), nil)
 		}
 		series := []any{map[string]any{"kind": "EventsNode", "event": pick[any](random, "view", nil), "math": "dau"}}
 		query := map[string]any{"kind": "TrendsQuery", "series": series, "interval": "day", "dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"}}
-		daily := asked(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Data
+		daily := runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Data
 		query["trendsFilter"] = map[string]any{"display": "BoldNumber"}
-		whole := asked(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Aggregated
+		total := runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Aggregated
 		delete(query, "trendsFilter")
 
 		query["kind"] = "StickinessQuery"
 		sum := number(0)
-		for _, n := range asked(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
+		for _, n := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
 			sum += n
 		}
-		if whole == nil || sum != *whole {
-			t.Fatalf("%s: %v people on some days, there are %v", wire.MustEncode(query), sum, whole)
+		if total == nil || sum != *total {
+			t.Fatalf("%s: %v people on some days, there are %v", wire.MustEncode(query), sum, total)
 		}
 
 		query["kind"] = "LifecycleQuery"
 		delete(series[0].(map[string]any), "math")
-		there := make([]number, len(daily))
-		for _, row := range asked(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
+		sums := make([]number, len(daily))
+		for _, row := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
 			for i, n := range row.Data {
-				there[i] += max(n, 0)
+				sums[i] += max(n, 0)
 			}
 		}
 		for i, n := range daily {
-			if there[i] != n {
-				t.Fatalf("%s: %v people in bucket %d, there are %v", wire.MustEncode(query), there[i], i, n)
+			if sums[i] != n {
+				t.Fatalf("%s: %v people in bucket %d, there are %v", wire.MustEncode(query), sums[i], i, n)
 			}
 		}
 	}

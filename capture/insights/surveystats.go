@@ -114,7 +114,7 @@ func (q *surveyStats) read(f *surveyRun) error {
 	return b.scanBound(Scan{From: from, To: to, Names: surveyEvents, Columns: Names | IDs}, func(r *row) error {
 		id, _ := textOf(survey(r))
 		at := r.b.Time[r.i]
-		if w, asked := q.windows[id]; !asked || at < w[0] || at > w[1] {
+		if w, ok := q.windows[id]; !ok || at < w[0] || at > w[1] {
 			return nil
 		}
 		kind := slices.Index(surveyEvents, r.b.Name[r.i])
@@ -124,20 +124,20 @@ func (q *surveyStats) read(f *surveyRun) error {
 				return nil
 			}
 		case surveySent:
-			if text, there := textOf(answer(r)); there && text != "" {
-				return f.keep(id+"/"+text, submission{at, r.b.ID[r.i], person(r)})
+			if text, exists := textOf(answer(r)); exists && text != "" {
+				return f.addSubmission(id+"/"+text, submission{at, r.b.ID[r.i], person(r)})
 			}
 		}
 		return f.count(kind, at, person(r))
 	})
 }
 
-func (f *surveyRun) keep(key string, s submission) error {
-	was, there := f.sent[key]
-	if there && (was.at > s.at || was.at == s.at && was.id > s.id) {
+func (f *surveyRun) addSubmission(key string, s submission) error {
+	previous, exists := f.sent[key]
+	if exists && (previous.at > s.at || previous.at == s.at && previous.id > s.id) {
 		return nil
 	}
-	if !there {
+	if !exists {
 		if err := f.reserve(surveyAnswer + int64(len(key))); err != nil {
 			return err
 		}
@@ -146,14 +146,14 @@ func (f *surveyRun) keep(key string, s submission) error {
 	return nil
 }
 
-func (f *surveyRun) count(kind int, at int64, person uint32) error {
+func (f *surveyRun) count(kind int, micros int64, person uint32) error {
 	t := &f.tallies[kind]
 	if t.total == 0 {
-		t.first, t.last = at, at
+		t.first, t.last = micros, micros
 	}
 	t.total++
-	t.first, t.last = min(t.first, at), max(t.last, at)
-	if _, known := t.people[person]; known {
+	t.first, t.last = min(t.first, micros), max(t.last, micros)
+	if _, seen := t.people[person]; seen {
 		return nil
 	}
 	if err := f.reserve(surveyPerson); err != nil {
@@ -178,24 +178,24 @@ func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 		}
 		counts[name] = c
 	}
-	shown, dismissed, sent := counts[surveyEvents[surveyShown]], counts[surveyEvents[surveyDismissed]], counts[surveyEvents[surveySent]]
-	shown.OnlySeen = max(0, shown.Total-dismissed.Total-sent.Total)
-	shown.PeopleOnlySeen = max(0, shown.People-dismissed.People-sent.People)
-	counts[surveyEvents[surveyShown]] = shown
+	views, dismissed, sent := counts[surveyEvents[surveyShown]], counts[surveyEvents[surveyDismissed]], counts[surveyEvents[surveySent]]
+	views.OnlySeen = max(0, views.Total-dismissed.Total-sent.Total)
+	views.PeopleOnlySeen = max(0, views.People-dismissed.People-sent.People)
+	counts[surveyEvents[surveyShown]] = views
 	return counts, surveyRates{
-		Response: rateOf(sent.Total, shown.Total), Dismissal: rateOf(dismissed.Total, shown.Total),
-		PeopleResponse: rateOf(sent.People, shown.People), PeopleDismissal: rateOf(dismissed.People, shown.People),
+		Response: rateOf(sent.Total, views.Total), Dismissal: rateOf(dismissed.Total, views.Total),
+		PeopleResponse: rateOf(sent.People, views.People), PeopleDismissal: rateOf(dismissed.People, views.People),
 	}
 }
 
-func microTime(at int64) string {
-	return time.UnixMicro(at).UTC().Format("2006-01-02T15:04:05.999999Z")
+func microTime(micros int64) string {
+	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 
 // rateOf is per cent with two decimals, 0 of nothing.
-func rateOf(part, of int) number {
-	if of == 0 {
+func rateOf(part, total int) number {
+	if total == 0 {
 		return 0
 	}
-	return number(math.Round(float64(part)/float64(of)*10_000) / 100)
+	return number(math.Round(float64(part)/float64(total)*10_000) / 100)
 }

@@ -12,7 +12,7 @@ import (
 type measure struct {
 	name       string
 	fold       string // total, sum, avg, min, max or a quantile's name
-	of         string // events, values, actors, sessions, perActor, first, firstMatching, window
+	basis      string // events, values, actors, sessions, perActor, first, firstMatching, window
 	days       int    // of a window
 	property   string
 	kind       string // math_property_type
@@ -29,13 +29,13 @@ var quantiles = map[string]float64{"median": 0.5, "p75": 0.75, "p90": 0.9, "p95"
 
 // actorMaths are those that count distinct people, groups or sessions.
 var actorMaths = map[string]measure{
-	"dau":                           {of: "actors"},
-	"weekly_active":                 {of: "window", days: 7},
-	"monthly_active":                {of: "window", days: 30},
-	"unique_session":                {of: "sessions"},
-	"unique_group":                  {of: "actors"},
-	"first_time_for_user":           {of: "first"},
-	"first_matching_event_for_user": {of: "firstMatching"},
+	"dau":                           {basis: "actors"},
+	"weekly_active":                 {basis: "window", days: 7},
+	"monthly_active":                {basis: "window", days: 30},
+	"unique_session":                {basis: "sessions"},
+	"unique_group":                  {basis: "actors"},
+	"first_time_for_user":           {basis: "first"},
+	"first_matching_event_for_user": {basis: "firstMatching"},
 }
 
 // measure reads the math of a node.
@@ -48,33 +48,33 @@ func (n node) measure(p *Project) measure {
 		name = "total"
 	}
 	per, perActor := strings.CutSuffix(name, "_count_per_actor")
-	switch known, ok := actorMaths[name]; {
+	switch preset, ok := actorMaths[name]; {
 	case name == "total":
-		m.of = "events"
+		m.basis = "events"
 	case ok:
-		m.of, m.days = known.of, known.days
-		if index := n.get("math_group_type_index"); !index.absent() {
-			m.group = int(index.whole(0, maxGroupTypes-1, 0))
+		m.basis, m.days = preset.basis, preset.days
+		if index := n.get("math_group_type_index"); !index.isAbsent() {
+			m.group = int(index.intInRange(0, maxGroupTypes-1, 0))
 		} else if name == "unique_group" {
 			index.fail(required, "unique_group needs math_group_type_index.")
 		}
 	case slices.Contains(folds, name):
-		m.of, m.fold = "values", name
+		m.basis, m.fold = "values", name
 		if m.property == "" {
 			n.get("math_property").fail(required, "The math %q needs math_property.", name)
 		}
 	case perActor && per != "sum" && slices.Contains(folds, per):
-		m.of, m.fold = "perActor", per
+		m.basis, m.fold = "perActor", per
 	case name == "hogql":
-		m.of, m.aggregate = "hogql", n.get("math_hogql").expression(p, true)
+		m.basis, m.aggregate = "hogql", n.get("math_hogql").expression(p, true)
 	default:
 		n.get("math").fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
 	}
 	return m
 }
 
-// countsOnce: on a cumulative display each actor counts once, in the first bucket.
-func (m *measure) countsOnce() bool { return m.of == "actors" }
+// isCountedOnce: on a cumulative display each actor counts once, in the first bucket.
+func (m *measure) isCountedOnce() bool { return m.basis == "actors" }
 
 // tally counts the events of a series, by the number of their breakdown value and
 // their bucket.
@@ -92,18 +92,18 @@ type firstTally interface {
 // begin makes the tally of a measure, and says what it needs of events.
 func (m *measure) begin(b *binder, c *counting) tally {
 	buckets := c.buckets()
-	switch m.of {
+	switch m.basis {
 	case "values":
 		if m.property == "$session_duration" && m.kind != "person_properties" {
-			return &durations{distinct: newDistinct(c, b.interned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
+			return &durations{distinctCounts: newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
 		}
 		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
 	case "actors":
-		t := newDistinct(c, b.actor(m.group))
-		t.once = c.display == cumulative
+		t := newDistinctCounts(c, b.actor(m.group))
+		t.cumulative = c.display == cumulative
 		return &t
 	case "sessions":
-		t := newDistinct(c, b.interned(b.eventProperty("$session_id")))
+		t := newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id")))
 		return &t
 	case "window":
 		return m.window(b, c)
@@ -138,7 +138,7 @@ func (m *measure) number(b *binder) func(*row) (float64, bool) {
 
 // personProperty looks at a property of the person in the way of the run's mode.
 func (b *binder) personProperty(name string) getter {
-	if b.mode == personNow || b.mode == personOff {
+	if b.mode == modeOverrideJoined || b.mode == modeDisabled {
 		return b.profileProperty(name)
 	}
 	b.needs.columns |= PersonProperties
@@ -170,7 +170,7 @@ func (t *events) add(_ *row, value, bucket int) error {
 }
 
 func (t *events) points(values int) ([][]float64, error) {
-	return rows(values, t.buckets, func(at int) float64 {
+	return makeRows(values, t.buckets, func(at int) float64 {
 		if at >= len(t.counts) {
 			return 0
 		}
@@ -178,7 +178,7 @@ func (t *events) points(values int) ([][]float64, error) {
 	}), nil
 }
 
-func rows(values, buckets int, number func(at int) float64) [][]float64 {
+func makeRows(values, buckets int, number func(index int) float64) [][]float64 {
 	out := make([][]float64, values)
 	for v := range out {
 		out[v] = make([]float64, buckets)
@@ -195,35 +195,35 @@ type values struct {
 	number  func(*row) (float64, bool)
 	fold    string
 	buckets int
-	cells   []folded1
+	cells   []foldState
 }
 
-// folded1 is what a cell's numbers come to so far; list is kept for quantiles only.
-type folded1 struct {
+// foldState is what a cell's numbers come to so far; list is kept for quantiles only.
+type foldState struct {
 	n        int64
 	sum      float64
 	min, max float64
 	list     []float64
 }
 
-// foldedSize is the bytes of a folded1 without its list.
-const foldedSize = 56
+// foldStateSize is the bytes of a folded1 without its list.
+const foldStateSize = 56
 
 // folds are cells for so many values, into which so many numbers will be put; keep says
 // whether the fold needs them one by one.
-func (c *counting) folds(values int, fold string, numbers int) (cells []folded1, keep bool, err error) {
+func (c *counting) folds(values int, fold string, numbers int) (cells []foldState, keep bool, err error) {
 	n := values * c.buckets()
-	bytes := foldedSize * int64(n)
+	bytes := foldStateSize * int64(n)
 	if _, keep = quantiles[fold]; keep {
 		bytes += 16 * int64(numbers) // with the room that growing takes
 	}
 	if err := c.reserve(bytes); err != nil {
 		return nil, false, err
 	}
-	return make([]folded1, n), keep, nil
+	return make([]foldState, n), keep, nil
 }
 
-func (f *folded1) put(x float64, keep bool) {
+func (f *foldState) put(x float64, keep bool) {
 	if f.n == 0 {
 		f.min, f.max = x, x
 	}
@@ -236,7 +236,7 @@ func (f *folded1) put(x float64, keep bool) {
 }
 
 // result is 0 of no numbers.
-func (f *folded1) result(fold string) float64 {
+func (f *foldState) result(fold string) float64 {
 	if f.n == 0 {
 		return 0
 	}
@@ -272,10 +272,10 @@ func (t *values) add(w *row, value, bucket int) error {
 	at := value*t.buckets + bucket
 	if at >= len(t.cells) {
 		size := max(2*len(t.cells), at+1)
-		if err := t.c.reserve(int64(size-len(t.cells)) * foldedSize); err != nil {
+		if err := t.c.reserve(int64(size-len(t.cells)) * foldStateSize); err != nil {
 			return err
 		}
-		t.cells = append(make([]folded1, 0, size), t.cells...)[:size]
+		t.cells = append(make([]foldState, 0, size), t.cells...)[:size]
 	}
 	_, keep := quantiles[t.fold]
 	t.cells[at].put(x, keep)
@@ -286,7 +286,7 @@ func (t *values) add(w *row, value, bucket int) error {
 }
 
 func (t *values) points(n int) ([][]float64, error) {
-	return rows(n, t.buckets, func(at int) float64 {
+	return makeRows(n, t.buckets, func(at int) float64 {
 		if at >= len(t.cells) {
 			return 0
 		}
@@ -311,8 +311,8 @@ func (t *perActor) add(w *row, value, bucket int) error {
 		return nil
 	}
 	at := cell{uint32(value), uint32(bucket), actor}
-	count, known := t.counts[at]
-	if !known {
+	count, exists := t.counts[at]
+	if !exists {
 		if err := t.c.reserve(40); err != nil {
 			return err
 		}
@@ -330,7 +330,7 @@ func (t *perActor) points(n int) ([][]float64, error) {
 	for at, count := range t.counts {
 		cells[int(at.value)*buckets+int(at.bucket)].put(float64(count), keep)
 	}
-	return rows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
+	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
 }
 
 func floor(f float64) float64 { return math.Floor(f) }

@@ -10,10 +10,10 @@ func init() { kinds = append(kinds, kind{"TrendsQuery", parseTrends}) }
 
 // trends is a TrendsQuery (§2.4).
 type trends struct {
-	series     []measured
+	series     []measuredSeries
 	interval   interval
 	dates      dateRange
-	conditions all
+	conditions allOf
 	compare    bool
 	compareTo  date
 	breakdown  *breakdown
@@ -22,8 +22,8 @@ type trends struct {
 	smoothing  int
 }
 
-// measured is a series and what is worked out of its events.
-type measured struct {
+// measuredSeries is a series and what is worked out of its events.
+type measuredSeries struct {
 	entity
 	math measure
 }
@@ -54,23 +54,23 @@ func parseTrends(n node, p *Project) plan {
 	}
 	entities := n.get("series").entities(p, maxSeries)
 	for i, e := range entities {
-		t.series = append(t.series, measured{e, n.get("series").list(maxSeries)[i].measure(p)})
+		t.series = append(t.series, measuredSeries{e, n.get("series").list(maxSeries)[i].measure(p)})
 	}
-	n.refuse("conversionGoal")
-	n.get("aggregation_group_type_index").whole(0, maxGroupTypes-1, 0)
+	n.rejectMembers("conversionGoal")
+	n.get("aggregation_group_type_index").intInRange(0, maxGroupTypes-1, 0)
 	compare := n.get("compareFilter").object()
 	t.compare = compare.get("compare").boolean() && t.dates.from.form != allTime
 	t.compareTo = compare.get("compare_to").relativeDate()
 	filter := n.get("trendsFilter").object()
 	name := cmp.Or(filter.get("display").text("ActionsLineGraph"), "ActionsLineGraph")
-	shown, ok := displays[name]
+	display, ok := displays[name]
 	if !ok {
 		filter.get("display").fail(invalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
 	}
-	if t.display = shown; shown == total {
+	if t.display = display; display == total {
 		t.interval = day
 	}
-	t.smoothing = int(filter.get("smoothingIntervals").whole(1, maxBuckets, 1))
+	t.smoothing = int(filter.get("smoothingIntervals").intInRange(1, maxBuckets, 1))
 	t.formulas = filter.formulas(len(t.series))
 	t.breakdown = n.get("breakdownFilter").object().breakdown(p, filter)
 	if t.breakdown != nil && name == worldMap {
@@ -80,9 +80,9 @@ func parseTrends(n node, p *Project) plan {
 }
 
 // interval is one of some intervals, a day by default.
-func (n node) interval(of ...interval) interval {
-	names := make([]string, len(of))
-	for i, name := range of {
+func (n node) interval(allowed ...interval) interval {
+	names := make([]string, len(allowed))
+	for i, name := range allowed {
 		names[i] = string(name)
 	}
 	return interval(n.get("interval").choice(string(day), names...))
@@ -107,7 +107,7 @@ func (t *trends) run(r *run) (*Result, error) {
 		return nil, err
 	}
 	if t.compare {
-		before, err := r.before(current, t.dates, t.compareTo)
+		before, err := r.previousPeriod(current, t.dates, t.compareTo)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (t *trends) run(r *run) (*Result, error) {
 
 // current is the period that is asked for.
 func (t *trends) current(r *run) (*period, error) {
-	return r.periodOf(t.dates, bucketing{by: t.interval, whole: t.display == total})
+	return r.periodOf(t.dates, bucketing{unit: t.interval, single: t.display == total})
 }
 
 func (t *trends) currentLabel() string {
@@ -140,10 +140,10 @@ func (t *trends) currentLabel() string {
 }
 
 // count works out all series in a period.
-func (t *trends) count(r *run, p *period) ([][]counted, error) {
-	out := make([][]counted, len(t.series))
+func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
+	out := make([][]valuePoints, len(t.series))
 	b := &binder{run: r}
-	b.from, b.to = p.counted()
+	b.from, b.to = p.countedRange()
 	scans := make([]*counting, len(t.series))
 	values := t.breakdown.bind(b)
 	common := t.conditions.bindOrNil(b)
@@ -173,7 +173,7 @@ func (t *trends) count(r *run, p *period) ([][]counted, error) {
 // bins finds the least and the greatest number of each series whose breakdown has
 // numeric bins.
 func (t *trends) bins(r *run, b *binder, scans []*counting) error {
-	if t.breakdown == nil || !t.breakdown.binned() {
+	if t.breakdown == nil || !t.breakdown.hasBins() {
 		return nil
 	}
 	for _, c := range scans {
@@ -192,7 +192,7 @@ func (t *trends) bins(r *run, b *binder, scans []*counting) error {
 // counting works out one series in one period.
 type counting struct {
 	*run
-	series    *measured
+	series    *measuredSeries
 	display   display
 	period    *period
 	from, to  int64 // events that are looked at
@@ -208,20 +208,20 @@ type counting struct {
 	first     firstTally // the tally, if it is one
 }
 
-// counted is what a series has for one breakdown value.
-type counted struct {
+// valuePoints is what a series has for one breakdown value.
+type valuePoints struct {
 	value  breakdownValue
 	points []float64
 }
 
-func (m *measured) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
+func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
 	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.bind(b), common: common, values: values}
-	c.from, c.to = p.counted()
+	c.from, c.to = p.countedRange()
 	c.since = c.from
-	c.index.most = maxBreakdownValues
+	c.index.limit = maxBreakdownValues
 	c.index.reserve = b.reserve
 	if values != nil {
-		c.index.keep(values.always)
+		c.index.addAll(values.always)
 	}
 	c.use(m.math.begin(b, c))
 	return c
@@ -235,7 +235,7 @@ func (c *counting) use(t tally) {
 
 // see looks at an event.
 func (c *counting) see(w *row) error {
-	if !c.matcher.named(w.b, w.i) {
+	if !c.matcher.matchesName(w.b, w.i) {
 		return nil
 	}
 	if c.first != nil { // looks at events that do not pass the conditions
@@ -256,7 +256,7 @@ func (c *counting) see(w *row) error {
 }
 
 func (c *counting) passes(w *row) bool {
-	return c.matcher.passes(w) && (c.common == nil || c.common(w))
+	return c.matcher.matchesConditions(w) && (c.common == nil || c.common(w))
 }
 
 // bucketOf is the bucket of an event; total displays have one.
@@ -273,11 +273,11 @@ func (c *counting) eachValue(w *row, do func(value int) error) error {
 	if c.values == nil {
 		return do(0)
 	}
-	for _, v := range c.values.of(w, c.binOf) {
-		known := len(c.index.values)
-		i, err := c.index.of(v)
-		if err == nil && len(c.index.values) > known {
-			err = c.fits(len(c.index.values))
+	for _, v := range c.values.valueKeys(w, c.binOf) {
+		before := len(c.index.values)
+		i, err := c.index.indexOf(v)
+		if err == nil && len(c.index.values) > before {
+			err = c.checkSize(len(c.index.values))
 		}
 		if err != nil {
 			return err
@@ -300,8 +300,8 @@ func (c *counting) buckets() int {
 	return c.period.len()
 }
 
-// fits refuses more breakdown values than a result has cells for.
-func (c *counting) fits(values int) error {
+// checkSize refuses more breakdown values than a result has cells for.
+func (c *counting) checkSize(values int) error {
 	if values*c.buckets() > maxCells {
 		return tooManyCells()
 	}
@@ -309,16 +309,16 @@ func (c *counting) fits(values int) error {
 }
 
 func tooManyCells() error {
-	return failure(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
+	return newError(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
 }
 
 // finish gives a row for each breakdown value, in no particular order.
-func (c *counting) finish() ([]counted, error) {
+func (c *counting) finish() ([]valuePoints, error) {
 	n := 1
 	if c.values != nil {
 		n = len(c.index.values)
 	}
-	err := c.fits(n)
+	err := c.checkSize(n)
 	if err == nil {
 		err = c.reserve(int64(n) * (8*int64(c.buckets()) + 96))
 	}
@@ -329,15 +329,15 @@ func (c *counting) finish() ([]counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]counted, 0, n)
+	out := make([]valuePoints, 0, n)
 	for i, points := range points {
-		row := counted{points: points}
+		row := valuePoints{points: points}
 		if c.values != nil {
-			if row.value = c.index.values[i]; !c.shows(i, points) {
+			if row.value = c.index.values[i]; !c.isVisible(i, points) {
 				continue
 			}
 		}
-		if c.display == cumulative && !c.series.math.countsOnce() {
+		if c.display == cumulative && !c.series.math.isCountedOnce() {
 			sumUp(points)
 		}
 		out = append(out, row)
@@ -345,9 +345,9 @@ func (c *counting) finish() ([]counted, error) {
 	return out, nil
 }
 
-// shows says whether a breakdown value has a row: those without an event in the
+// isVisible says whether a breakdown value has a row: those without an event in the
 // range have none, and of first-time maths those that are nobody's first.
-func (c *counting) shows(value int, points []float64) bool {
+func (c *counting) isVisible(value int, points []float64) bool {
 	if value < len(c.values.always) {
 		return true
 	}

@@ -23,7 +23,7 @@ type trendsAnswer struct {
 type trendsPeriod struct {
 	*period
 	label  string
-	series [][]counted
+	series [][]valuePoints
 	// What all rows have in common.
 	days, labels, instants []string
 }
@@ -85,9 +85,9 @@ func (e *entity) describe(r *run, order int, days []string) *action {
 	if e.name != nil {
 		a.Name = *e.name
 	}
-	a.Math, a.MathProperty, a.MathHogQL = e.place.get("math").optional(), e.place.get("math_property").optional(), e.place.get("math_hogql").optional()
-	if index := e.place.get("math_group_type_index"); !index.absent() {
-		i := index.whole(0, maxGroupTypes-1, 0)
+	a.Math, a.MathProperty, a.MathHogQL = e.node.get("math").optionalText(), e.node.get("math_property").optionalText(), e.node.get("math_hogql").optionalText()
+	if index := e.node.get("math_group_type_index"); !index.isAbsent() {
+		i := index.intInRange(0, maxGroupTypes-1, 0)
 		a.MathGroupIndex = &i
 	}
 	return a
@@ -102,8 +102,8 @@ const rowSize = 500
 
 // add counts a period, and keeps only what the answer shows of it.
 func (a *trendsAnswer) add(p *period, label string) error {
-	var series [][]counted
-	err := a.run.scoped(func() (err error) {
+	var series [][]valuePoints
+	err := a.run.releaseAfter(func() (err error) {
 		if series, err = a.count(a.run, p); err != nil {
 			return err
 		}
@@ -113,18 +113,18 @@ func (a *trendsAnswer) add(p *period, label string) error {
 					rows[k].points = smooth(rows[k].points, a.smoothing)
 				}
 			}
-			series[i] = a.limited(rows)
+			series[i] = a.limitRows(rows)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	shown := trendsPeriod{period: p, label: label, series: series}
+	result := trendsPeriod{period: p, label: label, series: series}
 	if a.display != total {
-		shown.days, shown.labels, shown.instants = p.days(), p.labels(p.from, p.to), p.instants()
+		result.days, result.labels, result.instants = p.days(), p.labels(p.from, p.to), p.instants()
 	}
-	a.periods = append(a.periods, shown)
+	a.periods = append(a.periods, result)
 	for _, rows := range series {
 		bytes := int64(0)
 		for _, row := range rows {
@@ -139,15 +139,15 @@ func (a *trendsAnswer) add(p *period, label string) error {
 		if len(a.formulas) > 0 { // the answer has theirs
 			continue
 		}
-		if err := a.holds(len(rows), p); err != nil {
+		if err := a.reserveRows(len(rows), p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// holds counts rows of the answer.
-func (a *trendsAnswer) holds(rows int, p *period) error {
+// reserveRows counts rows of the answer.
+func (a *trendsAnswer) reserveRows(rows int, p *period) error {
 	cells := rows
 	if a.display != total {
 		cells *= p.len()
@@ -158,12 +158,12 @@ func (a *trendsAnswer) holds(rows int, p *period) error {
 	return a.run.reserve(answerCell*int64(cells) + rowSize*int64(rows))
 }
 
-// limited ranks the values of a series and sums up those beyond the limit.
-func (a *trendsAnswer) limited(rows []counted) []counted {
+// limitRows ranks the values of a series and sums up those beyond the limit.
+func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	if a.breakdown == nil || a.breakdown.byCohort {
 		return rows
 	}
-	slices.SortFunc(rows, func(x, y counted) int {
+	slices.SortFunc(rows, func(x, y valuePoints) int {
 		return cmp.Or(cmp.Compare(x.value.rank(), y.value.rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.texts, y.value.texts))
 	})
 	if len(rows) <= a.breakdown.limit {
@@ -175,7 +175,7 @@ func (a *trendsAnswer) limited(rows []counted) []counted {
 	if a.breakdown.hideOther {
 		return rows
 	}
-	other := counted{points: make([]float64, len(rest[0].points))}
+	other := valuePoints{points: make([]float64, len(rest[0].points))}
 	for range rest[0].value.texts {
 		other.value.texts = append(other.value.texts, otherValue)
 	}
@@ -198,7 +198,7 @@ func sum(points []float64) (s float64) {
 // cohort, by series.
 func (a *trendsAnswer) rows() any {
 	if len(a.formulas) > 0 {
-		return orNone(a.results)
+		return emptyIfNil(a.results)
 	}
 	out := []*trendsRow{}
 	for _, p := range a.periods {
@@ -219,7 +219,7 @@ func (a *trendsAnswer) rows() any {
 	return out
 }
 
-func orNone(rows []*trendsRow) []*trendsRow {
+func emptyIfNil(rows []*trendsRow) []*trendsRow {
 	if rows == nil {
 		return []*trendsRow{}
 	}
@@ -227,7 +227,7 @@ func orNone(rows []*trendsRow) []*trendsRow {
 }
 
 // seriesRow is the row of a series for a value.
-func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c counted) *trendsRow {
+func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *trendsRow {
 	e := &a.series[series].entity
 	row := a.row(p, c)
 	var days []string
@@ -247,10 +247,10 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c counted) *trendsR
 }
 
 // row is what rows of series and of formulas have in common.
-func (a *trendsAnswer) row(p trendsPeriod, c counted) *trendsRow {
+func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 	row := &trendsRow{Data: []number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
 	if a.breakdown != nil {
-		row.BreakdownValue = a.shownValue(c.value)
+		row.BreakdownValue = a.displayValue(c.value)
 	}
 	if a.display == total {
 		n := number(0)
@@ -269,8 +269,8 @@ func (a *trendsAnswer) row(p trendsPeriod, c counted) *trendsRow {
 	return row
 }
 
-// shownValue is breakdown_value.
-func (a *trendsAnswer) shownValue(v breakdownValue) any {
+// displayValue is breakdown_value.
+func (a *trendsAnswer) displayValue(v breakdownValue) any {
 	switch {
 	case a.breakdown.byCohort:
 		id := a.breakdown.cohorts[a.cohortAt(v)]

@@ -29,24 +29,24 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 		series [][]float64
 	}
 	var union []*values
-	known := map[string]*values{}
+	byKey := map[string]*values{}
 	for i, rows := range p.series {
 		for _, row := range rows {
 			key := strings.Join(row.value.texts, "\x00")
-			v := known[key]
+			v := byKey[key]
 			if v == nil {
 				v = &values{value: row.value, series: make([][]float64, len(a.series))}
-				known[key], union = v, append(union, v)
+				byKey[key], union = v, append(union, v)
 			}
 			v.series[i] = row.points
 		}
 	}
-	if err := a.holds(len(union), p.period); err != nil {
+	if err := a.reserveRows(len(union), p.period); err != nil {
 		return nil, err
 	}
-	counts := make([]counted, len(union))
+	counts := make([]valuePoints, len(union))
 	for k, v := range union {
-		counts[k] = counted{v.value, f.points(v.series)}
+		counts[k] = valuePoints{v.value, f.points(v.series)}
 	}
 	a.sortFormula(counts)
 	rows := make([]*trendsRow, len(counts))
@@ -64,11 +64,11 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 }
 
 // sortFormula orders the values of a formula (§2.4.5).
-func (a *trendsAnswer) sortFormula(rows []counted) {
+func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 	if a.breakdown == nil || a.breakdown.byCohort {
 		return
 	}
-	slices.SortStableFunc(rows, func(x, y counted) int {
+	slices.SortStableFunc(rows, func(x, y valuePoints) int {
 		if a.compare {
 			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.texts, "::"), strings.Join(y.value.texts, "::")))
 		}

@@ -110,8 +110,8 @@ func (q *plainQuery) passes(e *plainEvent) bool {
 		_, numberV := q.filterValue.(json.Number)
 		return has && (text == want || (numberX || numberV) && okX && okV && x == v)
 	case "is_not_set": // null is set
-		_, there := e.properties[q.filterKey]
-		return !there
+		_, exists := e.properties[q.filterKey]
+		return !exists
 	case "gt":
 		x, okX := plainNumber(e.properties[q.filterKey])
 		v, okV := plainNumber(q.filterValue)
@@ -276,9 +276,9 @@ func plainFold(fold string, numbers []float64) float64 {
 	panic(fold)
 }
 
-// generated is a store of random events: merged people, equal instants, days of
+// generateEvents is a store of random events: merged people, equal instants, days of
 // changing clocks, properties of all types.
-func generated(random *rand.Rand, zone *time.Location, count int) (*memory, *plainStore) {
+func generateEvents(random *rand.Rand, zone *time.Location, count int) (*memory, *plainStore) {
 	m, n := &memory{owner: map[string]capture.UUID{}, batch: 7}, &plainStore{zone: zone}
 	owner := map[string]string{}
 	for i := range 8 {
@@ -304,14 +304,14 @@ func generated(random *rand.Rand, zone *time.Location, count int) (*memory, *pla
 	return m, n
 }
 
-func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
+func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 // The engine answers random queries over random events as the evaluator above.
 func TestTrends_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
-	for round := range drawn(80) {
+	for round := range drawCount(80) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
-		m, n := generated(random, z, 1+random.IntN(60))
+		m, n := generateEvents(random, z, 1+random.IntN(60))
 		c := calendar{zone: z, weekStart: pick(random, time.Sunday, time.Monday)}
 		for range 50 {
 			first := random.IntN(12)

@@ -3,17 +3,17 @@ package insights
 // sweep reads the events that some series want, once for those that look at the
 // same stretch of time.
 func (r *run) sweep(b *binder, scans []*counting) error {
-	stretches := map[[2]int64]*stretch{}
+	stretches := map[[2]int64]*scanGroup{}
 	for _, c := range scans {
 		at := [2]int64{c.from, c.to}
 		if stretches[at] == nil {
-			stretches[at] = &stretch{}
+			stretches[at] = &scanGroup{}
 		}
 		stretches[at].add(c)
 	}
 	for at, s := range stretches {
 		w := newRow(&b.needs)
-		err := r.scan(Scan{From: at[0], To: at[1], Names: names(s.matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
+		err := r.scan(Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
 			return s.see(w, batch)
 		})
 		if err != nil {
@@ -23,23 +23,23 @@ func (r *run) sweep(b *binder, scans []*counting) error {
 	return nil
 }
 
-// stretch are the series that look at one stretch of time. Bare ones only count
+// scanGroup are the series that look at one stretch of time. Bare ones only count
 // events by their name.
-type stretch struct {
+type scanGroup struct {
 	bare, others []*counting
 	matchers     []*matcher
 }
 
-func (s *stretch) add(c *counting) {
+func (s *scanGroup) add(c *counting) {
 	s.matchers = append(s.matchers, c.matcher)
-	if c.bare() {
+	if c.isBare() {
 		s.bare = append(s.bare, c)
 	} else {
 		s.others = append(s.others, c)
 	}
 }
 
-func (s *stretch) see(w *row, batch *Batch) error {
+func (s *scanGroup) see(w *row, batch *Batch) error {
 	for _, c := range s.bare {
 		if err := c.countBatch(batch); err != nil {
 			return err
@@ -49,7 +49,7 @@ func (s *stretch) see(w *row, batch *Batch) error {
 		return nil
 	}
 	for i := range batch.Len() {
-		w.at(batch, i)
+		w.moveTo(batch, i)
 		for _, c := range s.others {
 			if err := c.see(w); err != nil {
 				return err
@@ -59,8 +59,8 @@ func (s *stretch) see(w *row, batch *Batch) error {
 	return nil
 }
 
-// bare says whether events are only counted, by their name.
-func (c *counting) bare() bool {
+// isBare says whether events are only counted, by their name.
+func (c *counting) isBare() bool {
 	_, only := c.tally.(*events)
 	return only && c.matcher.holds == nil && c.common == nil && c.values == nil && !c.measuring
 }
@@ -69,7 +69,7 @@ func (c *counting) bare() bool {
 func (c *counting) countBatch(b *Batch) error {
 	counts := c.tally.(*events)
 	for i := range b.Len() {
-		if !c.matcher.named(b, i) {
+		if !c.matcher.matchesName(b, i) {
 			continue
 		}
 		bucket := 0

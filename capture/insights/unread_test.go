@@ -9,7 +9,7 @@ import (
 )
 
 // A misspelt member is refused with its place and what is most likely meant (decision 30).
-func TestParse_MisspeltMembers(t *testing.T) {
+func TestParse_MisspelledMembers(t *testing.T) {
 	const series = `"series":[{"kind":"EventsNode","event":"a"}]`
 	for query, want := range map[string][2]string{
 		`{"kind":"TrendsQuery",` + series + `,"filterTestAcounts":true}`:                                                                                   {"query__filterTestAcounts", `"filterTestAccounts"`},
@@ -40,7 +40,7 @@ func TestParse_MisspeltMembers(t *testing.T) {
 }
 
 // Other members that nothing reads are named; those that say how an answer is shown are not.
-func TestParse_UnreadMembers(t *testing.T) {
+func TestParse_IgnoredMembers(t *testing.T) {
 	for query, want := range map[string][]string{
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a","name":"a","custom_name":"A"}],"trendsFilter":{"showLegend":true,"display":"ActionsBar","yAxisScaleType":"linear"},"version":2,"tags":{"scene":"x"}}`: nil,
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}],"samplingFactor":0.1}`: {
@@ -55,9 +55,9 @@ func TestParse_UnreadMembers(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		slices.Sort(q.Unread)
-		if !slices.Equal(q.Unread, want) {
-			t.Errorf("%s: %q, want %q", query, q.Unread, want)
+		slices.Sort(q.Ignored)
+		if !slices.Equal(q.Ignored, want) {
+			t.Errorf("%s: %q, want %q", query, q.Ignored, want)
 		}
 	}
 }

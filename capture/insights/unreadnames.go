@@ -25,9 +25,9 @@ func isAppearance(name string) bool {
 	})
 }
 
-// knownMembers are names that members of PostHog's queries have. One that nothing reads
+// postHogMembers are names that members of PostHog's queries have. One that nothing reads
 // where it stands is not misspelt.
-var knownMembers = setOf(`
+var postHogMembers = setOf(`
 	actionId activation_config after aggregation_group_type_index aggregationProperty aggregationPropertyType
 	aggregationType alpha bayesian before binCount bounceRateDurationSeconds bounceRatePageViewMode breakdown
 	breakdown_group_type_index breakdown_hide_other_aggregation breakdown_histogram_bin_count breakdown_limit

@@ -42,7 +42,7 @@ var parts = map[string]struct {
 // is right does not matter: what is no object, and what is longer than a query may be,
 // has none.
 func UnknownMembers(part string, document []byte, place string, p *Project) ([]string, error) {
-	if len(document) > maxQuery {
+	if len(document) > maxQueryBytes {
 		return nil, nil
 	}
 	n, _ := decodeQuery(document, place)
@@ -56,21 +56,21 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 	if !ok {
 		return nil, fmt.Errorf("insights: nothing is known of the members of %q", part)
 	}
-	if n.looks.what = of.what; part == "filters" {
-		n.looks.known = olderMembers
+	if n.tracker.what = of.what; part == "filters" {
+		n.tracker.known = olderMembers
 	}
 	of.read(n, p)
-	if fault := n.looks.misspelt(); fault != nil {
+	if fault := n.tracker.findMisspelled(); fault != nil {
 		return nil, fault
 	}
-	return n.looks.unread(), nil
+	return n.tracker.listIgnored(), nil
 }
 
 func readQuery(n node, p *Project) {
 	n = unwrap(n)
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == fmt.Sprint(n.get("kind").value) })
 	if i < 0 {
-		n.looks.objects = nil // nothing is known of it
+		n.tracker.objects = nil // nothing is known of it
 		return
 	}
 	kinds[i].parse(n, p)

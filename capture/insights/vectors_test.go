@@ -87,7 +87,7 @@ func TestVectors(t *testing.T) {
 				if err := wire.Decode(check.Expect, &want); err != nil {
 					t.Fatal(err)
 				}
-				if fault := unlike("", want, result); fault != "" {
+				if fault := findDifference("", want, result); fault != "" {
 					t.Errorf("query %s\n%s", check.Query, fault)
 				}
 			})
@@ -126,24 +126,24 @@ func (c *vectorCase) answer(t *testing.T, m *memory, query json.RawMessage) (map
 	return out, nil
 }
 
-// unlike says what of an answer does not fit what is expected (§4), "" for nothing.
-func unlike(place string, want, got any) string {
+// findDifference says what of an answer does not fit what is expected (§4), "" for nothing.
+func findDifference(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
 		for name, v := range want {
 			if strings.HasPrefix(name, "$") && len(want) == 1 && matchers[name] != nil {
 				if !matchers[name](v, got) {
-					return fmt.Sprintf("%s: got %s, want %s %s", place, wire.MustEncode(got), name, wire.MustEncode(v))
+					return fmt.Sprintf("%s: got %s, want %s %s", path, wire.MustEncode(got), name, wire.MustEncode(v))
 				}
 				return ""
 			}
 		}
 		object, ok := got.(map[string]any)
 		if !ok {
-			return fmt.Sprintf("%s: got %s, want an object", place, wire.MustEncode(got))
+			return fmt.Sprintf("%s: got %s, want an object", path, wire.MustEncode(got))
 		}
 		for name, v := range want {
-			if fault := unlike(place+"."+name, v, object[name]); fault != "" {
+			if fault := findDifference(path+"."+name, v, object[name]); fault != "" {
 				return fault
 			}
 		}
@@ -151,10 +151,10 @@ func unlike(place string, want, got any) string {
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			return fmt.Sprintf("%s: got %s, want %s", place, wire.MustEncode(got), wire.MustEncode(want))
+			return fmt.Sprintf("%s: got %s, want %s", path, wire.MustEncode(got), wire.MustEncode(want))
 		}
 		for i := range want {
-			if fault := unlike(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); fault != "" {
+			if fault := findDifference(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); fault != "" {
 				return fault
 			}
 		}
@@ -171,7 +171,7 @@ func unlike(place string, want, got any) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s: got %s, want %s", place, wire.MustEncode(got), wire.MustEncode(want))
+	return fmt.Sprintf("%s: got %s, want %s", path, wire.MustEncode(got), wire.MustEncode(want))
 }
 
 var matchers map[string]func(want, got any) bool
@@ -181,7 +181,7 @@ func init() {
 		"$any": func(_, _ any) bool { return true },
 		"$len": func(want, got any) bool {
 			list, ok := got.([]any)
-			return ok && unlike("", want, json.Number(fmt.Sprint(len(list)))) == ""
+			return ok && findDifference("", want, json.Number(fmt.Sprint(len(list)))) == ""
 		},
 		"$contains": func(want, got any) bool {
 			text, ok := got.(string)
@@ -190,7 +190,7 @@ func init() {
 		"$has": func(want, got any) bool {
 			list, _ := got.([]any)
 			for _, v := range list {
-				if unlike("", want, v) == "" {
+				if findDifference("", want, v) == "" {
 					return true
 				}
 			}
@@ -203,7 +203,7 @@ func init() {
 		"$time": func(want, got any) bool { return sameInstant(want, got) },
 		"$oneof": func(want, got any) bool {
 			for _, w := range want.([]any) {
-				if unlike("", w, got) == "" {
+				if findDifference("", w, got) == "" {
 					return true
 				}
 			}
@@ -217,12 +217,12 @@ func init() {
 		},
 		"$absent": func(_, got any) bool { return got == nil },
 		"$unordered": func(want, got any) bool {
-			left, ok := got.([]any)
-			left = append([]any{}, left...)
+			remaining, ok := got.([]any)
+			remaining = append([]any{}, remaining...)
 			for _, w := range want.([]any) {
 				found := -1
-				for i, g := range left {
-					if unlike("", w, g) == "" {
+				for i, g := range remaining {
+					if findDifference("", w, g) == "" {
 						found = i
 						break
 					}
@@ -230,9 +230,9 @@ func init() {
 				if found < 0 {
 					return false
 				}
-				left = append(left[:found], left[found+1:]...)
+				remaining = append(remaining[:found], remaining[found+1:]...)
 			}
-			return ok && len(left) == 0
+			return ok && len(remaining) == 0
 		},
 	}
 }

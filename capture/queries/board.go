@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Runs keeps what is known of runs for all servers of a database (§1.5).
-type Runs interface {
+// RunStore keeps what is known of runs for all servers of a database (§1.5).
+type RunStore interface {
 	// BeginRun keeps a run that is not kept yet, or anew one whose name is no longer
 	// used: it has ended, or was not seen since unseen. False: one of that name goes
 	// on. It takes away what is over its bounds.
@@ -20,8 +20,8 @@ type Runs interface {
 	UpdateRun(ctx context.Context, r *StoredRun) (bool, error)
 	// Run finds a run, nil where there is none.
 	Run(ctx context.Context, project int64, id string) (*StoredRun, error)
-	// ForgetRuns takes away all that were last seen before a time.
-	ForgetRuns(ctx context.Context, before time.Time) error
+	// DeleteRuns takes away all that were last seen before a time.
+	DeleteRuns(ctx context.Context, before time.Time) error
 }
 
 // StoredRun is a run as the servers tell each other of it.
@@ -46,108 +46,108 @@ type RunBounds struct {
 }
 
 const (
-	// beat is how often a server tells of its runs, and hears that one was cancelled.
-	beat = 500 * time.Millisecond
-	// goneAfter is when a server that does not tell of a run is taken for dead. Clocks
+	// publishInterval is how often a server tells of its runs, and hears that one was cancelled.
+	publishInterval = 500 * time.Millisecond
+	// lostAfter is when a server that does not tell of a run is taken for dead. Clocks
 	// may differ by half a minute.
-	goneAfter = time.Minute
-	// maxShared is the most bytes of a result that other servers can give.
-	maxShared = 8 << 20
-	// storeTime is how long a server waits to tell of the end of a run.
-	storeTime = 5 * time.Second
-	// sweepEach is how often what is old is taken away.
-	sweepEach = time.Minute
+	lostAfter = time.Minute
+	// maxStoredResult is the most bytes of a result that other servers can give.
+	maxStoredResult = 8 << 20
+	// storeTimeout is how long a server waits to tell of the end of a run.
+	storeTimeout = 5 * time.Second
+	// sweepInterval is how often what is old is taken away.
+	sweepInterval = time.Minute
 )
 
 // storedStatus is StoredRun.Status.
 type storedStatus struct {
 	*Status
-	Question bool `json:"question"`
-	Large    bool `json:"large,omitempty"` // the result is kept by the server alone
+	ClientError bool `json:"question"`
+	Large       bool `json:"large,omitempty"` // the result is kept by the server alone
 }
 
-// stored is a run as others hear of it. Its lock is held.
-func (r *run) stored(now time.Time) *StoredRun {
+// toStored is a run as others hear of it. Its lock is held.
+func (r *run) toStored(now time.Time) *StoredRun {
 	s := r.status(true)
-	out := &StoredRun{Project: r.project, ID: r.id, Server: r.desk.server, Seen: now, Ended: s.Complete}
+	out := &StoredRun{Project: r.project, ID: r.id, Server: r.service.server, Seen: now, Ended: s.Complete}
 	large := false
 	if s.Results != nil {
 		out.Result = wire.MustEncode(s.Results)
-		if large = len(out.Result) > maxShared; large {
+		if large = len(out.Result) > maxStoredResult; large {
 			out.Result = nil
 		}
 		s.Results = nil
 	}
-	out.Status = wire.MustEncode(storedStatus{Status: s, Question: s.Question, Large: large})
+	out.Status = wire.MustEncode(storedStatus{Status: s, ClientError: s.ClientError, Large: large})
 	return out
 }
 
 // publish makes a run known to all servers. An error is the end of the run.
 func (r *run) publish(ctx context.Context) error {
-	d := r.desk
-	if d.Runs == nil {
+	d := r.service
+	if d.RunStore == nil {
 		return nil
 	}
 	now := d.Now()
-	r.telling.Lock()
-	fresh, err := d.Runs.BeginRun(ctx, r.stored(now), now.Add(-goneAfter), RunBounds{Before: now.Add(-keptFor), Count: keptRuns, Bytes: keptBytes})
-	r.shared = fresh && err == nil
-	r.telling.Unlock()
-	if err == nil && !fresh {
+	r.statusMu.Lock()
+	isNew, err := d.RunStore.BeginRun(ctx, r.toStored(now), now.Add(-lostAfter), RunBounds{Before: now.Add(-runTTL), Count: maxEndedRuns, Bytes: maxEndedBytes})
+	r.published = isNew && err == nil
+	r.statusMu.Unlock()
+	if err == nil && !isNew {
 		err = errConflict(r.id)
 	}
 	if err != nil {
 		r.cancel(err)
 		<-r.done
 		d.mu.Lock()
-		d.runs.drop(r)
+		d.runs.remove(r)
 		d.mu.Unlock()
 	}
 	return err
 }
 
-// tell says how a run stands, and ends it where another server has.
-func (r *run) tell(ctx context.Context) {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	if !r.shared {
+// updateStored says how a run stands, and ends it where another server has.
+func (r *run) updateStored(ctx context.Context) {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	if !r.published {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	goesOn, err := r.desk.Runs.UpdateRun(ctx, r.stored(r.desk.Now()))
-	if err == nil && !goesOn {
+	active, err := r.service.RunStore.UpdateRun(ctx, r.toStored(r.service.Now()))
+	if err == nil && !active {
 		r.cancel(errCancelled)
 	}
 }
 
-// tellOthers tells of all runs again and again, and takes away what is old.
-func (d *Desk) tellOthers() {
-	ticks := time.NewTicker(beat)
+// updateStoredRuns tells of all runs again and again, and takes away what is old.
+func (d *Service) updateStoredRuns() {
+	ticks := time.NewTicker(publishInterval)
 	defer ticks.Stop()
 	var swept time.Time
 	for {
-		if now := d.Now(); now.Sub(swept) >= sweepEach {
+		if now := d.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
-			_ = d.Runs.ForgetRuns(d.ctx, now.Add(-keptFor)) // again in a minute
+			_ = d.RunStore.DeleteRuns(d.ctx, now.Add(-runTTL)) // again in a minute
 		}
 		select {
 		case <-ticks.C:
 		case <-d.ctx.Done():
 			return
 		}
-		for _, r := range d.going() {
-			r.tell(d.ctx)
+		for _, r := range d.activeRuns() {
+			r.updateStored(d.ctx)
 		}
 	}
 }
 
-// going are the runs that have not ended.
-func (d *Desk) going() (out []*run) {
+// activeRuns are the runs that have not ended.
+func (d *Service) activeRuns() (out []*run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.runs.byName {
-		if !r.over() {
+		if !r.isDone() {
 			out = append(out, r)
 		}
 	}
@@ -156,40 +156,40 @@ func (d *Desk) going() (out []*run) {
 
 // find looks for a run, here or told of by another server. Both are nil where there
 // is none.
-func (d *Desk) find(ctx context.Context, project int64, id string) (*run, *StoredRun, error) {
-	var told *StoredRun
-	if d.Runs != nil {
+func (d *Service) find(ctx context.Context, project int64, id string) (*run, *StoredRun, error) {
+	var stored *StoredRun
+	if d.RunStore != nil {
 		var err error
-		if told, err = d.Runs.Run(ctx, project, id); err != nil {
+		if stored, err = d.RunStore.Run(ctx, project, id); err != nil {
 			return nil, nil, err
 		}
 		switch {
-		case told == nil:
-		case told.Server != d.server && told.Seen.Before(d.Now().Add(-keptFor)):
+		case stored == nil:
+		case stored.Server != d.server && stored.Seen.Before(d.Now().Add(-runTTL)):
 			return nil, nil, nil
-		case told.Server != d.server:
-			return nil, told, nil
+		case stored.Server != d.server:
+			return nil, stored, nil
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.runs.forget(d.Now())
-	return d.runs.byName[runName{project, id}], told, nil
+	d.runs.removeExpired(d.Now())
+	return d.runs.byName[runName{project, id}], stored, nil
 }
 
 // status is what another server has told of a run; nil: it keeps the result to itself.
 func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
-	of := storedStatus{Status: new(Status)}
-	if err := json.Unmarshal(t.Status, &of); err != nil {
+	decoded := storedStatus{Status: new(Status)}
+	if err := json.Unmarshal(t.Status, &decoded); err != nil {
 		return nil, fmt.Errorf("queries: the status of a run: %w", err)
 	}
-	s := of.Status
-	s.Question = of.Question
+	s := decoded.Status
+	s.ClientError = decoded.ClientError
 	if !progress {
 		s.Progress = nil
 	}
 	switch {
-	case of.Large:
+	case decoded.Large:
 		return nil, nil
 	case t.Ended && t.Result != nil:
 		var members map[string]json.RawMessage
@@ -200,7 +200,7 @@ func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
 		for name, v := range members {
 			s.Results[name] = v
 		}
-	case !t.Ended && t.gone(now):
+	case !t.Ended && t.isLost(now):
 		s.end(t.Seen)
 		text := "The server that ran the query is gone: ask again."
 		s.Failed, s.ErrorMessage = true, &text
@@ -208,18 +208,18 @@ func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
 	return s, nil
 }
 
-// gone says whether the server of a run that goes on has died.
-func (t *StoredRun) gone(now time.Time) bool { return t.Seen.Before(now.Add(-goneAfter)) }
+// isLost says whether the server of a run that goes on has died.
+func (t *StoredRun) isLost(now time.Time) bool { return t.Seen.Before(now.Add(-lostAfter)) }
 
 // end makes a status that of a run that has ended.
-func (s *Status) end(at time.Time) {
-	s.Complete, s.End, s.Expiration = true, optionalStamp(at), optionalStamp(at.Add(keptFor))
+func (s *Status) end(t time.Time) {
+	s.Complete, s.End, s.Expiration = true, optionalStamp(t), optionalStamp(t.Add(runTTL))
 }
 
-// cancelElsewhere ends a run of another server, which hears of it with its next beat.
-func (d *Desk) cancelElsewhere(ctx context.Context, t *StoredRun) (string, error) {
+// cancelStored ends a run of another server, which hears of it with its next beat.
+func (d *Service) cancelStored(ctx context.Context, t *StoredRun) (string, error) {
 	now := d.Now()
-	if t.Ended || t.gone(now) {
+	if t.Ended || t.isLost(now) {
 		return completed, nil
 	}
 	s, err := t.status(now, true)
@@ -229,11 +229,11 @@ func (d *Desk) cancelElsewhere(ctx context.Context, t *StoredRun) (string, error
 	text := errCancelled.Detail
 	s.end(now)
 	s.Failed, s.ErrorMessage = true, &text
-	t.Seen, t.Ended, t.Status = now, true, wire.MustEncode(storedStatus{Status: s, Question: true})
-	switch going, err := d.Runs.UpdateRun(ctx, t); {
+	t.Seen, t.Ended, t.Status = now, true, wire.MustEncode(storedStatus{Status: s, ClientError: true})
+	switch active, err := d.RunStore.UpdateRun(ctx, t); {
 	case err != nil:
 		return "", err
-	case !going:
+	case !active:
 		return completed, nil
 	}
 	return cancelled, nil

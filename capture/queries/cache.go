@@ -18,14 +18,14 @@ const (
 
 // entry is an answer and when it was computed.
 type entry struct {
-	key     string
-	project int64
-	state   State
-	period  int64 // see asked.period
-	at      time.Time
-	cost    time.Duration
-	ages    ages
-	size    int64
+	key        string
+	project    int64
+	state      State
+	period     int64 // see asked.period
+	computedAt time.Time
+	cost       time.Duration
+	ages       ages
+	size       int64
 	// members are those of §1.4 that do not change while it is remembered.
 	members map[string]any
 }
@@ -39,55 +39,55 @@ func (e *entry) show(cached bool) map[string]any {
 
 // cache remembers entries, the least recently used go first.
 type cache struct {
-	entries map[string]*list.Element // of *entry
-	recent  list.List                // the most recently used in front
-	size    int64
-	of      map[int64]int64 // bytes by project
+	entries        map[string]*list.Element // of *entry
+	recent         list.List                // the most recently used in front
+	size           int64
+	bytesByProject map[int64]int64 // bytes by project
 }
 
 func (c *cache) get(key string) *entry {
-	at := c.entries[key]
-	if at == nil {
+	element := c.entries[key]
+	if element == nil {
 		return nil
 	}
-	c.recent.MoveToFront(at)
-	return at.Value.(*entry)
+	c.recent.MoveToFront(element)
+	return element.Value.(*entry)
 }
 
 func (c *cache) put(e *entry) {
 	if c.entries == nil {
-		c.entries, c.of = map[string]*list.Element{}, map[int64]int64{}
+		c.entries, c.bytesByProject = map[string]*list.Element{}, map[int64]int64{}
 	}
-	if at := c.entries[e.key]; at != nil {
-		if at.Value.(*entry).at.After(e.at) { // of one that was forced meanwhile
+	if element := c.entries[e.key]; element != nil {
+		if element.Value.(*entry).computedAt.After(e.computedAt) { // of one that was forced meanwhile
 			return
 		}
-		c.drop(at)
+		c.remove(element)
 	}
 	if e.size > cacheEntryBytes {
 		return
 	}
 	c.entries[e.key] = c.recent.PushFront(e)
 	c.size += e.size
-	c.of[e.project] += e.size
-	for at := c.recent.Back(); at != nil && c.of[e.project] > cacheProjectBytes; {
-		before := at.Prev()
-		if at.Value.(*entry).project == e.project {
-			c.drop(at)
+	c.bytesByProject[e.project] += e.size
+	for element := c.recent.Back(); element != nil && c.bytesByProject[e.project] > cacheProjectBytes; {
+		before := element.Prev()
+		if element.Value.(*entry).project == e.project {
+			c.remove(element)
 		}
-		at = before
+		element = before
 	}
 	for c.size > cacheBytes {
-		c.drop(c.recent.Back())
+		c.remove(c.recent.Back())
 	}
 }
 
-func (c *cache) drop(at *list.Element) {
-	e := c.recent.Remove(at).(*entry)
+func (c *cache) remove(element *list.Element) {
+	e := c.recent.Remove(element).(*entry)
 	delete(c.entries, e.key)
 	c.size -= e.size
-	if c.of[e.project] -= e.size; c.of[e.project] == 0 {
-		delete(c.of, e.project)
+	if c.bytesByProject[e.project] -= e.size; c.bytesByProject[e.project] == 0 {
+		delete(c.bytesByProject, e.project)
 	}
 }
 

@@ -15,64 +15,64 @@ import (
 
 // computation computes an answer, for as long as somebody wants it.
 type computation struct {
-	asked  *asked
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	// wanted is how many runs want it, under the lock of the desk.
-	wanted int
+	prepared *preparedQuery
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	// waiters is how many runs want it, under the lock of the desk.
+	waiters int
 	// picked is closed when its turn has come, done when it has ended.
-	picked, done  chan struct{}
-	pickedAt      time.Time // to be read after picked
-	entry         *entry
-	err           error
-	rows, guessed atomic.Int64
-	// guesses: the number of events to be read is asked for before each scan.
-	guesses bool
+	picked, done    chan struct{}
+	pickedAt        time.Time // to be read after picked
+	entry           *entry
+	err             error
+	rows, estimated atomic.Int64
+	// estimate: the number of events to be read is asked for before each scan.
+	estimate bool
 }
 
 // join finds the computation of a question that goes on and will do, or begins one.
 // The lock of the desk is held.
-func (d *Desk) join(a *asked, guesses bool) (c *computation, joined bool) {
-	if c := d.computations[a.key]; c != nil && !a.request.forced() && c.wanted > 0 &&
-		c.asked.period == a.period && a.holds(&entry{state: c.asked.state}) && (a.request.Shared || !a.now.After(c.asked.now.Add(joinable))) {
-		c.wanted++
+func (d *Service) join(a *preparedQuery, estimate bool) (c *computation, joined bool) {
+	if c := d.computations[a.key]; c != nil && !a.request.isForced() && c.waiters > 0 &&
+		c.prepared.period == a.period && a.matches(&entry{state: c.prepared.state}) && (a.request.Shared || !a.now.After(c.prepared.now.Add(joinWindow))) {
+		c.waiters++
 		return c, true
 	}
-	c = &computation{asked: a, wanted: 1, picked: make(chan struct{}), done: make(chan struct{}), guesses: guesses}
+	c = &computation{prepared: a, waiters: 1, picked: make(chan struct{}), done: make(chan struct{}), estimate: estimate}
 	c.ctx, c.cancel = context.WithCancelCause(d.ctx)
 	d.computations[a.key] = c
 	d.wg.Go(func() { d.compute(c) })
 	return c, false
 }
 
-// joinable is how old a computation may be that others join: what it answers is then
+// joinWindow is how old a computation may be that others join: what it answers is then
 // as fresh as what is remembered may be.
-const joinable = 5 * time.Second
+const joinWindow = 5 * time.Second
 
-// leave is for a run that wants a computation no more.
-func (d *Desk) leave(c *computation, cause error) {
+// release is for a run that wants a computation no more.
+func (d *Service) release(c *computation, cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if c.wanted--; c.wanted == 0 {
+	if c.waiters--; c.waiters == 0 {
 		c.cancel(cause)
 	}
 }
 
-func (d *Desk) compute(c *computation) {
+func (d *Service) compute(c *computation) {
 	defer c.cancel(nil)
 	defer close(c.done)
-	project := c.asked.request.Project.ID
-	if c.err = d.turns.take(c.ctx, project); c.err == nil {
+	project := c.prepared.request.Project.ID
+	if c.err = d.scheduler.acquire(c.ctx, project); c.err == nil {
 		c.pickedAt = d.Now()
 		close(c.picked)
 		c.entry, c.err = d.answer(c)
-		d.turns.give(project)
+		d.scheduler.release(project)
 	}
-	d.stats.answered(c, d.Now())
+	d.stats.countOutcome(c, d.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.computations[c.asked.key] == c {
-		delete(d.computations, c.asked.key)
+	if d.computations[c.prepared.key] == c {
+		delete(d.computations, c.prepared.key)
 	}
 	if c.err == nil {
 		d.cache.put(c.entry)
@@ -84,22 +84,22 @@ const maxResult = 32 << 20
 
 // run asks the engine. It has a goroutine of its own: a mistake of ours there would
 // end the process, and ends this run instead.
-func (d *Desk) run(c *computation) (result *insights.Result, err error) {
+func (d *Service) run(c *computation) (result *insights.Result, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.asked.query.Kind, fault, debug.Stack())
+			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.prepared.query.Kind, fault, debug.Stack())
 		}
 	}()
-	return c.asked.query.Run(c.ctx, counted{d.Source, c, d}, insights.Options{Now: c.asked.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, insights.Options{Now: c.prepared.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
 }
 
-func (d *Desk) answer(c *computation) (*entry, error) {
-	a := c.asked
+func (d *Service) answer(c *computation) (*entry, error) {
+	a := c.prepared
 	began := time.Now()
 	result, err := d.run(c)
 	took := time.Since(began)
 	if took > slowAfter {
-		d.Slow(Slow{Kind: a.query.Kind, Name: a.request.Name, Project: a.request.Project.ID, Rows: c.rows.Load(), Took: took})
+		d.OnSlowQuery(SlowQuery{Kind: a.query.Kind, Name: a.request.Name, Project: a.request.Project.ID, Rows: c.rows.Load(), Took: took})
 	}
 	switch {
 	case c.ctx.Err() != nil:
@@ -107,7 +107,7 @@ func (d *Desk) answer(c *computation) (*entry, error) {
 	case err != nil:
 		return nil, err
 	}
-	e := &entry{key: a.key, project: a.request.Project.ID, state: a.state, period: a.period, at: a.now, cost: took, ages: a.ages}
+	e := &entry{key: a.key, project: a.request.Project.ID, state: a.state, period: a.period, computedAt: a.now, cost: took, ages: a.ages}
 	if e.members, err = a.members(result, took, e.ages); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (d *Desk) answer(c *computation) (*entry, error) {
 }
 
 // members are those of a response (§1.4), but for is_cached.
-func (a *asked) members(r *insights.Result, took time.Duration, ages ages) (map[string]any, error) {
+func (a *preparedQuery) members(r *insights.Result, took time.Duration, ages ages) (map[string]any, error) {
 	zone := time.UTC
 	if a.request.Project.Location != nil {
 		zone = a.request.Project.Location
@@ -163,11 +163,11 @@ func (a *asked) members(r *insights.Result, took time.Duration, ages ages) (map[
 }
 
 // modifiers are those in force (§3.3).
-func (a *asked) modifiers() map[string]any {
+func (a *preparedQuery) modifiers() map[string]any {
 	mode := a.request.Project.PersonMode
 	if source, ok := wire.Value(a.query.Source).(map[string]any); ok {
-		if given, ok := source["modifiers"].(map[string]any); ok {
-			if text, ok := given["personsOnEventsMode"].(string); ok {
+		if requested, ok := source["modifiers"].(map[string]any); ok {
+			if text, ok := requested["personsOnEventsMode"].(string); ok {
 				mode = text
 			}
 		}
@@ -192,47 +192,47 @@ func timings(list []insights.Timing, took time.Duration) []map[string]any {
 // stamp is an instant as responses have it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// counted is a source whose events are counted while they are read, not faster than
+// countingSource is a source whose events are counted while they are read, not faster than
 // others can bear.
-type counted struct {
+type countingSource struct {
 	insights.Source
-	of   *computation
-	desk *Desk
+	computation *computation
+	service     *Service
 }
 
 // Open implements insights.Source.
-func (s counted) Open(ctx context.Context, project int64) (insights.Reader, error) {
+func (s countingSource) Open(ctx context.Context, project int64) (insights.Reader, error) {
 	r, err := s.Source.Open(ctx, project)
-	return countedReader{r, s.of, &turn{pace: &s.desk.pace, began: time.Now()}, s.desk}, err
+	return countingReader{r, s.computation, &pacer{pace: &s.service.pace, began: time.Now()}, s.service}, err
 }
 
-type countedReader struct {
+type countingReader struct {
 	insights.Reader
-	of   *computation
-	turn *turn
-	desk *Desk
+	computation *computation
+	pacer       *pacer
+	service     *Service
 }
 
 // Scan implements insights.Reader.
-func (r countedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
-	if r.of.guesses {
+func (r countingReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	if r.computation.estimate {
 		n, err := r.Count(ctx, s)
 		if err != nil {
 			return err
 		}
-		r.of.guessed.Add(n)
+		r.computation.estimated.Add(n)
 	}
-	s.Spare, s.Rest = r.desk.spare, r.turn.rest
+	s.HasSpareCPU, s.Pause = r.service.hasSpareProcessor, r.pacer.pause
 	return r.Reader.Scan(ctx, s, func(b *insights.Batch) error {
-		r.of.rows.Add(int64(b.Len()))
+		r.computation.rows.Add(int64(b.Len()))
 		err := yield(b)
-		r.turn.rest(ctx)
+		r.pacer.pause(ctx)
 		return err
 	})
 }
 
-// isQuestion says whether an error is the question's fault (§1.5).
-func isQuestion(err error) bool {
+// isClientError says whether an error is the question's fault (§1.5).
+func isClientError(err error) bool {
 	var wrong *insights.Error
 	var ours *Error
 	return errors.As(err, &wrong) || errors.As(err, &ours)

@@ -30,8 +30,8 @@ const timesCost = 10
 // sharedAge is how much older than the data an answer for strangers may be (§1.9).
 const sharedAge = time.Minute
 
-// asked is a question that was understood, with what its answer rests on.
-type asked struct {
+// preparedQuery is a question that was understood, with what its answer rests on.
+type preparedQuery struct {
 	query   *insights.Query
 	request *Request
 	now     time.Time
@@ -47,8 +47,8 @@ type asked struct {
 // computed.
 var appearance = []string{"tags", "version", "response", "modifiersHash"}
 
-func newAsked(q *insights.Query, r *Request, now time.Time, state State) *asked {
-	a := &asked{query: q, request: r, now: now, state: state}
+func newPreparedQuery(q *insights.Query, r *Request, now time.Time, state State) *preparedQuery {
+	a := &preparedQuery{query: q, request: r, now: now, state: state}
 	source, _ := wire.Value(q.Source).(map[string]any)
 	for _, name := range appearance {
 		delete(source, name)
@@ -110,15 +110,15 @@ func periodOf(local time.Time, interval string, ranged bool, source map[string]a
 	}
 }
 
-// holds says whether an answer is still right for the time for which it was computed:
+// matches says whether an answer is still right for the time for which it was computed:
 // what a merge or an erasure has made wrong is never shown again.
-func (a *asked) holds(e *entry) bool {
+func (a *preparedQuery) matches(e *entry) bool {
 	return e.state.Rewritten == a.state.Rewritten && e.state.Revision == a.state.Revision
 }
 
-// fresh says whether an answer that holds may be given as the answer of now (§1.6).
-func (a *asked) fresh(e *entry, lazy bool) bool {
-	age := a.now.Sub(e.at)
+// isFresh says whether an answer that holds may be given as the answer of now (§1.6).
+func (a *preparedQuery) isFresh(e *entry, lazy bool) bool {
+	age := a.now.Sub(e.computedAt)
 	switch {
 	case e.period != a.period:
 		return false

@@ -23,7 +23,7 @@ type Overrides struct {
 // place, which saved finds by its short id, and lays overrides over it (§1.3, §1.9).
 // What cannot be read stays as it is: Ask says what is wrong.
 func Prepare(query json.RawMessage, o Overrides, saved func(shortID string) (json.RawMessage, error)) (json.RawMessage, error) {
-	q, err := unwrapped(query, saved, 0)
+	q, err := unwrap(query, saved, 0)
 	if q == nil || err != nil {
 		return query, err
 	}
@@ -31,21 +31,21 @@ func Prepare(query json.RawMessage, o Overrides, saved func(shortID string) (jso
 	for _, filters := range o.Filters {
 		members, _ := wire.Value(filters).(map[string]any)
 		for name, v := range members {
-			if _, there := strong[name]; !there && !isEmpty(v) {
+			if _, exists := strong[name]; !exists && !isEmpty(v) {
 				strong[name] = v
 			}
 		}
 	}
 	override(q, strong)
 	if variables, ok := wire.Value(o.Variables).(map[string]any); ok && q["kind"] == "HogQLQuery" {
-		own, _ := q["variables"].(map[string]any)
-		if own == nil {
-			own = map[string]any{}
+		existing, _ := q["variables"].(map[string]any)
+		if existing == nil {
+			existing = map[string]any{}
 		}
 		for id, v := range variables {
-			own[id] = v
+			existing[id] = v
 		}
-		q["variables"] = own
+		q["variables"] = existing
 	}
 	return wire.MustEncode(q), nil
 }
@@ -53,7 +53,7 @@ func Prepare(query json.RawMessage, o Overrides, saved func(shortID string) (jso
 // maxWrapped is how many wrappers may be around a query.
 const maxWrapped = 10
 
-func unwrapped(query json.RawMessage, saved func(string) (json.RawMessage, error), depth int) (map[string]any, error) {
+func unwrap(query json.RawMessage, saved func(string) (json.RawMessage, error), depth int) (map[string]any, error) {
 	value := wire.Value(query)
 	if text, ok := value.(string); ok {
 		value = wire.Value([]byte(text))
@@ -70,7 +70,7 @@ func unwrapped(query json.RawMessage, saved func(string) (json.RawMessage, error
 			if err != nil {
 				return nil, err
 			}
-			return unwrapped(found, nil, depth+1)
+			return unwrap(found, nil, depth+1)
 		default:
 			return q, nil
 		}
@@ -92,19 +92,19 @@ func isEmpty(v any) bool {
 func isInsight(kind string) bool { return rangedKinds[kind] || kind == "PathsQuery" }
 
 // override lays filters over a query.
-func override(q, by map[string]any) {
+func override(q, overrides map[string]any) {
 	kind, _ := q["kind"].(string)
-	from, to := by["date_from"], by["date_to"]
+	from, to := overrides["date_from"], overrides["date_to"]
 	dated := from != nil || to != nil
 	switch {
 	case isInsight(kind):
-		overrideInsight(q, by, dated)
+		overrideInsight(q, overrides, dated)
 	case kind == "EventsQuery":
 		if dated {
 			q["after"], q["before"] = from, to
 		}
-		replace(q, by, "filterTestAccounts", "filterTestAccounts")
-		if list := flatFilters(by["properties"]); len(list) > 0 {
+		replace(q, overrides, "filterTestAccounts", "filterTestAccounts")
+		if list := flatFilters(overrides["properties"]); len(list) > 0 {
 			q["properties"] = append(flatFilters(q["properties"]), list...)
 		}
 	case kind == "HogQLQuery":
@@ -115,8 +115,8 @@ func override(q, by map[string]any) {
 		if dated {
 			filters["dateRange"] = map[string]any{"date_from": from, "date_to": to}
 		}
-		replace(filters, by, "filterTestAccounts", "filterTestAccounts")
-		if list := flatFilters(by["properties"]); len(list) > 0 {
+		replace(filters, overrides, "filterTestAccounts", "filterTestAccounts")
+		if list := flatFilters(overrides["properties"]); len(list) > 0 {
 			filters["properties"] = append(flatFilters(filters["properties"]), list...)
 		}
 		if len(filters) > 0 {
@@ -125,29 +125,29 @@ func override(q, by map[string]any) {
 	}
 }
 
-func overrideInsight(q, by map[string]any, dated bool) {
+func overrideInsight(q, overrides map[string]any, dated bool) {
 	if dated {
-		dates := map[string]any{"date_from": by["date_from"], "date_to": by["date_to"]}
-		if v, ok := by["explicitDate"]; ok {
+		dates := map[string]any{"date_from": overrides["date_from"], "date_to": overrides["date_to"]}
+		if v, ok := overrides["explicitDate"]; ok {
 			dates["explicitDate"] = v
 		}
 		q["dateRange"] = dates
-		if by["date_from"] == "all" {
+		if overrides["date_from"] == "all" {
 			delete(q, "compareFilter")
 		}
 	}
 	for from, to := range map[string]string{"breakdown_filter": "breakdownFilter", "interval": "interval", "filterTestAccounts": "filterTestAccounts"} {
-		replace(q, by, from, to)
+		replace(q, overrides, from, to)
 	}
-	given := by["properties"]
-	if isEmpty(given) || len(flatFilters(given)) == 0 && !isGroup(given) {
+	properties := overrides["properties"]
+	if isEmpty(properties) || len(flatFilters(properties)) == 0 && !isGroup(properties) {
 		return
 	}
-	own := q["properties"]
-	if isEmpty(own) {
-		own = []any{}
+	existing := q["properties"]
+	if isEmpty(existing) {
+		existing = []any{}
 	}
-	q["properties"] = map[string]any{"type": "AND", "values": []any{asGroup(own), asGroup(given)}}
+	q["properties"] = map[string]any{"type": "AND", "values": []any{asGroup(existing), asGroup(properties)}}
 }
 
 // replace puts a member of overrides in the place of one of a query.

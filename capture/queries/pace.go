@@ -25,9 +25,9 @@ const (
 type pace struct {
 	// work is Config.Work, nil where nobody else is.
 	work func() uint64
-	// done is what it last said, grown when it last said more, in nanoseconds.
-	done  atomic.Uint64
-	grown atomic.Int64
+	// lastCount is what it last said, grown when it last said more, in nanoseconds.
+	lastCount atomic.Uint64
+	changedAt atomic.Int64
 }
 
 // lastWork is when others were last seen to have done something.
@@ -35,22 +35,22 @@ func (p *pace) lastWork(now time.Time) int64 {
 	if p.work == nil {
 		return 0
 	}
-	if n := p.work(); p.done.Swap(n) != n {
-		p.grown.Store(now.UnixNano())
+	if n := p.work(); p.lastCount.Swap(n) != n {
+		p.changedAt.Store(now.UnixNano())
 	}
-	return p.grown.Load()
+	return p.changedAt.Load()
 }
 
-// turn is how long a query has computed since it last stood still.
-type turn struct {
+// pacer is how long a query has computed since it last stood still.
+type pacer struct {
 	*pace
 	mu    sync.Mutex
 	began time.Time
 }
 
-// rest stands still where the query has computed for a while and others were at work
+// pause stands still where the query has computed for a while and others were at work
 // meanwhile.
-func (t *turn) rest(ctx context.Context) {
+func (t *pacer) pause(ctx context.Context) {
 	if !t.mu.TryLock() { // another goroutine of the query rests
 		return
 	}
@@ -65,19 +65,19 @@ func (t *turn) rest(ctx context.Context) {
 	if !others {
 		return
 	}
-	pause := time.NewTimer(min(paceShare*took, maxPause))
-	defer pause.Stop()
+	timer := time.NewTimer(min(paceShare*took, maxPause))
+	defer timer.Stop()
 	select {
-	case <-pause.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 	t.began = time.Now()
 }
 
-// spare says whether a query may use a second processor: nobody else was at work for a
+// hasSpareProcessor says whether a query may use a second processor: nobody else was at work for a
 // while, and all that compute leave one.
-func (d *Desk) spare() bool {
-	running, _ := d.turns.now()
+func (d *Service) hasSpareProcessor() bool {
+	running, _ := d.scheduler.counts()
 	now := time.Now()
 	return runtime.GOMAXPROCS(0) > running && now.UnixNano()-d.pace.lastWork(now) > int64(quietTime)
 }

@@ -14,7 +14,7 @@ import (
 
 // pacedReader computes for a millisecond before each of 100 batches.
 type pacedReader struct {
-	hallReader
+	fakeReader
 	spare int // how often there was a processor to spare
 }
 
@@ -24,8 +24,8 @@ func (r *pacedReader) Close() error                                         { re
 func (r *pacedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
 	for range 100 {
 		time.Sleep(time.Millisecond)
-		s.Rest(ctx)
-		if s.Spare() {
+		s.Pause(ctx)
+		if s.HasSpareCPU() {
 			r.spare++
 		}
 		if err := yield(&insights.Batch{Time: []int64{s.From}, Name: []string{"a"}}); err != nil {
@@ -52,21 +52,21 @@ func TestPace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				r := &pacedReader{hallReader: hallReader{&hall{}}}
+				r := &pacedReader{fakeReader: fakeReader{&fakeSource{}}}
 				work := func() uint64 {
 					if tt.each == 0 {
 						return 7
 					}
 					return uint64(time.Since(began) / tt.each)
 				}
-				d, err := New(Config{Source: r, States: r.hall, NewID: func() string { return "run" }, Work: work})
+				d, err := New(Config{Source: r, States: r.fakeSource, NewID: func() string { return "run" }, Work: work})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer d.Close()
 				time.Sleep(time.Hour)
 				at := time.Now()
-				if _, err := d.Ask(t.Context(), request(1, trend, ForceBlocking)); err != nil {
+				if _, err := d.Execute(t.Context(), request(1, trend, ForceBlocking)); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(at); took < tt.takes[0] || took > tt.takes[1] {
@@ -84,8 +84,8 @@ func TestPace(t *testing.T) {
 func TestPace_Cancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := uint64(0)
-		r := &pacedReader{hallReader: hallReader{&hall{}}}
-		d, err := New(Config{Source: r, States: r.hall, NewID: func() string { return fmt.Sprint("run ", n) }, Work: func() uint64 { n++; return n }})
+		r := &pacedReader{fakeReader: fakeReader{&fakeSource{}}}
+		d, err := New(Config{Source: r, States: r.fakeSource, NewID: func() string { return fmt.Sprint("run ", n) }, Work: func() uint64 { n++; return n }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestPace_Cancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 31*time.Millisecond+time.Microsecond)
 		defer cancel()
 		at := time.Now()
-		answer, err := d.Ask(ctx, Request{Project: &insights.Project{ID: 1}, Query: json.RawMessage(trend), Mode: ForceBlocking})
+		answer, err := d.Execute(ctx, Request{Project: &insights.Project{ID: 1}, Query: json.RawMessage(trend), Mode: ForceBlocking})
 		if took := time.Since(at); err == nil || took > 34*time.Millisecond {
 			t.Errorf("%v, %v after %s", answer, err, took)
 		}

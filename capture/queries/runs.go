@@ -13,33 +13,33 @@ import (
 const (
 	// maxBackground is how many runs of a project go on behind requests (§5.4).
 	maxBackground = 20
-	// keptFor is how long a run that has ended is known, keptRuns and keptBytes bound
+	// runTTL is how long a run that has ended is known, maxEndedRuns and maxEndedBytes bound
 	// how many are and how large their results are together: the oldest go.
-	keptFor   = 20 * time.Minute
-	keptRuns  = 1000
-	keptBytes = 64 << 20
+	runTTL        = 20 * time.Minute
+	maxEndedRuns  = 1000
+	maxEndedBytes = 64 << 20
 )
 
 // run is one caller's use of a computation.
 type run struct {
-	desk       *Desk
-	of         *computation
-	id         string
-	project    int64
-	background bool
-	named      bool // others may ask for it
-	joined     bool
-	began      time.Time
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
+	service     *Service
+	computation *computation
+	id          string
+	project     int64
+	background  bool
+	named       bool // others may ask for it
+	joined      bool
+	began       time.Time
+	ctx         context.Context
+	cancel      context.CancelCauseFunc
 
 	done chan struct{} // closed when the rest is there
 
-	telling sync.Mutex // of the others, one after the other; over what follows
-	shared  bool       // others know of it
-	ended   time.Time
-	entry   *entry
-	err     error
+	statusMu  sync.Mutex // of the others, one after the other; over what follows
+	published bool       // others know of it
+	ended     time.Time
+	entry     *entry
+	err       error
 }
 
 type runName struct {
@@ -55,21 +55,21 @@ type runs struct {
 }
 
 // start begins a run.
-func (d *Desk) start(a *asked, background bool) (*run, error) {
-	r := &run{desk: d, id: a.request.ID, project: a.request.Project.ID, background: background || a.request.Patience > 0, began: a.now, done: make(chan struct{})}
+func (d *Service) start(a *preparedQuery, background bool) (*run, error) {
+	r := &run{service: d, id: a.request.ID, project: a.request.Project.ID, background: background || a.request.MaxWait > 0, began: a.now, done: make(chan struct{})}
 	if r.id == "" && r.background && !a.request.Shared {
 		r.id = d.NewID()
 	}
 	r.named = r.id != ""
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.runs.forget(d.Now())
+	d.runs.removeExpired(d.Now())
 	if r.named {
 		if err := d.runs.admit(r); err != nil {
 			return nil, err
 		}
 	}
-	r.of, r.joined = d.join(a, r.named)
+	r.computation, r.joined = d.join(a, r.named)
 	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
 	d.wg.Go(r.follow)
 	return r, nil
@@ -79,13 +79,13 @@ func (d *Desk) start(a *asked, background bool) (*run, error) {
 func (l *runs) admit(r *run) error {
 	name, n := runName{r.project, r.id}, 0
 	for _, other := range l.byName {
-		if other.project == r.project && other.background && !other.over() {
+		if other.project == r.project && other.background && !other.isDone() {
 			n++
 		}
 	}
 	old := l.byName[name]
 	switch {
-	case old != nil && !old.over():
+	case old != nil && !old.isDone():
 		return errConflict(r.id)
 	case r.background && n >= maxBackground:
 		return errBusy("%d queries of the project go on already.", maxBackground)
@@ -96,26 +96,26 @@ func (l *runs) admit(r *run) error {
 	return nil
 }
 
-// forget takes runs away that have ended long ago.
-func (l *runs) forget(now time.Time) {
-	for len(l.ended) > 0 && (len(l.ended) > keptRuns || l.bytes > keptBytes || now.Sub(l.ended[0].ended) > keptFor) {
+// removeExpired takes runs away that have ended long ago.
+func (l *runs) removeExpired(now time.Time) {
+	for len(l.ended) > 0 && (len(l.ended) > maxEndedRuns || l.bytes > maxEndedBytes || now.Sub(l.ended[0].ended) > runTTL) {
 		r := l.ended[0]
 		l.ended = l.ended[1:]
 		if r.entry != nil {
 			l.bytes -= r.entry.size
 		}
-		l.drop(r)
+		l.remove(r)
 	}
 }
 
-// drop takes a run's name from it.
-func (l *runs) drop(r *run) {
+// remove takes a run's name from it.
+func (l *runs) remove(r *run) {
 	if name := (runName{r.project, r.id}); l.byName[name] == r {
 		delete(l.byName, name)
 	}
 }
 
-func (r *run) over() bool {
+func (r *run) isDone() bool {
 	select {
 	case <-r.done:
 		return true
@@ -129,13 +129,13 @@ func (r *run) follow() {
 	defer r.cancel(nil)
 	entry, err := r.wait()
 	if err != nil {
-		r.desk.leave(r.of, err)
+		r.service.release(r.computation, err)
 	}
-	d := r.desk
-	r.telling.Lock()
+	d := r.service
+	r.statusMu.Lock()
 	r.entry, r.err, r.ended = entry, err, d.Now()
-	r.telling.Unlock()
-	r.tell(r.ctx)
+	r.statusMu.Unlock()
+	r.updateStored(r.ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.named {
@@ -149,24 +149,24 @@ func (r *run) follow() {
 
 // wait waits for the computation, so long for its turn and then so long for its end.
 func (r *run) wait() (*entry, error) {
-	limits := r.desk.Limits
+	limits := r.service.Limits
 	timeout, turn := limits.Timeout, waitTime
 	if r.background {
 		timeout, turn = limits.AsyncTimeout, limits.AsyncTimeout
 	}
 	timer := time.NewTimer(turn)
 	defer timer.Stop()
-	picked, late := r.of.picked, error(errBusy("No turn came within %g s: too many queries run on this server or in this project.", turn.Seconds()))
+	picked, timeoutErr := r.computation.picked, error(errBusy("No turn came within %g s: too many queries run on this server or in this project.", turn.Seconds()))
 	for {
 		select {
-		case <-r.of.done:
-			return r.of.entry, r.of.err
+		case <-r.computation.done:
+			return r.computation.entry, r.computation.err
 		case <-r.ctx.Done():
 			return nil, context.Cause(r.ctx)
 		case <-timer.C:
-			return nil, late
+			return nil, timeoutErr
 		case <-picked:
-			picked, late = nil, errTimeout(timeout)
+			picked, timeoutErr = nil, errTimeout(timeout)
 			timer.Reset(timeout)
 		}
 	}
@@ -191,8 +191,8 @@ type Status struct {
 	Labels       []string       `json:"labels"`
 	Progress     *Progress      `json:"query_progress"`
 
-	// Question: what failed is the question's fault, or a limit.
-	Question bool `json:"-"`
+	// ClientError: what failed is the question's fault, or a limit.
+	ClientError bool `json:"-"`
 }
 
 // Progress is how far a run has come (§5.5); times are in milliseconds.
@@ -215,10 +215,10 @@ func optionalStamp(t time.Time) *string {
 // status is how a run stands; its lock is held.
 func (r *run) status(progress bool) *Status {
 	s := &Status{ID: r.id, Async: true, Team: r.project, Start: optionalStamp(r.began)}
-	now, picked := r.desk.Now(), time.Time{}
+	now, picked := r.service.Now(), time.Time{}
 	select {
-	case <-r.of.picked:
-		picked = r.of.pickedAt
+	case <-r.computation.picked:
+		picked = r.computation.pickedAt
 		s.Pickup = optionalStamp(picked)
 	default:
 	}
@@ -229,14 +229,14 @@ func (r *run) status(progress bool) *Status {
 		if r.entry != nil {
 			s.Results = r.entry.show(r.joined)
 		}
-		if s.Question = isQuestion(r.err); s.Question {
+		if s.ClientError = isClientError(r.err); s.ClientError {
 			text := detailOf(r.err)
 			s.ErrorMessage = &text
 		}
 	}
 	if progress {
-		rows := r.of.rows.Load()
-		s.Progress = &Progress{RowsRead: rows, EstimatedRows: max(rows, r.of.guessed.Load()), TimeElapsed: now.Sub(r.began).Milliseconds()}
+		rows := r.computation.rows.Load()
+		s.Progress = &Progress{RowsRead: rows, EstimatedRows: max(rows, r.computation.estimated.Load()), TimeElapsed: now.Sub(r.began).Milliseconds()}
 		if !picked.IsZero() {
 			s.Progress.ActiveCPUTime = now.Sub(picked).Milliseconds()
 		}
@@ -257,17 +257,17 @@ func detailOf(err error) string {
 }
 
 // Status tells of a run; an *Error of NotFound where there is none of that name.
-func (d *Desk) Status(ctx context.Context, project int64, id string, progress bool) (*Status, error) {
-	r, told, err := d.find(ctx, project, id)
+func (d *Service) Status(ctx context.Context, project int64, id string, progress bool) (*Status, error) {
+	r, stored, err := d.find(ctx, project, id)
 	var s *Status
 	switch {
 	case err != nil:
 	case r != nil:
-		r.telling.Lock()
-		defer r.telling.Unlock()
+		r.statusMu.Lock()
+		defer r.statusMu.Unlock()
 		return r.status(progress), nil
-	case told != nil:
-		s, err = told.status(d.Now(), progress)
+	case stored != nil:
+		s, err = stored.status(d.Now(), progress)
 	}
 	if s == nil && err == nil {
 		err = &Error{Kind: NotFound, Detail: fmt.Sprintf("Query %s not found for team %d", id, project)}
@@ -282,19 +282,19 @@ const (
 )
 
 // Cancel ends a run, and says what became of that.
-func (d *Desk) Cancel(ctx context.Context, project int64, id string) (message string, err error) {
-	r, told, err := d.find(ctx, project, id)
+func (d *Service) Cancel(ctx context.Context, project int64, id string) (message string, err error) {
+	r, stored, err := d.find(ctx, project, id)
 	switch {
 	case err != nil:
 		return "", err
-	case r != nil && r.over():
+	case r != nil && r.isDone():
 		return completed, nil
 	case r != nil:
 		r.cancel(errCancelled)
 		<-r.done
 		return cancelled, nil
-	case told != nil:
-		return d.cancelElsewhere(ctx, told)
+	case stored != nil:
+		return d.cancelStored(ctx, stored)
 	}
 	return "Query not found", nil
 }

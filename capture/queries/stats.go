@@ -47,14 +47,14 @@ type stats struct {
 	cache    map[string]uint64
 }
 
-func (s *stats) looked(there, fresh bool, m Mode) {
+func (s *stats) countLookup(found, isFresh bool, m Mode) {
 	result := "miss"
 	switch {
 	case m == ForceBlocking || m == ForceAsync:
 		result = "forced"
-	case fresh:
+	case isFresh:
 		result = "hit"
-	case there:
+	case found:
 		result = "stale"
 	}
 	s.mu.Lock()
@@ -65,8 +65,8 @@ func (s *stats) looked(there, fresh bool, m Mode) {
 	s.cache[result]++
 }
 
-func (s *stats) answered(c *computation, now time.Time) {
-	kind := c.asked.query.Kind
+func (s *stats) countOutcome(c *computation, now time.Time) {
+	kind := c.prepared.query.Kind
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcomes == nil {
@@ -104,11 +104,11 @@ func outcomeOf(err error) string {
 }
 
 // Stats returns them. Nil: none.
-func (d *Desk) Stats() Stats {
+func (d *Service) Stats() Stats {
 	if d == nil {
 		return Stats{}
 	}
-	running, waiting := d.turns.now()
+	running, waiting := d.scheduler.counts()
 	d.stats.mu.Lock()
 	defer d.stats.mu.Unlock()
 	return Stats{

@@ -16,14 +16,14 @@ const (
 	waitTime = 10 * time.Second
 )
 
-// turns lets queries compute, a few at a time: in the order of their arrival within
+// scheduler lets queries compute, a few at a time: in the order of their arrival within
 // a project, one project after the other.
-type turns struct {
+type scheduler struct {
 	workers int
 
 	mu      sync.Mutex
 	running map[int64]int // by project
-	all     int
+	total   int
 	waiting []waiter // in the order of arrival
 	// order are the projects, the one whose turn was last at the end.
 	order []int64
@@ -31,11 +31,11 @@ type turns struct {
 
 type waiter struct {
 	project int64
-	turn    chan struct{}
+	ready   chan struct{}
 }
 
-// take waits for a turn, until ctx ends. Who has one gives it back.
-func (t *turns) take(ctx context.Context, project int64) error {
+// acquire waits for a turn, until ctx ends. Who has one gives it back.
+func (t *scheduler) acquire(ctx context.Context, project int64) error {
 	t.mu.Lock()
 	if t.running == nil {
 		t.running = map[int64]int{}
@@ -46,70 +46,70 @@ func (t *turns) take(ctx context.Context, project int64) error {
 	}
 	w := waiter{project, make(chan struct{})}
 	t.waiting = append(t.waiting, w)
-	t.next()
+	t.startNext()
 	t.mu.Unlock()
 	select {
-	case <-w.turn:
+	case <-w.ready:
 		return nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i := slices.IndexFunc(t.waiting, func(other waiter) bool { return other.turn == w.turn }); i >= 0 {
+	if i := slices.IndexFunc(t.waiting, func(other waiter) bool { return other.ready == w.ready }); i >= 0 {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 	} else { // the turn came at the same moment
-		t.ended(project)
+		t.finish(project)
 	}
 	return context.Cause(ctx)
 }
 
-// give gives a turn back.
-func (t *turns) give(project int64) {
+// release gives a turn back.
+func (t *scheduler) release(project int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended(project)
+	t.finish(project)
 }
 
-func (t *turns) ended(project int64) {
-	t.all--
+func (t *scheduler) finish(project int64) {
+	t.total--
 	if t.running[project]--; t.running[project] == 0 {
 		delete(t.running, project)
 	}
-	t.next()
+	t.startNext()
 }
 
-// next lets those go on for whom there is room: of the projects that wait, the one
+// startNext lets those go on for whom there is room: of the projects that wait, the one
 // whose last turn is the longest ago.
-func (t *turns) next() {
-	for t.all < t.workers {
-		at, rank := -1, 0
+func (t *scheduler) startNext() {
+	for t.total < t.workers {
+		best, rank := -1, 0
 		for i, w := range t.waiting {
 			if t.running[w.project] >= projectWorkers {
 				continue
 			}
 			// A project that had no turn lately is not in the list: -1.
-			if r := slices.Index(t.order, w.project); at < 0 || r < rank {
-				at, rank = i, r
+			if r := slices.Index(t.order, w.project); best < 0 || r < rank {
+				best, rank = i, r
 			}
 		}
-		if at < 0 {
+		if best < 0 {
 			return
 		}
-		w := t.waiting[at]
-		t.waiting = slices.Delete(t.waiting, at, at+1)
+		w := t.waiting[best]
+		t.waiting = slices.Delete(t.waiting, best, best+1)
 		t.order = append(slices.DeleteFunc(t.order, func(id int64) bool { return id == w.project }), w.project)
 		if len(t.order) > maxWaiting {
 			t.order = t.order[1:]
 		}
 		t.running[w.project]++
-		t.all++
-		close(w.turn)
+		t.total++
+		close(w.ready)
 	}
 }
 
-// now is how many run and wait.
-func (t *turns) now() (running, waiting int) {
+// counts is how many run and wait.
+func (t *scheduler) counts() (running, waiting int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.all, len(t.waiting)
+	return t.total, len(t.waiting)
 }

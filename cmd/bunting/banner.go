@@ -47,7 +47,7 @@ func (s *served) projects(ctx context.Context) string {
 		}
 	}
 	b.WriteString(cli.Table(rows))
-	if file := s.key.file; s.key.made.Load() && file != "" {
+	if file := s.key.file; s.key.isNew.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
 	if link := s.link(ctx); link != "" {
@@ -65,7 +65,7 @@ func (s *served) link(ctx context.Context) string {
 	if !s.signIn || m == nil || m.Organizations == nil {
 		return ""
 	}
-	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.linkAgain)
+	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.renewLink)
 	if err != nil {
 		s.log.Error("no link to the console could be made", "error", err)
 	}
@@ -105,10 +105,10 @@ func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 // reachable is an address that a client on this machine can use: an unspecified
 // one becomes the loopback address.
 func reachable(address net.Addr) string {
-	at, err := netip.ParseAddrPort(address.String())
-	if err != nil || !at.Addr().IsUnspecified() {
+	addrPort, err := netip.ParseAddrPort(address.String())
+	if err != nil || !addrPort.Addr().IsUnspecified() {
 		return address.String()
 	}
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	return netip.AddrPortFrom(loopback, at.Port()).String()
+	return netip.AddrPortFrom(loopback, addrPort.Port()).String()
 }

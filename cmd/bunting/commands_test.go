@@ -16,9 +16,9 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// started is a server that has begun with an empty folder, and the environment with
+// startServer is a server that has begun with an empty folder, and the environment with
 // which commands reach it.
-func started(t *testing.T) (s *serving, env []string, token string) {
+func startServer(t *testing.T) (s *serving, env []string, token string) {
 	t.Helper()
 	s = serve(t, time.Minute)
 	env = []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
@@ -47,7 +47,7 @@ func (s *serving) send(token, name, id, set string) {
 
 // A flag's life: variants with payloads, its versions, one of them brought back.
 func TestFlags_HistoryAndRestore(t *testing.T) {
-	_, env, _ := started(t)
+	_, env, _ := startServer(t)
 	call(t, "", env, "flags", "set", "color", "--variants", "red=50,blue=50", "--payload", `red={"hex":"f00"}`, "--payload", "blue=7").Want(t, cli.ExitOK, "red=50,blue=50", "in project 1")
 	call(t, "", env, "flags", "get", "color").Want(t, cli.ExitOK, `"red": "{\"hex\":\"f00\"}"`, "")
 	call(t, "", env, "flags", "set", "color", "--payload", "blue=8", "--rollout", "20").Want(t, cli.ExitOK, "20%", "in project 1")
@@ -91,7 +91,7 @@ func TestFlags_HistoryAndRestore(t *testing.T) {
 
 // bunting flags why asks the server, which knows the person.
 func TestFlags_Why(t *testing.T) {
-	s, env, token := started(t)
+	s, env, token := startServer(t)
 	call(t, `{"groups":[{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.com"}],"rollout_percentage":100}]}`, env,
 		"flags", "set", "beta", "--filters", "-").Want(t, cli.ExitOK, "100% of 1 property", "in project 1")
 	s.send(token, "$identify", "ana", `{"email":"ana@example.com"}`)
@@ -125,7 +125,7 @@ func TestFlags_Why(t *testing.T) {
 
 // A rollout from its file to its end (experiments.md §4.9).
 func TestRollout(t *testing.T) {
-	_, env, _ := started(t)
+	_, env, _ := startServer(t)
 	call(t, "", env, "flags", "set", "new", "--rollout", "0").Want(t, cli.ExitOK, "0%", "in project 1")
 	file := filepath.Join(t.TempDir(), "rollout.json")
 	const definition = `{"feature_flag": "new", "steps": [{"percent": 10, "dwell_seconds": 3900}, {"percent": 50, "dwell_seconds": 3900}],
@@ -158,11 +158,11 @@ func TestRollout(t *testing.T) {
 
 // A value that is pinned is what its person gets, whatever the flag says (console.md N11).
 func TestFlags_Pin(t *testing.T) {
-	s, env, token := started(t)
+	s, env, token := startServer(t)
 	call(t, "", env, "flags", "set", "color", "--variants", "red=100,blue=0").Want(t, cli.ExitOK, "red=100,blue=0", "in project 1")
-	value := func(who string) string {
+	value := func(person string) string {
 		t.Helper()
-		_, text := s.post(s.url+"/flags?v=2", "", `{"api_key":"`+token+`","distinct_id":"`+who+`"}`)
+		_, text := s.post(s.url+"/flags?v=2", "", `{"api_key":"`+token+`","distinct_id":"`+person+`"}`)
 		var answer struct {
 			Flags map[string]struct{ Variant string }
 		}
@@ -200,7 +200,7 @@ func TestFlags_Pin(t *testing.T) {
 }
 
 func TestPersons(t *testing.T) {
-	s, env, token := started(t)
+	s, env, token := startServer(t)
 	s.send(token, "$identify", "ana", `{"email":"ana@example.com","seats":5}`)
 	r := call(t, "", env, "persons", "show", "ana")
 	for _, want := range []string{"ana@example.com", `email = "ana@example.com"`, "seats = 5", "DISTINCT IDS  ana"} {
@@ -220,7 +220,7 @@ func TestPersons(t *testing.T) {
 
 	s.send(token, "$identify", "eve", `{}`)
 	call(t, "", env, "persons", "delete", "eve", "--events", "--yes").Want(t, cli.ExitOK, "with all events is deleted", "in project 1")
-	for deadline := time.Now().Add(clitest.Patience); strings.Contains(call(t, "", env, "events", "tail").Stdout, "eve"); {
+	for deadline := time.Now().Add(clitest.WaitTimeout); strings.Contains(call(t, "", env, "events", "tail").Stdout, "eve"); {
 		if time.Now().After(deadline) {
 			t.Fatal("the events are still there")
 		}
@@ -229,7 +229,7 @@ func TestPersons(t *testing.T) {
 }
 
 func TestEvents_Tail(t *testing.T) {
-	s, env, token := started(t)
+	s, env, token := startServer(t)
 	call(t, "", env, "events", "tail").Want(t, cli.ExitOK, "", "")
 	for i := range 3 {
 		s.send(token, fmt.Sprintf("step %d", i), "ana", `{}`)
@@ -254,10 +254,10 @@ func TestEvents_Tail(t *testing.T) {
 	}()
 	await := func(text string) {
 		t.Helper()
-		deadline := time.After(clitest.Patience)
+		deadline := time.After(clitest.WaitTimeout)
 		for !strings.Contains(stdout.String(), text) {
 			select {
-			case <-stdout.Written:
+			case <-stdout.OnWrite:
 			case <-deadline:
 				t.Fatalf("no %q in %q; %s", text, stdout, stderr)
 			}
@@ -275,7 +275,7 @@ func TestEvents_Tail(t *testing.T) {
 }
 
 func TestUsageAndStatus(t *testing.T) {
-	s, env, token := started(t)
+	s, env, token := startServer(t)
 	call(t, "", env[:1], "status").Want(t, cli.ExitOK, "state   ready", "")
 	call(t, "", env, "flags", "set", "a").Want(t, cli.ExitOK, "a ", "in project 1")
 	s.send(token, "bought", "ana", `{}`)
@@ -283,12 +283,12 @@ func TestUsageAndStatus(t *testing.T) {
 	for _, want := range []string{s.url, "ready", "owner@localhost", "1 (Default project)", "1, 1 on, 0 stale", " bought", "newest warning  none"} {
 		r.Want(t, cli.ExitOK, want, "")
 	}
-	var shown struct {
+	var status struct {
 		Server string
 		Ready  bool
 	}
-	if err := json.Unmarshal([]byte(call(t, "", env, "status", "--json").Stdout), &shown); err != nil || !shown.Ready || shown.Server != s.url {
-		t.Error(shown, err)
+	if err := json.Unmarshal([]byte(call(t, "", env, "status", "--json").Stdout), &status); err != nil || !status.Ready || status.Server != s.url {
+		t.Error(status, err)
 	}
 	call(t, "", env, "status", "--key", "phx_wrong").Want(t, cli.ExitError, "401", "")
 	reader := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "reader", "--scopes", "feature_flag:read").Stdout)

@@ -28,7 +28,7 @@ func TestManager_DeletionsWantYes(t *testing.T) {
 }
 
 // Who is asked before a pruning apply hears how many flags go, and which.
-func TestConfirm_PruneNamesWhatGoes(t *testing.T) {
+func TestConfirm_PruneNamesDeletedFlags(t *testing.T) {
 	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
 	document := func(keys ...string) string {
@@ -43,19 +43,19 @@ func TestConfirm_PruneNamesWhatGoes(t *testing.T) {
 		t.Helper()
 		stderr := clitest.NewOutput()
 		p := newProgram(strings.NewReader(typed), io.Discard, stderr, env)
-		p.Askable = func(io.Reader) bool { return true }
+		p.CanPrompt = func(io.Reader) bool { return true }
 		return p.Run(t.Context(), args), stderr.String()
 	}
 	const question = "Delete 2 flags that the file does not have: b, c in project 1 (Default project)? [y/N]"
-	if code, said := typing("n\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitError || !strings.Contains(said, question) {
-		t.Errorf("exit %d, %q", code, said)
+	if code, output := typing("n\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitError || !strings.Contains(output, question) {
+		t.Errorf("exit %d, %q", code, output)
 	}
 	call(t, "", env, "flags", "list").Want(t, 0, "b ", "")
-	if code, said := typing("y\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || !strings.Contains(said, question) {
-		t.Errorf("exit %d, %q", code, said)
+	if code, output := typing("y\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || !strings.Contains(output, question) {
+		t.Errorf("exit %d, %q", code, output)
 	}
-	if code, said := typing("", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || strings.Contains(said, "Delete") {
-		t.Errorf("nothing goes: exit %d, %q", code, said)
+	if code, output := typing("", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || strings.Contains(output, "Delete") {
+		t.Errorf("nothing goes: exit %d, %q", code, output)
 	}
 	s.stop()
 	s.wait(0)

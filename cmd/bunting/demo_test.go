@@ -23,12 +23,12 @@ func TestDemo_FillsAProjectOnce(t *testing.T) {
 	first := call(t, "", env, "demo")
 	first.Want(t, cli.ExitOK, "with 6 insights", "made-up events of the last 30 days into project 1")
 	second := call(t, "", env, "demo")
-	said := demoCount.FindStringSubmatch(second.Stdout)
-	if said == nil || demoLink.FindString(first.Stdout) == "" || demoLink.FindString(first.Stdout) != demoLink.FindString(second.Stdout) {
+	count := demoCount.FindStringSubmatch(second.Stdout)
+	if count == nil || demoLink.FindString(first.Stdout) == "" || demoLink.FindString(first.Stdout) != demoLink.FindString(second.Stdout) {
 		t.Fatalf("%s\nand then\n%s", first.Stdout, second.Stdout)
 	}
 	const counted = "SELECT count(), uniq(uuid), uniq(distinct_id), countIf(properties.made_up = true) FROM events"
-	if got, want := call(t, "", env, "query", "--csv", counted).Stdout, said[1]+","+said[1]+","+said[2]+","+said[1]+"\n"; !strings.HasSuffix(got, want) {
+	if got, want := call(t, "", env, "query", "--csv", counted).Stdout, count[1]+","+count[1]+","+count[2]+","+count[1]+"\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("there are\n%swant\n%s", got, want)
 	}
 	for path, n := range map[string]int{"/api/projects/1/dashboards/": 1, "/api/projects/1/insights/": 6} {

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
-// examined are the doctor's findings by check and level.
-func examined(t *testing.T, code int, args ...string) map[string]string {
+// runDoctor are the doctor's findings by check and level.
+func runDoctor(t *testing.T, code int, args ...string) map[string]string {
 	t.Helper()
 	r := call(t, "", nil, append([]string{"doctor", "--json"}, args...)...)
 	if r.Code != code {
@@ -23,14 +23,14 @@ func examined(t *testing.T, code int, args ...string) map[string]string {
 // The doctor finds a sound server sound, running or not, and changes nothing.
 func TestDoctor_Sound(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	if got := examined(t, 0, "--data", folder); !strings.Contains(got["database note"], "nothing yet") {
+	if got := runDoctor(t, 0, "--data", folder); !strings.Contains(got["database note"], "nothing yet") {
 		t.Errorf("before the first start: %v", got)
 	}
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("the doctor has made the folder")
 	}
 	s := serve(t, time.Minute, "--data", folder)
-	got := examined(t, 0, "--data", folder)
+	got := runDoctor(t, 0, "--data", folder)
 	for check, want := range map[string]string{"database ok": "1 projects, 0 events; a server uses it", "schema ok": "the newest", "settings ok": "nothing unsafe"} {
 		if !strings.Contains(got[check], want) {
 			t.Errorf("%s: %q, want %q; all: %v", check, got[check], want, got)
@@ -38,7 +38,7 @@ func TestDoctor_Sound(t *testing.T) {
 	}
 	s.stop()
 	s.wait(0)
-	if got := examined(t, 0, "--quick", "--data", folder); !strings.Contains(got["database ok"], "no server uses it") {
+	if got := runDoctor(t, 0, "--quick", "--data", folder); !strings.Contains(got["database ok"], "no server uses it") {
 		t.Error(got)
 	}
 	call(t, "", nil, "doctor", "--data", folder).Want(t, 0, "ok       schema", "")
@@ -54,7 +54,7 @@ func TestDoctor_Damage(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := examined(t, 0, "--data", folder); !strings.Contains(got["files warning"], "chmod 600 "+path) {
+	if got := runDoctor(t, 0, "--data", folder); !strings.Contains(got["files warning"], "chmod 600 "+path) {
 		t.Error(got)
 	}
 	text, err := os.ReadFile(path)
@@ -67,7 +67,7 @@ func TestDoctor_Damage(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := examined(t, 1, "--data", folder); got["database fault"] == "" {
+	if got := runDoctor(t, 1, "--data", folder); got["database fault"] == "" {
 		t.Error(got)
 	}
 }

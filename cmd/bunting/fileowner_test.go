@@ -18,7 +18,7 @@ const ownedFile = `{
     {"id": 8, "name": "two", "api_key": "phc_two", "flags": []}]
 }`
 
-const keysBeside = `"personal_api_keys": [{"key": "phx_of_everything", "scopes": ["*"]}, {"key": "phx_of_readers", "scopes": ["organization:read"]}],`
+const keysWithOrganization = `"personal_api_keys": [{"key": "phx_of_everything", "scopes": ["*"]}, {"key": "phx_of_readers", "scopes": ["organization:read"]}],`
 
 // Decision 21: what stands in a definitions file has an owner, who gets a key at the
 // first start; keys beside the organization open it, those of a project that project.
@@ -29,7 +29,7 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(keysBeside)
+	write(keysWithOrganization)
 	s := serve(t, time.Minute, "--data", dir, "--definitions", path, "--owner-email", "chief@example.com")
 	owner := printedKey.FindString(s.stdout.String())
 	if owner == "" || strings.Count(s.stdout.String(), owner) != 1 {
@@ -37,9 +37,9 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 	}
 	inside := []string{"members/", "invites/", "domains/", "roles/", ""}
 	for _, key := range []string{owner, "phx_of_everything"} {
-		for _, place := range inside {
-			if code, body := s.get("/api/organizations/@current/"+place, key); code != http.StatusOK {
-				t.Errorf("%s with %s: %d %s", place, key, code, body)
+		for _, allowed := range inside {
+			if code, body := s.get("/api/organizations/@current/"+allowed, key); code != http.StatusOK {
+				t.Errorf("%s with %s: %d %s", allowed, key, code, body)
 			}
 		}
 		if code, body := s.get("/api/projects/", key); code != http.StatusOK || !strings.Contains(body, `"count":2`) {
@@ -75,12 +75,12 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 
 	// The next start shows no key; the first one, and the owner, stay.
 	s = serve(t, time.Minute, "--data", dir, "--definitions", path, "--owner-email", "chief@example.com")
-	if again := printedKey.FindString(s.stdout.String()); again != "" || !s.opens(owner) {
+	if again := printedKey.FindString(s.stdout.String()); again != "" || !s.keyOpens(owner) {
 		t.Errorf("a second key is shown, %s, or the first does not open any more:\n%s", again, s.stdout)
 	}
 	// A key that leaves the file opens nothing.
 	write("")
-	deadline := time.Now().Add(clitest.Patience)
+	deadline := time.Now().Add(clitest.WaitTimeout)
 	for {
 		code, body := s.get("/api/organizations/@current/", "phx_of_everything")
 		if code == http.StatusUnauthorized {
@@ -107,14 +107,14 @@ func TestServe_FileOwnerKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := strings.TrimSpace(string(text))
-	if !s.opens(key) || strings.Contains(s.stdout.String(), key) || !strings.Contains(s.stdout.String(), "Your personal key is in "+file) {
+	if !s.keyOpens(key) || strings.Contains(s.stdout.String(), key) || !strings.Contains(s.stdout.String(), "Your personal key is in "+file) {
 		t.Errorf("%q; %s", key, s.stdout)
 	}
 	s.stop()
 	s.wait(0)
 }
 
-func TestServe_KeysBesideTheOrganization(t *testing.T) {
+func TestServe_KeysOfTheOrganizationFile(t *testing.T) {
 	for name, tt := range map[string]struct{ keys, want string }{
 		"in a project too":  {`"personal_api_keys": [{"key": "phx_of_project_7", "scopes": ["*"]}],`, "leave one out"},
 		"a project's":       {`"personal_api_keys": [{"key": "phc_one", "scopes": ["*"]}],`, "is also a personal or secret key"},

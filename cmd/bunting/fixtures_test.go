@@ -20,7 +20,7 @@ type recordedRequest struct {
 	Body        []byte `json:"raw_body_base64"`
 }
 
-func recorded(t *testing.T, name string) recordedRequest {
+func recordedRequests(t *testing.T, name string) recordedRequest {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../testdata/http/recorded", name))
 	var r recordedRequest
@@ -70,7 +70,7 @@ func TestServe_Fixtures(t *testing.T) {
 	path := clitest.TempFile(t, "fixtures.json", fixtures("wide"))
 	s := serve(t, time.Minute, "--fixtures", path)
 
-	flags := recorded(t, "posthog-go-1.23.1.batch-default-and-flags.001-POST-flags.json") // of user_1
+	flags := recordedRequests(t, "posthog-go-1.23.1.batch-default-and-flags.001-POST-flags.json") // of user_1
 	var v2 struct {
 		Flags map[string]struct {
 			Enabled  bool
@@ -91,7 +91,7 @@ func TestServe_Fixtures(t *testing.T) {
 			t.Errorf("/decide has no %s: %s", want, body)
 		}
 	}
-	local := recorded(t, "posthog-go-1.23.1.flags-local-evaluation.001-GET-flags_definitions.json")
+	local := recordedRequests(t, "posthog-go-1.23.1.flags-local-evaluation.001-GET-flags_definitions.json")
 	local.URL = strings.ReplaceAll(local.URL, "<token>", token)
 	if body := local.send(t, s.url, "phs_test"); !strings.Contains(body, `"key":"layout"`) || !strings.Contains(body, `"variant":"wide"`) {
 		t.Errorf("definitions: %s", body)
@@ -104,7 +104,7 @@ func TestServe_Fixtures(t *testing.T) {
 	if err := os.WriteFile(path, []byte(fixtures("narrow")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(clitest.Patience)
+	deadline := time.Now().Add(clitest.WaitTimeout)
 	for !strings.Contains(ofrep.send(t, s.url, token), `"value":"narrow"`) {
 		if time.Now().After(deadline) {
 			t.Fatal("the change is not in use")
@@ -116,7 +116,7 @@ func TestServe_Fixtures(t *testing.T) {
 }
 
 // --fixtures stands alone, and says what is wrong in its file.
-func TestServe_FixturesRefused(t *testing.T) {
+func TestServe_FixturesRejected(t *testing.T) {
 	bad := clitest.TempFile(t, "fixtures.json", `{"fixtures": {"f": 5}}`)
 	for _, tt := range []struct {
 		args []string

@@ -32,7 +32,7 @@ func TestServe_FollowsExceptions(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(clitest.Patience); ; <-tick.C {
+	for deadline := time.Now().Add(clitest.WaitTimeout); ; <-tick.C {
 		status, text := s.get("/api/projects/1/error_tracking/issues/", key("phx"))
 		if status == 200 && strings.Contains(text, `"fingerprint":"mine"`) {
 			break

@@ -158,7 +158,7 @@ func lastCalled(t *testing.T, url string, env []string, code string) {
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("/batch/ answers %d", answer.StatusCode)
 	}
-	for deadline := time.Now().Add(clitest.Patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.WaitTimeout); ; time.Sleep(50 * time.Millisecond) {
 		r := call(t, "", env, "unused", "--code", code)
 		if strings.Contains(r.Stdout, "new-onboarding  last called 2026-03-02T10:00:00Z\n") && strings.Contains(r.Stdout, "  never called\n") {
 			return

@@ -14,7 +14,7 @@ import (
 
 // What becomes of work that nobody waits for is in the log and in the metrics:
 // scheduled changes, done and failed, and merges of people that were refused.
-func TestServe_JobsTellTheirResults(t *testing.T) {
+func TestServe_JobsReportResults(t *testing.T) {
 	s := serve(t, time.Minute)
 	keys := regexp.MustCompile(`ph[cx]_\w+`).FindAllString(s.stdout.String(), -1)
 	var public, personal string
@@ -55,10 +55,10 @@ func TestServe_JobsTellTheirResults(t *testing.T) {
 
 	log := func(want string) {
 		t.Helper()
-		deadline := time.After(clitest.Patience)
+		deadline := time.After(clitest.WaitTimeout)
 		for !strings.Contains(s.stderr.String(), want) {
 			select {
-			case <-s.stderr.Written:
+			case <-s.stderr.OnWrite:
 			case <-deadline:
 				t.Fatalf("no %q in the log: %s", want, s.stderr)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-var shownCode = regexp.MustCompile(`Confirm the code ([A-Z]{4}-[A-Z]{4}) at`)
+var printedUserCode = regexp.MustCompile(`Confirm the code ([A-Z]{4}-[A-Z]{4}) at`)
 
 // clients.md §14.2, as people do it: the code is confirmed by somebody signed in, and the
 // other commands have the key then, for that server alone; the file is its user's alone.
@@ -53,23 +53,23 @@ func TestLogin(t *testing.T) {
 		go func() {
 			ended <- run(t.Context(), []string{"login", "--server", s.url + "/"}, strings.NewReader(""), stdout, stderr, env)
 		}()
-		for shownCode.FindString(stderr.String()) == "" {
-			<-stderr.Written
+		for printedUserCode.FindString(stderr.String()) == "" {
+			<-stderr.OnWrite
 		}
-		confirm(shownCode.FindStringSubmatch(stderr.String())[1])
+		confirm(printedUserCode.FindStringSubmatch(stderr.String())[1])
 		code := <-ended
 		return code, stdout.String() + stderr.String()
 	}
-	if code, said := login(func(code string) { as("/api/cli-auth/refuse/", `{"user_code": "`+code+`"}`) }); code != cli.ExitError || !strings.Contains(said, "refused or is too old") {
-		t.Errorf("refused: %d %s", code, said)
+	if code, output := login(func(code string) { as("/api/cli-auth/refuse/", `{"user_code": "`+code+`"}`) }); code != cli.ExitError || !strings.Contains(output, "refused or is too old") {
+		t.Errorf("refused: %d %s", code, output)
 	}
-	code, said := login(func(code string) {
+	code, output := login(func(code string) {
 		if status := as("/api/cli-auth/authorize/", `{"user_code": "`+code+`", "project_id": 1}`); status != http.StatusOK {
 			t.Errorf("allowing it: %d", status)
 		}
 	})
-	if code != 0 || !strings.Contains(said, "signed in to "+s.url+", project 1") {
-		t.Fatal(code, said)
+	if code != 0 || !strings.Contains(output, "signed in to "+s.url+", project 1") {
+		t.Fatal(code, output)
 	}
 	file := filepath.Join(home, "bunting", "sign-in.json")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

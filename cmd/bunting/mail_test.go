@@ -71,11 +71,11 @@ func TestServe_InvitationByMail(t *testing.T) {
 	if link == "" || strings.Contains(string(text), "evil") {
 		t.Fatalf("no link to %s in %s", site, text)
 	}
-	at, err := url.Parse(link)
+	target, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, page := s.post(s.url+strings.TrimPrefix(at.Path, "/base"), "", url.Values{"first_name": {"Nina"}, "secret": {at.Query().Get("secret")}}.Encode())
+	status, page := s.post(s.url+strings.TrimPrefix(target.Path, "/base"), "", url.Values{"first_name": {"Nina"}, "secret": {target.Query().Get("secret")}}.Encode())
 	key := printedKey.FindString(page)
 	if status != http.StatusCreated || key == "" {
 		t.Fatal(status, page)
@@ -102,10 +102,10 @@ func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
-	deadline := time.After(clitest.Patience)
+	deadline := time.After(clitest.WaitTimeout)
 	for !strings.Contains(s.stderr.String(), "a mail was not sent yet") {
 		select {
-		case <-s.stderr.Written:
+		case <-s.stderr.OnWrite:
 		case <-deadline:
 			t.Fatalf("nothing is logged: %s", s.stderr)
 		}
@@ -164,15 +164,15 @@ func TestServe_VerifyDomain(t *testing.T) {
 // member is a text of a JSON object.
 func member(t *testing.T, body, name string) string {
 	t.Helper()
-	_, rest, ok := strings.Cut(body, `"`+name+`":"`)
-	value, _, _ := strings.Cut(rest, `"`)
+	_, following, ok := strings.Cut(body, `"`+name+`":"`)
+	value, _, _ := strings.Cut(following, `"`)
 	if !ok || value == "" {
 		t.Fatalf("no %s in %s", name, body)
 	}
 	return value
 }
 
-func TestConfig_PasswordsAreNotShown(t *testing.T) {
+func TestConfig_PasswordsAreHidden(t *testing.T) {
 	env := []string{"BUNTING_DATABASE=postgres://me:hush1@db.example.com/x"}
 	for _, args := range [][]string{
 		{"--print-config", "--smtp-url", "smtp://me:hush2@mail.example.com", "--mail-from", "a@example.org"},

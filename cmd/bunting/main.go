@@ -64,6 +64,6 @@ func newProgram(stdin io.Reader, stdout, stderr io.Writer, env []string) *cli.Pr
 	return &cli.Program{
 		Commands: commands, Settings: settings.Variables(),
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: cli.Environment(env),
-		Grace: 10 * time.Second, Askable: func(r io.Reader) bool { return cli.IsTerminal(r) }, Width: func(w io.Writer) int { return cli.TerminalWidth(w) },
+		Grace: 10 * time.Second, CanPrompt: func(r io.Reader) bool { return cli.IsTerminal(r) }, Width: func(w io.Writer) int { return cli.TerminalWidth(w) },
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asBunting) != "" {
+	if os.Getenv(runAsBunting) != "" {
 		main()
 	}
 	goleak.VerifyTestMain(m)

@@ -88,8 +88,8 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	contains(run("flags", "apply", file, "--project", "2"), "0 changed, 2 stay as they are")
 	contains(run("flags", "delete", "color", "--project", "2", "--yes"), "deleted")
 
-	made := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
-	reader := printedKey.FindString(made)
+	created := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
+	reader := printedKey.FindString(created)
 	contains(run("keys", "list"), "reader", "feature_flag:read")
 	if r := call(t, "", env, "flags", "disable", "new-checkout", "--project", "1", "--key", reader); r.Code != 1 || !strings.Contains(r.Stderr, "feature_flag:write") {
 		t.Errorf("a key that may only read: exit %d, %s", r.Code, r.Stderr)

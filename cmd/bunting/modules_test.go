@@ -20,9 +20,9 @@ import (
 // library is a module that other services import, and what it brings along.
 type library struct {
 	dir string
-	// beside is a package that whoever imports the library imports too, if any. What
+	// others is a package that whoever imports the library imports too, if any. What
 	// its module brings along is not ours.
-	beside string
+	others string
 	// linked are the modules, besides the library's own, with code in a service's
 	// program; listed are those that its list has for our tests' sake. Nothing else can
 	// be raised.
@@ -35,7 +35,7 @@ const (
 	murmur3 = "github.com/spaolacci/murmur3"
 	goCmp   = "github.com/google/go-cmp"
 	leaks   = "go.uber.org/goleak"
-	leastGo = "1.25.0"
+	minGo   = "1.25.0"
 )
 
 var libraries = []library{
@@ -61,14 +61,14 @@ func TestModules_LibrariesAreLight(t *testing.T) {
 			own := path.Join(module, lib.dir)
 			with := newService(t, env, own, own, published)
 			goCommand(t, with.dir, env, "build", "-o", filepath.Join(with.dir, "service"))
-			if got := with.list(t, "-m", "-f", "{{.GoVersion}}"); !slices.Equal(got, []string{leastGo}) {
-				t.Errorf("the service needs Go %s, want %s", got, leastGo)
+			if got := with.list(t, "-m", "-f", "{{.GoVersion}}"); !slices.Equal(got, []string{minGo}) {
+				t.Errorf("the service needs Go %s, want %s", got, minGo)
 			}
 			linked, listed := with.linked(t), with.listed(t)
-			if lib.beside != "" {
-				beside := with.list(t, "-f", "{{.Module.Path}} {{.Module.Version}}", lib.beside)
-				without := newService(t, env, lib.beside, beside[0], beside[1])
-				linked, listed = less(linked, without.linked(t)), less(listed, without.listed(t))
+			if lib.others != "" {
+				others := with.list(t, "-f", "{{.Module.Path}} {{.Module.Version}}", lib.others)
+				without := newService(t, env, lib.others, others[0], others[1])
+				linked, listed = difference(linked, without.linked(t)), difference(listed, without.listed(t))
 			}
 			want := append([]string{own}, lib.linked...)
 			for what, diff := range map[string]string{
@@ -91,7 +91,7 @@ type service struct {
 func newService(t *testing.T, env []string, imports, module, version string) service {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "go.mod"), "module example.org/service\n\ngo "+leastGo+"\n\nrequire "+module+" "+version+"\n")
+	write(t, filepath.Join(dir, "go.mod"), "module example.org/service\n\ngo "+minGo+"\n\nrequire "+module+" "+version+"\n")
 	write(t, filepath.Join(dir, "main.go"), "package main\n\nimport _ \""+imports+"\"\n\nfunc main() {}\n")
 	goCommand(t, dir, env, "mod", "tidy")
 	return service{dir, env}
@@ -101,7 +101,7 @@ func newService(t *testing.T, env []string, imports, module, version string) ser
 func (s service) list(t *testing.T, args ...string) []string {
 	t.Helper()
 	got := sorted(strings.Fields(goCommand(t, s.dir, s.env, append([]string{"list"}, args...)...)))
-	return less(slices.Compact(got), []string{"example.org/service"})
+	return difference(slices.Compact(got), []string{"example.org/service"})
 }
 
 func (s service) linked(t *testing.T) []string {
@@ -116,8 +116,8 @@ func (s service) listed(t *testing.T) []string {
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-func less(list, others []string) []string {
-	return slices.DeleteFunc(list, func(m string) bool { return slices.Contains(others, m) })
+func difference(list, removed []string) []string {
+	return slices.DeleteFunc(list, func(m string) bool { return slices.Contains(removed, m) })
 }
 
 // go install refuses a program whose module replaces others, and finds only what its
@@ -223,10 +223,10 @@ func publish(t *testing.T, proxy, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(proxy, filepath.FromSlash(name), "@v", published)
-	write(t, at+".info", `{"Version": "`+published+`"}`)
-	write(t, at+".mod", string(goMod))
-	write(t, at+".zip", archive.String())
+	folder := filepath.Join(proxy, filepath.FromSlash(name), "@v", published)
+	write(t, folder+".info", `{"Version": "`+published+`"}`)
+	write(t, folder+".mod", string(goMod))
+	write(t, folder+".zip", archive.String())
 }
 
 func write(t *testing.T, file, text string) {
@@ -253,11 +253,11 @@ func goCommand(t *testing.T, dir string, env []string, args ...string) string {
 func goTry(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return said.String(), err
+		return stderr.String(), err
 	}
 	return string(out), nil
 }

@@ -18,7 +18,7 @@ import (
 type ownerKey struct {
 	file  string
 	print func(string) error
-	made  atomic.Bool // this start has made it
+	isNew atomic.Bool // this start has made it
 }
 
 // ownerKeyPattern are the keys that are taken from a file: what is guessed easily is
@@ -44,14 +44,14 @@ func (o *ownerKey) get() (server.OwnerKey, error) {
 			if err := lastgood.Replace(o.file, 0o600, []byte(key+"\n")); err != nil {
 				return fmt.Errorf("--owner-key-file: %w; no key was made", err)
 			}
-			o.made.Store(true)
+			o.isNew.Store(true)
 			return nil
 		}}, nil
 	}
 	if err != nil {
 		return server.OwnerKey{}, fmt.Errorf("--owner-key-file: %w", err)
 	}
-	return server.OwnerKey{Text: key, Show: func(string) error { o.made.Store(true); return nil }}, nil
+	return server.OwnerKey{Text: key, Show: func(string) error { o.isNew.Store(true); return nil }}, nil
 }
 
 func readOwnerKey(path string) (string, error) {

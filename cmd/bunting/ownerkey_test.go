@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// opens reports whether a key opens everything on a server.
-func (s *serving) opens(key string) bool {
+// keyOpens reports whether a key opens everything on a server.
+func (s *serving) keyOpens(key string) bool {
 	s.t.Helper()
 	status, body := s.get("/api/personal_api_keys/@current/", key)
 	return status == 200 && strings.Contains(body, `"scopes":["*"]`)
@@ -25,7 +25,7 @@ func (s *serving) opens(key string) bool {
 func firstKey(t *testing.T, dir string) {
 	t.Helper()
 	s := serve(t, time.Minute, "--data", dir)
-	if key := printedKey.FindString(s.stdout.String()); key == "" || !s.opens(key) {
+	if key := printedKey.FindString(s.stdout.String()); key == "" || !s.keyOpens(key) {
 		t.Errorf("the next start shows no key that works: %s", s.stdout)
 	}
 	s.stop()
@@ -49,7 +49,7 @@ func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 	for name, stdout := range map[string]*os.File{"full disk": full, "closed pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
 			dir, stderr := t.TempDir(), clitest.NewOutput()
-			ctx, cancel := context.WithTimeout(t.Context(), clitest.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), clitest.WaitTimeout)
 			defer cancel()
 			code := run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, strings.NewReader(""), stdout, stderr, nil)
 			if code != cli.ExitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so none was made") {
@@ -82,7 +82,7 @@ func killedFirstStart(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	deadline := time.Now().Add(clitest.Patience)
+	deadline := time.Now().Add(clitest.WaitTimeout)
 	for !inPipe(cmd.Process.Pid) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is printed")
@@ -114,16 +114,16 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(file)
-	if key := strings.TrimSpace(string(text)); err != nil || info.Mode().Perm() != 0o600 || !s.opens(key) || strings.Contains(s.stdout.String(), key) || !strings.Contains(s.stdout.String(), file) {
+	if key := strings.TrimSpace(string(text)); err != nil || info.Mode().Perm() != 0o600 || !s.keyOpens(key) || strings.Contains(s.stdout.String(), key) || !strings.Contains(s.stdout.String(), file) {
 		t.Errorf("%v %v %q, printed: %s", err, info.Mode(), text, s.stdout)
 	}
 	s.stop()
 	s.wait(0)
 	// Another server takes the key that is there.
 	key := "phx_" + strings.Repeat("a1B2", 10)
-	given := clitest.TempFile(t, "given.key", "\n"+key+"\r\n")
-	s = serve(t, time.Minute, "--owner-key-file", given)
-	if !s.opens(key) || strings.Contains(s.stdout.String(), key) {
+	keyFile := clitest.TempFile(t, "given.key", "\n"+key+"\r\n")
+	s = serve(t, time.Minute, "--owner-key-file", keyFile)
+	if !s.keyOpens(key) || strings.Contains(s.stdout.String(), key) {
 		t.Errorf("the key of the file opens nothing, or is printed: %s", s.stdout)
 	}
 	s.stop()
@@ -147,7 +147,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 func TestKeys_Recover(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, time.Minute, "--data", dir, "--owner-email", "me@example.com")
-	lost := printedKey.FindString(s.stdout.String())
+	lostKey := printedKey.FindString(s.stdout.String())
 	call(t, "", nil, "keys", "recover", "--data", dir).Want(t, 1, "", "is in use by another server")
 	s.stop()
 	s.wait(0)
@@ -165,7 +165,7 @@ func TestKeys_Recover(t *testing.T) {
 	r.Want(t, 0, "of me@example.com. Keep it", "")
 	key := printedKey.FindString(r.Stdout)
 	s = serve(t, time.Minute, "--data", dir)
-	if key == lost || !s.opens(key) || !s.opens(lost) {
+	if key == lostKey || !s.keyOpens(key) || !s.keyOpens(lostKey) {
 		t.Errorf("the recovered key opens nothing: %s", r.Stdout)
 	}
 	if status, body := s.get("/api/personal_api_keys/", key); status != 200 || strings.Count(body, `"label":`) != 2 {
@@ -173,9 +173,9 @@ func TestKeys_Recover(t *testing.T) {
 	}
 	s.stop()
 	s.wait(0)
-	none := filepath.Join(t.TempDir(), "none")
-	call(t, "", nil, "keys", "recover", "--data", none).Want(t, 1, "", "name the data folder of the server")
-	if _, err := os.Stat(none); err == nil {
+	missing := filepath.Join(t.TempDir(), "none")
+	call(t, "", nil, "keys", "recover", "--data", missing).Want(t, 1, "", "name the data folder of the server")
+	if _, err := os.Stat(missing); err == nil {
 		t.Error("a folder was made")
 	}
 	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").Want(t, 1, "", "nobody owns anything here yet")

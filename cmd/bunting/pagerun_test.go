@@ -15,8 +15,8 @@ import (
 // scene is what stands before a block of commands of a page, and what its commands
 // must have said. A block without setup goes on where the one before it has ended.
 type scene struct {
-	setup func(*stage)
-	says  []string
+	setup      func(*stage)
+	wantOutput []string
 }
 
 // scenes are those of the blocks of commands of each page, in their order. A block
@@ -24,15 +24,15 @@ type scene struct {
 var scenes = map[string][]scene{
 	"README.md": {
 		{setup: (*stage).clone},
-		{says: []string{`"beta-program":{"key":"beta-program","enabled":true`}},
-		{setup: (*stage).empty, says: []string{"new-checkout", "50", "made-up events of", "/shared/"}},
+		{wantOutput: []string{`"beta-program":{"key":"beta-program","enabled":true`}},
+		{setup: (*stage).empty, wantOutput: []string{"new-checkout", "50", "made-up events of", "/shared/"}},
 	},
 	"cmd/bunting/README.md": {
-		{setup: (*stage).made, says: []string{"phx_"}},
-		{setup: (*stage).own, says: []string{"(Demo)", "with 6 insights", "/shared/"}},
-		{setup: (*stage).empty, says: []string{"+ flag new-checkout", "1 changed"}},
+		{setup: (*stage).madeFolder, wantOutput: []string{"phx_"}},
+		{setup: (*stage).own, wantOutput: []string{"(Demo)", "with 6 insights", "/shared/"}},
+		{setup: (*stage).empty, wantOutput: []string{"+ flag new-checkout", "1 changed"}},
 		{}, // in the same place
-		{setup: (*stage).clone, says: []string{"beta-program"}},
+		{setup: (*stage).clone, wantOutput: []string{"beta-program"}},
 		{setup: (*stage).demo},
 		{setup: (*stage).own},
 		{setup: (*stage).database},
@@ -41,8 +41,8 @@ var scenes = map[string][]scene{
 	"flags/README.md":            {{setup: (*stage).service}},
 	"adapters/remote/README.md":  {{setup: (*stage).service}},
 	"adapters/httpapi/README.md": {{setup: (*stage).posthogJS}},
-	"cmd/examples/README.md":     {{setup: (*stage).repository, says: []string{"Germany Berlin", "new-onboarding true STATIC", "ana true", "bob false", "1000"}}},
-	"adapters/convert/README.md": {{setup: (*stage).elsewhere, says: []string{"1 user would change"}}},
+	"cmd/examples/README.md":     {{setup: (*stage).repository, wantOutput: []string{"Germany Berlin", "new-onboarding true STATIC", "ana true", "bob false", "1000"}}},
+	"adapters/convert/README.md": {{setup: (*stage).otherMachine, wantOutput: []string{"1 user would change"}}},
 }
 
 // notRun are the commands that are only looked at, by the page, and why.
@@ -84,13 +84,13 @@ func TestPages_CommandsRun(t *testing.T) {
 					s.page = text
 					scene.setup(s)
 				}
-				said := ""
+				output := ""
 				for _, line := range commandsOf(block) {
-					said += s.run(line)
+					output += s.run(line)
 				}
-				for _, want := range append(scene.says, s.prints...) {
-					if !strings.Contains(said, want) {
-						t.Errorf("no %q in what the block\n%s\nsays:\n%s", want, block, said)
+				for _, want := range append(scene.wantOutput, s.prints...) {
+					if !strings.Contains(output, want) {
+						t.Errorf("no %q in what the block\n%s\nsays:\n%s", want, block, output)
 					}
 				}
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// asBunting makes the test binary the program that it tests.
-const asBunting = "RUN_AS_BUNTING"
+// runAsBunting makes the test binary the program that it tests.
+const runAsBunting = "RUN_AS_BUNTING"
 
 // stage is a folder with a shell in it, where "bunting" is the program under test.
 type stage struct {
@@ -55,7 +55,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	// What has a build or the network in it is done by hand.
-	s.tool("bunting", fmt.Sprintf("exec env %s=yes %q \"$@\"", asBunting, self))
+	s.tool("bunting", fmt.Sprintf("exec env %s=yes %q \"$@\"", runAsBunting, self))
 	s.tool("go", fmt.Sprintf("[ \"$1 $2\" = 'run ./cmd/bunting' ] || exec %q \"$@\"\nshift 2\nexec bunting \"$@\"", s.goTool))
 	s.tool("curl", "exec /usr/bin/env -i PATH=/usr/bin:/bin curl --fail --silent --show-error --max-time 60 \"$@\"")
 	s.env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "BUNTING_LISTEN="+s.port("127.0.0.1:8000"),
@@ -138,15 +138,15 @@ func (s *stage) own() {
 	s.env = append(s.env, "BUNTING_KEY="+s.keys["phx_"], "URL=http://"+s.port("127.0.0.1:8000"))
 }
 
-// made is the data folder of such a server, which has stopped.
-func (s *stage) made() {
+// madeFolder is the data folder of such a server, which has stopped.
+func (s *stage) madeFolder() {
 	s.own()
 	s.stopAll()
 }
 
 // database is the same, with a PostgreSQL that has an empty database.
 func (s *stage) database() {
-	s.made()
+	s.madeFolder()
 	s.postgres = storetest.Postgres(s.T)
 }
 
@@ -191,8 +191,8 @@ func (s *stage) service() {
 // printed is a line of a program with what it prints behind it.
 var printed = regexp.MustCompile(`(?m)^\s*fmt\.Println\(.*\)\s*// (.*)$`)
 
-// elsewhere has what people bring from another system.
-func (s *stage) elsewhere() {
+// otherMachine has what people bring from another system.
+func (s *stage) otherMachine() {
 	s.file("flags.json", `{"flags": {"checkout": {"key": "checkout", "version": 1, "on": true, "variations": [true, false],
 		"fallthrough": {"variation": 0}, "offVariation": 1, "targets": [], "rules": [], "prerequisites": [], "salt": "s"}}, "segments": {}}`)
 	data, err := os.ReadFile(demo)
@@ -260,10 +260,10 @@ func (s *stage) serve(line string) string {
 	started := running{cmd, make(chan error, 1)}
 	s.servers = append(s.servers, started)
 	go func() { started.ended <- cmd.Wait() }()
-	deadline := time.After(clitest.Patience)
+	deadline := time.After(clitest.WaitTimeout)
 	for !strings.Contains(out.String(), "Try it:") {
 		select {
-		case <-out.Written:
+		case <-out.OnWrite:
 		case err := <-started.ended:
 			started.ended <- err
 			s.Fatalf("%s: %v\n%s", line, err, out)

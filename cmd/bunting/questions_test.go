@@ -31,15 +31,15 @@ type answers struct {
 	People       [2]float64
 }
 
-// asker is a server, and who asks it.
-type asker struct {
+// questioner is a server, and who asks it.
+type questioner struct {
 	*serving
 	key, token string
 }
 
-func (a asker) ask(t *testing.T) (got answers) {
+func (a questioner) ask(t *testing.T) (got answers) {
 	t.Helper()
-	put := func(name string, into any) {
+	read := func(name string, into any) {
 		code, text := a.post(a.url+"/api/projects/1/query/", a.key, `{"refresh":"blocking","query":`+questions[name]+`}`)
 		var answer struct{ Results json.RawMessage }
 		err := json.Unmarshal([]byte(text), &answer)
@@ -53,24 +53,24 @@ func (a asker) ask(t *testing.T) (got answers) {
 	var total []struct {
 		Value float64 `json:"aggregated_value"`
 	}
-	put("buyers", &total)
+	read("buyers", &total)
 	got.Buyers = total[0].Value
-	put("buys", &total)
+	read("buys", &total)
 	got.Buys = total[0].Value
 	var steps []struct{ Count float64 }
-	put("through", &steps)
+	read("through", &steps)
 	got.Through = [2]float64{steps[0].Count, steps[1].Count}
 	var rows [][2]float64
-	put("people", &rows)
+	read("people", &rows)
 	got.People = rows[0]
 	return got
 }
 
-func (a asker) send(t *testing.T, event, who, at string) {
+func (a questioner) send(t *testing.T, event, person, sentAt string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"api_key":%q,"historical_migration":true,"batch":[{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{"$set":{"name":%q}}}]}`, a.token, event, who, at, who)
+	body := fmt.Sprintf(`{"api_key":%q,"historical_migration":true,"batch":[{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{"$set":{"name":%q}}}]}`, a.token, event, person, sentAt, person)
 	if code, text := a.post(a.url+"/batch/", "", body); code != http.StatusOK {
-		t.Fatalf("%s of %s: %d %s", event, who, code, text)
+		t.Fatalf("%s of %s: %d %s", event, person, code, text)
 	}
 }
 
@@ -81,7 +81,7 @@ func (a asker) send(t *testing.T, event, who, at string) {
 func TestQuery_FollowsWhatHappens(t *testing.T) {
 	folder := t.TempDir()
 	s := serve(t, time.Minute, "--data", folder)
-	a := asker{serving: s, key: printedKey.FindString(s.stdout.String())}
+	a := questioner{serving: s, key: printedKey.FindString(s.stdout.String())}
 	_, projects := a.get("/api/projects/", a.key)
 	a.token = regexp.MustCompile(`phc_[A-Za-z0-9]+`).FindString(projects)
 	is := func(after string, want answers) {
@@ -93,23 +93,23 @@ func TestQuery_FollowsWhatHappens(t *testing.T) {
 		}
 	}
 
-	comes := func(after string, want answers) {
+	addEvents := func(after string, want answers) {
 		t.Helper()
-		for end := time.Now().Add(clitest.Patience); a.ask(t) != want && time.Now().Before(end); {
+		for end := time.Now().Add(clitest.WaitTimeout); a.ask(t) != want && time.Now().Before(end); {
 			time.Sleep(50 * time.Millisecond)
 		}
 		is(after, want)
 	}
 
-	for _, who := range []string{"ann", "bob", "cid"} {
-		a.send(t, "see", who, "2024-03-01T08:00:00Z")
+	for _, person := range []string{"ann", "bob", "cid"} {
+		a.send(t, "see", person, "2024-03-01T08:00:00Z")
 	}
 	a.send(t, "buy", "bob", "2024-03-01T09:00:00Z")
 	a.send(t, "buy", "ann's phone", "2024-03-02T09:00:00Z")
 	is("captures", answers{Buyers: 2, Buys: 2, Through: [2]float64{3, 1}, People: [2]float64{5, 4}})
 
 	a.send(t, "buy", "cid", "2024-03-02T10:00:00Z") // late: the day is over
-	comes("a late event", answers{Buyers: 3, Buys: 3, Through: [2]float64{3, 2}, People: [2]float64{6, 4}})
+	addEvents("a late event", answers{Buyers: 3, Buys: 3, Through: [2]float64{3, 2}, People: [2]float64{6, 4}})
 
 	merge := `{"api_key":"` + a.token + `","event":"$identify","distinct_id":"ann","timestamp":"2024-03-05T00:00:00Z","properties":{"$anon_distinct_id":"ann's phone"}}`
 	if code, text := a.post(a.url+"/capture/", "", merge); code != http.StatusOK {
@@ -143,7 +143,7 @@ func TestQuery_FollowsWhatHappens(t *testing.T) {
 	a.serving = serve(t, time.Minute, "--data", folder)
 	is("a restart", erased)
 	a.send(t, "buy", "bob", "2024-03-02T11:00:00Z")
-	comes("a capture after it", answers{Buyers: 2, Buys: 3, Through: [2]float64{2, 2}, People: [2]float64{5, 2}})
+	addEvents("a capture after it", answers{Buyers: 2, Buys: 3, Through: [2]float64{2, 2}, People: [2]float64{5, 2}})
 	a.stop()
 	a.wait(0)
 

@@ -92,10 +92,10 @@ func TestServe_SIGHUP(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.After(clitest.Patience)
+		deadline := time.After(clitest.WaitTimeout)
 		for strings.Count(s.stderr.String(), want) == before {
 			select {
-			case <-s.stderr.Written:
+			case <-s.stderr.OnWrite:
 			case code := <-s.ended:
 				t.Fatalf("ended with %d: %s", code, s.stderr)
 			case <-deadline:
@@ -138,7 +138,7 @@ func TestServe_SIGHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answer bytes.Buffer
-	_ = underWay.SetReadDeadline(time.Now().Add(clitest.Patience))
+	_ = underWay.SetReadDeadline(time.Now().Add(clitest.WaitTimeout))
 	_, _ = answer.ReadFrom(underWay)
 	if !strings.HasPrefix(answer.String(), "HTTP/1.1 200") {
 		t.Errorf("the request under way: %q", answer.String())
@@ -179,10 +179,10 @@ func TestServe_LogRequests(t *testing.T) {
 		t.Errorf("metrics: %d", code)
 	}
 	want := "request_id=" + resp.Header.Get("X-Request-Id")
-	deadline := time.After(clitest.Patience)
+	deadline := time.After(clitest.WaitTimeout)
 	for !strings.Contains(s.stderr.String(), want) {
 		select {
-		case <-s.stderr.Written:
+		case <-s.stderr.OnWrite:
 		case <-deadline:
 			t.Fatalf("no %s in the log: %s", want, s.stderr)
 		}

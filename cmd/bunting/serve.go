@@ -81,17 +81,17 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	// Before the server hears of a signal, the next one meets no handler: it ends the
 	// process.
 	context.AfterFunc(signals, func() { stop(); end() })
-	hangups, ignore := hangups()
+	hangups, ignore := reloadOnHangup()
 	defer ignore()
 	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
 	o := r.Config.Options
 	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
-	if s.linkAgain = r.Config.SignInLink; o.SignIn == nil || o.Console == nil {
+	if s.renewLink = r.Config.SignInLink; o.SignIn == nil || o.Console == nil {
 		o.Console, o.SignIn = nil, nil
 	}
 	s.site, s.owner, s.signIn = o.SiteURL, o.OwnerEmail, o.SignIn != nil
 	if s.Server, err = server.Open(ctx, o); err != nil {
-		return errors.New(settings.Named(err.Error()))
+		return errors.New(settings.ReplaceNames(err.Error()))
 	}
 	defer s.close()
 	debug.FreeOSMemory() // what only the start needed
@@ -121,9 +121,9 @@ func tuneMemory(p *cli.Program) {
 	}
 }
 
-// hangups makes SIGHUP a wish to read files again; without it the signal would end
+// reloadOnHangup makes SIGHUP a wish to read files again; without it the signal would end
 // the process, and cut off requests. stop gives the signal back.
-func hangups() (signals <-chan os.Signal, stop func()) {
+func reloadOnHangup() (signals <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c, func() { signal.Stop(c) }
@@ -138,8 +138,8 @@ type served struct {
 	key     ownerKey
 
 	site, owner string
-	// signIn: people may; linkAgain: they get a link though the owner has signed in before.
-	signIn, linkAgain bool
+	// signIn: people may; renewLink: they get a link though the owner has signed in before.
+	signIn, renewLink bool
 }
 
 // run serves until the context ends, prints where, and reads files again when asked.

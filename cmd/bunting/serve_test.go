@@ -18,7 +18,7 @@ import (
 )
 
 // httpClient keeps no connection: nothing stays behind a test.
-var httpClient = &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
+var httpClient = &http.Client{Timeout: clitest.WaitTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // serving is a server in this process.
 type serving struct {
@@ -45,14 +45,14 @@ func serve(t *testing.T, grace time.Duration, args ...string) *serving {
 // address waits for the start and reads where the server is.
 func (s *serving) address(out *clitest.Output) string {
 	s.t.Helper()
-	deadline := time.After(clitest.Patience)
+	deadline := time.After(clitest.WaitTimeout)
 	for {
 		if _, rest, ok := strings.Cut(out.String(), " listens on "); ok {
 			url, _, _ := strings.Cut(rest, "\n")
 			return url
 		}
 		select {
-		case <-out.Written:
+		case <-out.OnWrite:
 		case code := <-s.ended:
 			s.t.Fatalf("ended with %d: %s", code, s.stderr)
 		case <-deadline:
@@ -68,7 +68,7 @@ func (s *serving) wait(code int) {
 		if got != code {
 			s.t.Errorf("exit code %d, want %d; stderr: %s", got, code, s.stderr)
 		}
-	case <-time.After(clitest.Patience):
+	case <-time.After(clitest.WaitTimeout):
 		s.t.Fatalf("does not end; stderr: %s", s.stderr)
 	}
 }
@@ -99,9 +99,9 @@ func do(t *testing.T, r *http.Request) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// pasted reads a printed curl line with a real shell and makes the request that
+// runPasted reads a printed curl line with a real shell and makes the request that
 // curl would send.
-func pasted(t *testing.T, banner string) *http.Request {
+func runPasted(t *testing.T, banner string) *http.Request {
 	t.Helper()
 	_, line, ok := strings.Cut(banner, "\n  curl ")
 	if !ok {
@@ -161,8 +161,8 @@ func TestServe_CurlLineAndRoutes(t *testing.T) {
 			t.Errorf("%q is not in the banner:\n%s", want, banner)
 		}
 	}
-	code, body := do(t, pasted(t, banner))
-	if on, asked := enabled(t, body)["new-onboarding"]; code != http.StatusOK || !on || !asked {
+	code, body := do(t, runPasted(t, banner))
+	if on, ok := enabled(t, body)["new-onboarding"]; code != http.StatusOK || !on || !ok {
 		t.Errorf("the curl line: %d %s", code, body)
 	}
 	// 192.0.2.1 is in Germany in the test database.
@@ -208,7 +208,7 @@ func TestServe_ChangedFile(t *testing.T) {
 		}
 	}
 	write("after")
-	deadline := time.Now().Add(clitest.Patience)
+	deadline := time.Now().Add(clitest.WaitTimeout)
 	for {
 		r, _ := http.NewRequest(http.MethodPost, s.url+"/flags?v=2", strings.NewReader(`{"api_key": "phc_demo", "distinct_id": "u"}`))
 		if _, body := do(t, r); enabled(t, body)["after"] {
@@ -231,7 +231,7 @@ func (s *serving) begin(body string) net.Conn {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(clitest.Patience))
+	_ = conn.SetDeadline(time.Now().Add(clitest.WaitTimeout))
 	head := "POST /flags?v=2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: " +
 		jsonLength(body) + "\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
@@ -254,7 +254,7 @@ func TestServe_RequestsMayEnd(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	s.stop()
 	for strings.Count(s.stderr.String(), "stopping") == 0 {
-		<-s.stderr.Written
+		<-s.stderr.OnWrite
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
@@ -311,11 +311,11 @@ func TestServe_ReadyNeedsAProject(t *testing.T) {
 }
 
 func TestServe_Errors(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }()
+	defer func() { _ = occupied.Close() }()
 	notAFolder := clitest.TempFile(t, "file", "")
 	bare := clitest.TempFile(t, "bare.json", `{"flags": []}`)
 	tests := map[string]struct {
@@ -324,7 +324,7 @@ func TestServe_Errors(t *testing.T) {
 	}{
 		"no data folder":   {[]string{"--data", ""}, "bunting: --data is empty: name a folder, or a database with --database\n"},
 		"unknown database": {[]string{"--database", "mysql://localhost/x"}, "postgres://"},
-		"port in use":      {[]string{"--definitions", demo, "--listen", taken.Addr().String()}, "bunting: cannot listen on " + taken.Addr().String() + ": another program listens there: stop it, or choose another port with --listen\n"},
+		"port in use":      {[]string{"--definitions", demo, "--listen", occupied.Addr().String()}, "bunting: cannot listen on " + occupied.Addr().String() + ": another program listens there: stop it, or choose another port with --listen\n"},
 		"foreign address":  {[]string{"--definitions", demo, "--listen", "203.0.113.77:0"}, "this machine does not have the address"},
 		"unknown port":     {[]string{"--definitions", demo, "--listen", "127.0.0.1:nowhere"}, "see --listen"},
 		"missing file":     {[]string{"--definitions", "none.json"}, "bunting: none.json: file does not exist\n"},
@@ -349,7 +349,7 @@ func TestServe_Errors(t *testing.T) {
 }
 
 func TestCurl_QuotesForTheShell(t *testing.T) {
-	r := pasted(t, "\n  "+curl("http://127.0.0.1:1", `phc_'"$x`, `it's`)+"\n")
+	r := runPasted(t, "\n  "+curl("http://127.0.0.1:1", `phc_'"$x`, `it's`)+"\n")
 	body, _ := io.ReadAll(r.Body)
 	if want := `{"api_key":"phc_'\"$x","distinct_id":"user-1","flag_keys_to_evaluate":["it's"]}`; string(body) != want {
 		t.Errorf("body %s, want %s", body, want)

@@ -34,9 +34,9 @@ not fit into the queue (1,024 requests, 32 MiB) is answered and not compared.
 func runShadow(ctx context.Context, p *cli.Program, args []string) error {
 	r, err := settings.Resolve(p, args)
 	if err != nil {
-		var help cli.HelpWanted
+		var help cli.HelpRequest
 		if errors.As(err, &help) {
-			return cli.HelpWanted("shadow")
+			return cli.HelpRequest("shadow")
 		}
 		return err
 	}

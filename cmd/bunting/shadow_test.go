@@ -24,9 +24,9 @@ func oneFlag(t *testing.T, rollout string) string {
 	return path
 }
 
-// TestShadow_TellsWhatDiffers: a flag that is on here and off there, on both
+// TestShadow_ReportsDifferences: a flag that is on here and off there, on both
 // answering sides.
-func TestShadow_TellsWhatDiffers(t *testing.T) {
+func TestShadow_ReportsDifferences(t *testing.T) {
 	upstream := serve(t, time.Minute, "--definitions", oneFlag(t, "0"))
 	for side, want := range map[string]string{"self": `"f":true`, "upstream": `"f":false`} {
 		t.Run(side, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestShadow_TellsWhatDiffers(t *testing.T) {
 			if status, body := do(t, r); status != 200 || !strings.Contains(body, want) {
 				t.Errorf("%d %s, want %s", status, body, want)
 			}
-			for end := time.Now().Add(clitest.Patience); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
+			for end := time.Now().Add(clitest.WaitTimeout); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
 				if _, body := s.get("/metrics", ""); strings.Contains(body, "bunting_shadow_compared_total 1\n") {
 					break
 				} else if time.Now().After(end) {

@@ -19,7 +19,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), asBunting+"=yes")
+	cmd.Env = append(os.Environ(), runAsBunting+"=yes")
 	return cmd
 }
 
@@ -44,7 +44,7 @@ func TestServe_Signals(t *testing.T) {
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(sig.String(), func(t *testing.T) {
 			cmd, s := start(t)
-			if code, _ := do(t, pasted(t, s.stdout.String())); code != http.StatusOK {
+			if code, _ := do(t, runPasted(t, s.stdout.String())); code != http.StatusOK {
 				t.Errorf("status %d", code)
 			}
 			if err := cmd.Process.Signal(sig); err != nil {
@@ -61,7 +61,7 @@ func TestServe_Signals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for !strings.Contains(s.stderr.String(), "stopping") {
-			<-s.stderr.Written
+			<-s.stderr.OnWrite
 		}
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

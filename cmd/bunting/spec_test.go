@@ -28,8 +28,8 @@ var (
 	specMark   = regexp.MustCompile(`\bconsole\.md,? ([CJN][0-9]+)\b|\b(N[0-9]{1,2})\b`)
 	specMarked = regexp.MustCompile(`(?m)^\| ([CN][0-9]+) \||^\*\*([JN][0-9]+) `)
 	specClause = regexp.MustCompile(`(?m)^ *"clause": .*$`)
-	// elsewhere are sections of standards that are not ours.
-	elsewhere = regexp.MustCompile(`RFC [0-9]+|WHATWG|SQLite's|SemVer|W3C`)
+	// otherDocuments are sections of standards that are not ours.
+	otherDocuments = regexp.MustCompile(`RFC [0-9]+|WHATWG|SQLite's|SemVer|W3C`)
 )
 
 // A § or a decision that a comment names is in the repository, so that the reader
@@ -54,7 +54,7 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 	eachSource(t, func(path, text string) {
 		before := ""
 		for n, line := range strings.Split(text, "\n") {
-			if elsewhere.MatchString(before + " " + line) {
+			if otherDocuments.MatchString(before + " " + line) {
 				before = line
 				continue
 			}
@@ -70,9 +70,9 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 			}
 			for _, m := range specSection.FindAllStringSubmatch(line, -1) {
 				references++
-				wanted := pagesOf(path, before, line)
-				if !slices.ContainsFunc(wanted, func(page string) bool { return hasSection(pages[page], m[1]) }) {
-					t.Errorf("%s:%d: no §%s in %v of testdata/spec", path, n+1, m[1], wanted)
+				wantPages := pagesOf(path, before, line)
+				if !slices.ContainsFunc(wantPages, func(page string) bool { return hasSection(pages[page], m[1]) }) {
+					t.Errorf("%s:%d: no §%s in %v of testdata/spec", path, n+1, m[1], wantPages)
 				}
 			}
 			before = line

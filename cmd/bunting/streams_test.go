@@ -55,7 +55,7 @@ func TestServe_Streams(t *testing.T) {
 				if strings.HasPrefix(line, "data: ") {
 					return line
 				}
-			case <-time.After(clitest.Patience):
+			case <-time.After(clitest.WaitTimeout):
 				t.Fatal("nothing comes")
 			}
 		}

@@ -12,27 +12,27 @@ import (
 	"testing"
 )
 
-// most is how many lines a program may have; mostSetup how many of them Bunting may
+// maxLines is how many lines a program may have; maxSetup how many of them Bunting may
 // cost: those between "// setup" and "// end of setup", and those that end with
 // "// setup".
-const most = 60
+const maxLines = 60
 
-var mostSetup = map[string]int{
+var maxSetup = map[string]int{
 	"embedded": 10, "geo": 5, "openfeature": 15, "ownsink": 5, "ownstore": 15, "service": 6, "unittest": 3, "worker": 4,
 }
 
 func TestPrograms_AreShort(t *testing.T) {
 	files, err := filepath.Glob("*/main.go")
-	if err != nil || len(files) != len(mostSetup) {
-		t.Errorf("%d programs, want %d: %v", len(files), len(mostSetup), err)
+	if err != nil || len(files) != len(maxSetup) {
+		t.Errorf("%d programs, want %d: %v", len(files), len(maxSetup), err)
 	}
 	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	documented := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\| \[(\w+)\].* \| (\d+) \|$`).FindAllStringSubmatch(string(page), -1) {
-		said[m[1]] = m[2]
+		documented[m[1]] = m[2]
 	}
 	for _, file := range files {
 		name := filepath.Dir(file)
@@ -48,14 +48,14 @@ func TestPrograms_AreShort(t *testing.T) {
 			}
 			_, setup = count(string(test))
 		}
-		if lines > most {
-			t.Errorf("%s has %d lines, %d are enough", name, lines, most)
+		if lines > maxLines {
+			t.Errorf("%s has %d lines, %d are enough", name, lines, maxLines)
 		}
-		if limit, known := mostSetup[name]; !known || setup == 0 || setup > limit {
+		if limit, ok := maxSetup[name]; !ok || setup == 0 || setup > limit {
 			t.Errorf("%s has %d lines of setup, at most %d are promised", name, setup, limit)
 		}
-		if said[name] != strconv.Itoa(setup) {
-			t.Errorf("%s has %d lines of setup, README.md says %q", name, setup, said[name])
+		if documented[name] != strconv.Itoa(setup) {
+			t.Errorf("%s has %d lines of setup, README.md says %q", name, setup, documented[name])
 		}
 	}
 }

@@ -18,11 +18,11 @@ type Diff struct {
 	before, after *flags.Set
 	options       Options
 
-	keys    []string // of both sets, sorted, each once
-	totals  map[string]*Total
-	users   int64
-	changed int64
-	was, is flags.Decisions
+	keys                            []string // of both sets, sorted, each once
+	totals                          map[string]*Total
+	users                           int64
+	changed                         int64
+	decisionsBefore, decisionsAfter flags.Decisions
 }
 
 // Options are the choices of a Diff. The zero value compares all flags for
@@ -94,17 +94,17 @@ func New(before, after *flags.Set, options Options) *Diff {
 
 // Compare decides all flags for a subject on both sides and returns what
 // differs, by key: the value, the payload, or whether there is an answer at all.
-func (d *Diff) Compare(sub *flags.Subject, at time.Time) []Change {
+func (d *Diff) Compare(sub *flags.Subject, now time.Time) []Change {
 	sel := d.selection()
-	d.before.Select(sub, at, &sel, &d.was)
-	d.after.Select(sub, at, &sel, &d.is)
+	d.before.Select(sub, now, &sel, &d.decisionsBefore)
+	d.after.Select(sub, now, &sel, &d.decisionsAfter)
 	d.users++
-	was, is := answersByKey(&d.was), answersByKey(&d.is)
+	was, is := answersByKey(&d.decisionsBefore), answersByKey(&d.decisionsAfter)
 	var out []Change
 	some := false
 	for _, key := range d.keys {
 		before, after := was[key], is[key]
-		if before.same(&after, d.options.Reasons) {
+		if before.isEqual(&after, d.options.Reasons) {
 			continue
 		}
 		some = true
@@ -113,7 +113,7 @@ func (d *Diff) Compare(sub *flags.Subject, at time.Time) []Change {
 		}
 		out = append(out, Change{
 			Key: key, DistinctID: sub.DistinctID, Before: before, After: after,
-			Why: d.why(key, sub, at),
+			Why: d.explain(key, sub, now),
 		})
 	}
 	if some {
@@ -151,7 +151,7 @@ func answersByKey(d *flags.Decisions) map[string]Answer {
 	return out
 }
 
-func (a *Answer) same(b *Answer, reasons bool) bool {
+func (a *Answer) isEqual(b *Answer, reasons bool) bool {
 	return a.Answered == b.Answered && a.Value == b.Value && a.Failed == b.Failed && a.Undecided == b.Undecided &&
 		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.open || b.open || a.reason == b.reason)
 }
@@ -192,7 +192,7 @@ func (d *Diff) Flags() []Difference {
 // presence says how it comes that only one side can answer a flag, or that only
 // one side has its definition; empty when both are alike in this.
 func (d *Diff) presence(key string) Cause {
-	before, after := d.before.Standing(key), d.after.Standing(key)
+	before, after := d.before.Status(key), d.after.Status(key)
 	switch {
 	case before == after:
 		return ""

@@ -43,7 +43,7 @@ func TestDiff_Why(t *testing.T) {
 		return `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "2", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},
 			{"id": 2, "key": "base", "active": ` + active + `, "filters": {"groups": [{}]}}]}`
 	}
-	none := `{"flags": []}`
+	noFlags := `{"flags": []}`
 	first, second := `{"properties": [{"key": "plan", "type": "person", "value": "pro"}], "variant": "a"}`, `{"properties": [{"key": "seats", "type": "person", "operator": "gt", "value": 1}], "variant": "b"}`
 	two := `"multivariate": {"variants": [{"key": "a", "rollout_percentage": 100}, {"key": "b", "rollout_percentage": 0}]}, `
 	user := flags.Subject{DistinctID: "u", Person: flags.Properties{"plan": "pro", "seats": int64(5)}}
@@ -66,9 +66,9 @@ func TestDiff_Why(t *testing.T) {
 		"forced variant":   {variants("60", "40"), strings.Replace(variants("60", "40"), "[{}]", `[{"variant": "b"}]`, 1), flags.Subject{DistinctID: "user-61"}, "checkout-layout: a -> b, variants", "gave \"a\" and gives \"b\""},
 		"cohort":           {cohort("pro"), cohort("team"), user, "f: true -> false, cohort", "membership of cohort 7 was yes and is no"},
 		"dependency":       {depends("true"), depends("false"), user, "base: true -> none, deactivated|f: true -> false, dependency", ""},
-		"new":              {none, plan("pro"), user, "f: none -> true, new", "the flag is new"},
-		"removed":          {plan("pro"), none, user, "f: true -> none, removed", "the flag is removed"},
-		"never answered":   {none, strings.Replace(plan("pro"), `"active": true`, `"active": false`, 1), user, "", ""},
+		"new":              {noFlags, plan("pro"), user, "f: none -> true, new", "the flag is new"},
+		"removed":          {plan("pro"), noFlags, user, "f: true -> none, removed", "the flag is removed"},
+		"never answered":   {noFlags, strings.Replace(plan("pro"), `"active": true`, `"active": false`, 1), user, "", ""},
 		"payload":          {flag("f", `"groups": [{}], "payloads": {"true": "1"}`), flag("f", `"groups": [{}], "payloads": {"true": "2"}`), user, "f: true -> true, payload", "the payload is another"},
 		"pinned":           {flag("f", `"groups": [{}]`), strings.Replace(flag("f", `"groups": [{}]`), `"filters"`, `"pins": [{"group_type": "company", "group_key": "acme", "value": false}], "filters"`, 1), flags.Subject{DistinctID: "u", Groups: map[string]string{"company": "acme"}}, "f: true -> false, pinned", "it is: a value is pinned for the group company \"acme\""},
 		"early access":     {flag("f", `"groups": [{}]`), flag("f", `"groups": [{}], "feature_enrollment": true`), flags.Subject{DistinctID: "u", Person: flags.Properties{"$feature_enrollment/f": false}}, "f: true -> false, enrollment", "now decides"},

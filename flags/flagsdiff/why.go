@@ -45,8 +45,8 @@ type Why struct {
 	After  string `json:"after"`
 }
 
-func (d *Diff) why(key string, sub *flags.Subject, at time.Time) Why {
-	was, is := d.before.Explain(key, sub, at, d.selection()), d.after.Explain(key, sub, at, d.selection())
+func (d *Diff) explain(key string, sub *flags.Subject, now time.Time) Why {
+	was, is := d.before.Explain(key, sub, now, d.selection()), d.after.Explain(key, sub, now, d.selection())
 	w := Why{Before: was.Decided, After: is.Decided}
 	if !was.Found || !is.Found {
 		w.Cause, w.Text = d.presence(key), presenceTexts[d.presence(key)]
@@ -75,13 +75,13 @@ func (c *comparison) find() (Cause, string) {
 		return CauseDependency, "a flag that it depends on is missing on one side"
 	case was.Code == flags.Pinned.String() || is.Code == flags.Pinned.String():
 		return CausePinned, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
-	case decides(c.before.Enrollment) != decides(c.after.Enrollment):
-		return CauseEnrollment, "early access " + movedOn(decides(c.after.Enrollment)) + " decides"
-	case decides(c.before.Enrollment):
+	case isDecided(c.before.Enrollment) != isDecided(c.after.Enrollment):
+		return CauseEnrollment, "early access " + nowOrNoLonger(isDecided(c.after.Enrollment)) + " decides"
+	case isDecided(c.before.Enrollment):
 		return CausePayload, "the payload is another"
-	case held(c.before.Holdout) != held(c.after.Holdout):
+	case isHeldOut(c.before.Holdout) != isHeldOut(c.after.Holdout):
 		return CauseHoldout, fmt.Sprintf("the holdout's share was %s and is %s", holdoutShare(c.before.Holdout), holdoutShare(c.after.Holdout))
-	case held(c.before.Holdout):
+	case isHeldOut(c.before.Holdout):
 		if was.Variant != is.Variant {
 			return CauseHoldout, "the holdout is another one"
 		}
@@ -92,13 +92,13 @@ func (c *comparison) find() (Cause, string) {
 	return c.conditions()
 }
 
-func decides(f *flags.FilterTrace) bool {
+func isDecided(f *flags.FilterTrace) bool {
 	return f != nil && f.Type != "missing" && f.Type != "unknown"
 }
 
-func held(b *flags.BucketTrace) bool { return b != nil && b.Result == "yes" }
+func isHeldOut(b *flags.BucketTrace) bool { return b != nil && b.Result == "yes" }
 
-func movedOn(now bool) string {
+func nowOrNoLonger(now bool) string {
 	if now {
 		return "now"
 	}
@@ -115,9 +115,9 @@ func holdoutShare(b *flags.BucketTrace) string {
 // conditions compares by the conditions that decided: first what became of the
 // one that decided before, then where the one that decides now comes from.
 func (c *comparison) conditions() (Cause, string) {
-	was, is := decider(c.before), decider(c.after)
+	was, is := decidingCondition(c.before), decidingCondition(c.after)
 	if was != nil {
-		peer := peerOf(was, c.after, len(c.before.Conditions))
+		peer := findPeer(was, c.after, len(c.before.Conditions))
 		switch {
 		case peer == nil:
 			return CauseCondition, fmt.Sprintf("condition %d, which decided before, is removed or has other requirements: %s", was.Index+1, requirements(was))
@@ -132,7 +132,7 @@ func (c *comparison) conditions() (Cause, string) {
 	if is == nil { // two misses, which only their reasons tell apart
 		return CauseReason, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	}
-	peer := peerOf(is, c.before, len(c.after.Conditions))
+	peer := findPeer(is, c.before, len(c.after.Conditions))
 	switch {
 	case peer == nil:
 		return CauseCondition, fmt.Sprintf("condition %d, which decides now, is new or has other requirements: %s", is.Index+1, requirements(is))
@@ -142,29 +142,29 @@ func (c *comparison) conditions() (Cause, string) {
 	return CauseOrder, fmt.Sprintf("condition %d, which decides now, was not reached before", is.Index+1)
 }
 
-// decider is the condition that matched.
-func decider(f *flags.FlagTrace) *flags.ConditionTrace {
+// decidingCondition is the condition that matched.
+func decidingCondition(f *flags.FlagTrace) *flags.ConditionTrace {
 	if f.Decision.Code != flags.ConditionMatch.String() {
 		return nil
 	}
 	return f.Conditions[f.Decision.Condition]
 }
 
-// peerOf is the condition with the same requirements, the one at the same place
+// findPeer is the condition with the same requirements, the one at the same place
 // first; failing that the one at the same place that asks for the same
 // properties, when the number of conditions is the same.
-func peerOf(of *flags.ConditionTrace, f *flags.FlagTrace, count int) *flags.ConditionTrace {
-	same := func(c *flags.ConditionTrace) bool { return requirements(c) == requirements(of) }
-	if of.Index < len(f.Conditions) && same(f.Conditions[of.Index]) {
-		return f.Conditions[of.Index]
+func findPeer(cond *flags.ConditionTrace, f *flags.FlagTrace, count int) *flags.ConditionTrace {
+	same := func(c *flags.ConditionTrace) bool { return requirements(c) == requirements(cond) }
+	if cond.Index < len(f.Conditions) && same(f.Conditions[cond.Index]) {
+		return f.Conditions[cond.Index]
 	}
 	for _, c := range f.Conditions {
 		if same(c) {
 			return c
 		}
 	}
-	if count == len(f.Conditions) && len(f.Conditions[of.Index].Filters) > 0 {
-		return f.Conditions[of.Index]
+	if count == len(f.Conditions) && len(f.Conditions[cond.Index].Filters) > 0 {
+		return f.Conditions[cond.Index]
 	}
 	return nil
 }
@@ -182,16 +182,16 @@ func requirements(c *flags.ConditionTrace) string {
 }
 
 // condition compares a condition that matched on one side only.
-func (c *comparison) condition(was, is *flags.ConditionTrace) (Cause, string) {
-	name := fmt.Sprintf("condition %d", is.Index+1)
-	if was.For != is.For {
-		return CauseGroup, fmt.Sprintf("%s was about a %s and is about a %s", name, was.For, is.For)
+func (c *comparison) condition(before, after *flags.ConditionTrace) (Cause, string) {
+	name := fmt.Sprintf("condition %d", after.Index+1)
+	if before.For != after.For {
+		return CauseGroup, fmt.Sprintf("%s was about a %s and is about a %s", name, before.For, after.For)
 	}
-	if requirements(was) != requirements(is) {
-		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, requirements(was), requirements(is))
+	if requirements(before) != requirements(after) {
+		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, requirements(before), requirements(after))
 	}
-	for i := range was.Filters {
-		a, b := was.Filters[i], is.Filters[i]
+	for i := range before.Filters {
+		a, b := before.Filters[i], after.Filters[i]
 		if a.Result == b.Result {
 			continue
 		}
@@ -203,7 +203,7 @@ func (c *comparison) condition(was, is *flags.ConditionTrace) (Cause, string) {
 		}
 		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared otherwise", name, b, a.Result)
 	}
-	return c.shares(name, was.Rollout, is.Rollout)
+	return c.shares(name, before.Rollout, after.Rollout)
 }
 
 func member(f *flags.FilterTrace) string {
@@ -214,31 +214,31 @@ func member(f *flags.FilterTrace) string {
 }
 
 // shares compares two rollouts with different outcomes.
-func (c *comparison) shares(name string, was, is *flags.BucketTrace) (Cause, string) {
+func (c *comparison) shares(name string, before, after *flags.BucketTrace) (Cause, string) {
 	switch {
-	case was == nil || is == nil:
+	case before == nil || after == nil:
 		return CauseCondition, name + " is decided otherwise"
-	case was.Share != is.Share:
-		text := fmt.Sprintf("the rollout of %s was %s and is %s", name, percent(was.Share), percent(is.Share))
-		for _, b := range []*flags.BucketTrace{is, was} {
+	case before.Share != after.Share:
+		text := fmt.Sprintf("the rollout of %s was %s and is %s", name, percent(before.Share), percent(after.Share))
+		for _, b := range []*flags.BucketTrace{after, before} {
 			if b.Hashed {
 				return CauseRollout, text + "; the bucket is " + strconv.FormatFloat(b.Bucket, 'g', -1, 64)
 			}
 		}
 		return CauseRollout, text
 	}
-	return CauseBucket, fmt.Sprintf("%s has the same rollout, and the bucket was %s of %q and is %s of %q", name, was.Hash, was.Input, is.Hash, is.Input)
+	return CauseBucket, fmt.Sprintf("%s has the same rollout, and the bucket was %s of %q and is %s of %q", name, before.Hash, before.Input, after.Hash, after.Input)
 }
 
 // answers compares the answers of one condition that decides on both sides.
-func (c *comparison) answers(was, is *flags.ConditionTrace) (Cause, string) {
+func (c *comparison) answers(condBefore, condAfter *flags.ConditionTrace) (Cause, string) {
 	before, after := &c.before.Decision, &c.after.Decision
-	name := fmt.Sprintf("condition %d", is.Index+1)
-	switch a, b := was.Variant, is.Variant; {
+	name := fmt.Sprintf("condition %d", condAfter.Index+1)
+	switch a, b := condBefore.Variant, condAfter.Variant; {
 	case before.Variant == after.Variant && string(before.Payload) != string(after.Payload):
 		return CausePayload, "the payload is another"
 	case before.Variant == after.Variant:
-		return CauseReason, name + " decided as condition " + fmt.Sprint(was.Index+1) + " before"
+		return CauseReason, name + " decided as condition " + fmt.Sprint(condBefore.Index+1) + " before"
 	case a == nil || b == nil:
 		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the one it forces, are others", name, before.ValueText(), after.ValueText())
 	case a.Bucket != b.Bucket:

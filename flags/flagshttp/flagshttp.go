@@ -21,20 +21,20 @@ import (
 // [flags.FromContext] finds it: that of the first subject that one of who gives. Where all
 // give nil, or there are none, nobody is known: reads give the fallback, with
 // flags.ErrNoDistinctID.
-func Middleware(r flags.Reader, who ...func(*http.Request) *flags.Subject) func(http.Handler) http.Handler {
+func Middleware(r flags.Reader, identify ...func(*http.Request) *flags.Subject) func(http.Handler) http.Handler {
 	if r == nil {
 		r = flags.NewReader(nil, nil)
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			ctx := req.Context()
-			next.ServeHTTP(w, req.WithContext(flags.NewContext(ctx, r.For(ctx, first(req, who)))))
+			next.ServeHTTP(w, req.WithContext(flags.NewContext(ctx, r.For(ctx, firstSubject(req, identify)))))
 		})
 	}
 }
 
-func first(req *http.Request, who []func(*http.Request) *flags.Subject) *flags.Subject {
-	for _, find := range who {
+func firstSubject(req *http.Request, identify []func(*http.Request) *flags.Subject) *flags.Subject {
+	for _, find := range identify {
 		if find == nil {
 			continue
 		}
@@ -77,14 +77,14 @@ func Cookie(projectKey string) func(*http.Request) *flags.Subject {
 		if err != nil {
 			return nil
 		}
-		var kept struct {
+		var stored struct {
 			DistinctID string `json:"distinct_id"`
 			DeviceID   any    `json:"$device_id"`
 		}
-		if json.Unmarshal([]byte(text), &kept) != nil || kept.DistinctID == "" {
+		if json.Unmarshal([]byte(text), &stored) != nil || stored.DistinctID == "" {
 			return nil
 		}
-		device, _ := kept.DeviceID.(string)
-		return &flags.Subject{DistinctID: kept.DistinctID, DeviceID: device}
+		device, _ := stored.DeviceID.(string)
+		return &flags.Subject{DistinctID: stored.DistinctID, DeviceID: device}
 	}
 }

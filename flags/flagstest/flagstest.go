@@ -186,7 +186,7 @@ func (s *state) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotCo
 		Client: func(_ context.Context, out *flags.Decisions) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			for _, key := range s.known() {
+			for _, key := range s.setKeys() {
 				var d flags.Detail
 				if s.read(key, sub.DistinctID, &d); d.Err == nil {
 					out.List = append(out.List, d.Decision)
@@ -209,7 +209,7 @@ func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *f
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.read(key, sub.DistinctID, out) {
-		s.miss(key)
+		s.failUnknown(key)
 	}
 	e := Exposure{Key: key, DistinctID: sub.DistinctID}
 	if out.Err == nil {
@@ -241,25 +241,25 @@ func (s *state) read(key, distinctID string, out *flags.Detail) (set bool) {
 	return ok
 }
 
-// miss fails a strict test for an unknown key.
-func (s *state) miss(key string) {
+// failUnknown fails a strict test for an unknown key.
+func (s *state) failUnknown(key string) {
 	s.t.Helper()
 	if !s.strict || s.missed[key] || s.ended {
 		return
 	}
 	s.missed[key] = true
-	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(s.known(), ", "))
+	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(s.setKeys(), ", "))
 }
 
-// known are the keys that are set for anybody.
-func (s *state) known() []string {
-	known := map[string]bool{}
+// setKeys are the keys that are set for anybody.
+func (s *state) setKeys() []string {
+	keys := map[string]bool{}
 	for _, values := range s.values {
 		for key := range values {
-			known[key] = true
+			keys[key] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(known))
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // Track records an event.

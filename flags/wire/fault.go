@@ -45,32 +45,32 @@ func (f *Fault) Where() string {
 
 // Shorten cuts a text for people to so many bytes, between two characters, and says
 // so with an ellipsis.
-func Shorten(s string, most int) string {
-	if len(s) <= most {
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + "…"
+	return s[:limit] + "…"
 }
 
-// words are the two texts of a fault: for those who read values, and for those of Spans.
-type words [2]string
+// faultText are the two texts of a fault: for those who read values, and for those of Spans.
+type faultText [2]string
 
 var (
-	tooDeep     = words{"nested deeper than " + strconv.Itoa(MaxDepth) + " levels", "nested too deep"}
-	noName      = words{"expected a name in double quotes", "expected a name in quotes"}
-	noColon     = words{"expected ':'", "expected a colon"}
-	objectGoes  = words{"expected ',' or '}'", "expected a comma or the end of the object"}
-	listGoes    = words{"expected ',' or ']'", "expected a comma or the end of the list"}
-	objectComma = words{"comma before the closing bracket", noName[1]}
-	listComma   = words{"comma before the closing bracket", "expected a value"}
-	noFourHex   = words{"expected four hexadecimal digits", "unknown escape sequence"}
-	moreText    = words{"text after the end of the value", "unexpected text after the value"}
+	tooDeep     = faultText{"nested deeper than " + strconv.Itoa(MaxDepth) + " levels", "nested too deep"}
+	noName      = faultText{"expected a name in double quotes", "expected a name in quotes"}
+	noColon     = faultText{"expected ':'", "expected a colon"}
+	objectNext  = faultText{"expected ',' or '}'", "expected a comma or the end of the object"}
+	listNext    = faultText{"expected ',' or ']'", "expected a comma or the end of the list"}
+	objectComma = faultText{"comma before the closing bracket", noName[1]}
+	listComma   = faultText{"comma before the closing bracket", "expected a value"}
+	noFourHex   = faultText{"expected four hexadecimal digits", "unknown escape sequence"}
+	moreText    = faultText{"text after the end of the value", "unexpected text after the value"}
 )
 
-func (r *Reader) say(w words) bool {
+func (r *Reader) failText(w faultText) bool {
 	if r.Spans {
 		return r.Fail(w[1])
 	}
@@ -78,22 +78,22 @@ func (r *Reader) say(w words) bool {
 }
 
 // Fail records the first fault, at the present position.
-func (r *Reader) Fail(what string) bool {
+func (r *Reader) Fail(problem string) bool {
 	if r.Fault == nil {
-		r.Fault = &Fault{Text: r.Src, Offset: r.Pos, What: what}
+		r.Fault = &Fault{Text: r.Src, Offset: r.Pos, What: problem}
 	}
 	return false
 }
 
-// over records that a bound is passed.
-func (r *Reader) over(what string) bool {
-	r.Fail(what)
+// failBound records that a bound is passed.
+func (r *Reader) failBound(problem string) bool {
+	r.Fail(problem)
 	r.Fault.Bound = true
 	return false
 }
 
-// Within adds the name of the enclosing member to the fault.
-func (r *Reader) Within(name string) bool {
+// FailIn adds the name of the enclosing member to the fault.
+func (r *Reader) FailIn(name string) bool {
 	if r.Fault != nil {
 		r.Fault.Path = append(r.Fault.Path, name)
 	}

@@ -119,8 +119,8 @@ func (r *Reader) lenientEscape(buf []byte) []byte {
 	return buf
 }
 
-// notFinite steps over NaN, Infinity and their signed forms.
-func (r *Reader) notFinite() bool {
+// skipNotFinite steps over NaN, Infinity and their signed forms.
+func (r *Reader) skipNotFinite() bool {
 	i := r.Pos
 	if i < len(r.Src) && (r.Src[i] == '+' || r.Src[i] == '-') {
 		i++
@@ -136,7 +136,7 @@ func (r *Reader) notFinite() bool {
 
 // lenientNumber reads a number of JSON5.
 func (r *Reader) lenientNumber() (number, bool) {
-	if r.notFinite() {
+	if r.skipNotFinite() {
 		return number{kind: asNull}, true
 	}
 	src, i := r.Src, r.Pos
@@ -151,8 +151,8 @@ func (r *Reader) lenientNumber() (number, bool) {
 	for i < len(src) && '0' <= src[i] && src[i] <= '9' {
 		i++
 	}
-	whole, fraction := i-digits, 0
-	if whole > 1 && src[digits] == '0' {
+	intDigits, fraction := i-digits, 0
+	if intDigits > 1 && src[digits] == '0' {
 		return number{}, r.Fail("number with a leading zero")
 	}
 	plain := true
@@ -162,7 +162,7 @@ func (r *Reader) lenientNumber() (number, bool) {
 			fraction++
 		}
 	}
-	if whole+fraction == 0 {
+	if intDigits+fraction == 0 {
 		return number{}, r.Fail("expected a digit")
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
@@ -196,7 +196,7 @@ func (r *Reader) integer(digits string, base int, negative bool, end int) (numbe
 	switch {
 	case err == nil:
 		r.Pos = end
-		return whole(negative, size), true
+		return newInteger(negative, size), true
 	case base == 10:
 		return r.float(r.Pos, end)
 	}

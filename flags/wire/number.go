@@ -52,9 +52,9 @@ func AppendFloat(dst []byte, f float64) []byte {
 	}
 }
 
-// AppendWhole appends f as encoding/json writes it when that is an integer of 64
+// AppendInteger appends f as encoding/json writes it when that is an integer of 64
 // bits. It reports whether it is one.
-func AppendWhole(dst []byte, f float64) ([]byte, bool) {
+func AppendInteger(dst []byte, f float64) ([]byte, bool) {
 	const exact = 1 << 53 // below it float64 holds every integer
 	switch size := math.Abs(f); {
 	case f != math.Trunc(f) || size >= 1e21 || f == 0 && math.Signbit(f):
@@ -84,7 +84,7 @@ func isInteger(digits []byte) bool {
 // that of the float64 5 is 5.
 func Decimal(f float64) any {
 	var room [32]byte
-	if _, whole := AppendWhole(room[:0], f); whole {
+	if _, isInteger := AppendInteger(room[:0], f); isInteger {
 		return json.Number(AppendFloat(room[:0], f))
 	}
 	return f

@@ -40,16 +40,16 @@ type Reader struct {
 	Spans bool
 	// Scratch is room for strings with escapes; it grows.
 	Scratch []byte
-	// Lease is asked for memory for many members; nil: nobody is.
-	Lease Lease
-	Fault *Fault
+	// Budget is asked for memory for many members; nil: nobody is.
+	Budget Budget
+	Fault  *Fault
 
 	depth   int
 	members int
 }
 
-// Lease reserves n bytes of memory. Its error ends the reading.
-type Lease interface{ Reserve(n int64) error }
+// Budget reserves n bytes of memory. Its error ends the reading.
+type Budget interface{ Reserve(n int64) error }
 
 // Peek is the byte at the present position, 0 at the end of the text. A NUL
 // byte in the text is equally wrong everywhere.
@@ -86,7 +86,7 @@ func (r *Reader) allSpace() {
 func (r *Reader) End() bool {
 	r.Space()
 	if r.Fault == nil && r.Pos < len(r.Src) {
-		return r.say(moreText)
+		return r.failText(moreText)
 	}
 	return r.Fault == nil
 }
@@ -134,7 +134,7 @@ func (r *Reader) Skip() bool {
 		}
 		for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 			if !r.Skip() {
-				return r.Within(key)
+				return r.FailIn(key)
 			}
 		}
 		return r.Fault == nil
@@ -144,7 +144,7 @@ func (r *Reader) Skip() bool {
 		}
 		for i := 0; r.More(']', i == 0); i++ {
 			if !r.Skip() {
-				return r.Within(strconv.Itoa(i))
+				return r.FailIn(strconv.Itoa(i))
 			}
 		}
 		return r.Fault == nil
@@ -163,7 +163,7 @@ func (r *Reader) Map(m map[string]any) bool {
 	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		v, ok := r.Value()
 		if !ok {
-			return r.Within(key)
+			return r.FailIn(key)
 		}
 		m[key] = v
 		if !r.Fits(len(m)) {
@@ -175,7 +175,7 @@ func (r *Reader) Map(m map[string]any) bool {
 
 // Fits reports whether an object may have n members.
 func (r *Reader) Fits(n int) bool {
-	return n <= maxObject || r.over("more than "+strconv.Itoa(maxObject)+" members in one object")
+	return n <= maxObject || r.failBound("more than "+strconv.Itoa(maxObject)+" members in one object")
 }
 
 func (r *Reader) array() (any, bool) {
@@ -186,7 +186,7 @@ func (r *Reader) array() (any, bool) {
 	for r.More(']', len(list) == 0) {
 		v, ok := r.Value()
 		if !ok {
-			return nil, r.Within(strconv.Itoa(len(list)))
+			return nil, r.FailIn(strconv.Itoa(len(list)))
 		}
 		list = append(list, v)
 	}
@@ -224,7 +224,7 @@ func (r *Reader) List(each func() bool) bool {
 // Enter steps over an opening bracket.
 func (r *Reader) Enter() bool {
 	if r.depth == MaxDepth {
-		return r.say(tooDeep)
+		return r.failText(tooDeep)
 	}
 	r.depth++
 	r.Pos++
@@ -239,10 +239,10 @@ func (r *Reader) More(closing byte, first bool) bool {
 		r.Pos++
 		r.Space()
 		if r.Peek() == closing && !r.Lenient {
-			return r.say(either(closing, objectComma, listComma))
+			return r.failText(pickByBracket(closing, objectComma, listComma))
 		}
 	} else if !first && r.Peek() != closing {
-		return r.say(either(closing, objectGoes, listGoes))
+		return r.failText(pickByBracket(closing, objectNext, listNext))
 	}
 	if r.Peek() == closing {
 		r.Pos++
@@ -255,23 +255,23 @@ func (r *Reader) More(closing byte, first bool) bool {
 	if r.members++; r.members <= maxMembers && r.members%reserveStep != 0 {
 		return r.Fault == nil
 	}
-	return r.counted()
+	return r.countMember()
 }
 
-func either(closing byte, object, list words) words {
+func pickByBracket(closing byte, object, list faultText) faultText {
 	if closing == '}' {
 		return object
 	}
 	return list
 }
 
-// counted looks at a member that has to be paid for, or is one too many.
-func (r *Reader) counted() bool {
+// countMember looks at a member that has to be paid for, or is one too many.
+func (r *Reader) countMember() bool {
 	if r.members > maxMembers {
-		return r.over("more than " + strconv.Itoa(maxMembers) + " values")
+		return r.failBound("more than " + strconv.Itoa(maxMembers) + " values")
 	}
-	if r.members%reserveStep == 0 && r.Lease != nil {
-		if err := r.Lease.Reserve(reserveStep * memberSize); err != nil && r.Fault == nil {
+	if r.members%reserveStep == 0 && r.Budget != nil {
+		if err := r.Budget.Reserve(reserveStep * memberSize); err != nil && r.Fault == nil {
 			r.Fault = &Fault{Err: err}
 		}
 	}
@@ -289,13 +289,13 @@ func (r *Reader) NextKey(first bool) (key string, more bool) {
 	case r.Lenient:
 		key, more = r.lenientKey()
 	default:
-		return "", r.say(noName)
+		return "", r.failText(noName)
 	}
 	if !more {
 		return "", false
 	}
 	if r.Space(); r.Peek() != ':' {
-		return "", r.say(noColon)
+		return "", r.failText(noColon)
 	}
 	r.Pos++
 	r.Space()
@@ -317,5 +317,5 @@ func (r *Reader) Null() bool {
 		r.Pos += len("null")
 		return true
 	}
-	return r.Lenient && r.notFinite()
+	return r.Lenient && r.skipNotFinite()
 }

@@ -34,8 +34,8 @@ func (n number) value() any {
 	return nil
 }
 
-// whole makes a number of an integer's sign and size.
-func whole(negative bool, size uint64) number {
+// newInteger makes a number of an integer's sign and size.
+func newInteger(negative bool, size uint64) number {
 	switch {
 	case !negative && size <= math.MaxInt64:
 		return number{kind: asInt, u: size}
@@ -68,7 +68,7 @@ func (r *Reader) number() (number, bool) {
 	}
 	end := r.Pos
 	r.Pos = start
-	if form != wholeForm {
+	if form != integerForm {
 		return r.float(start, end)
 	}
 	digits := strings.TrimPrefix(r.Src[start:end], "-")
@@ -96,7 +96,7 @@ type numberForm uint8
 
 const (
 	noNumber numberForm = iota
-	wholeForm
+	integerForm
 	pointForm
 	exponentForm
 )
@@ -123,9 +123,9 @@ func (r *Reader) stepNumber() numberForm {
 		return noNumber
 	case src[first] == '0' && i > first+1: // what follows the zero is at fault
 		r.Pos = first + 1
-		return wholeForm
+		return integerForm
 	}
-	form, ok := wholeForm, true
+	form, ok := integerForm, true
 	if i < len(src) && src[i] == '.' {
 		form = pointForm
 		if i, ok = r.digits(i + 1); !ok {

@@ -129,12 +129,12 @@ func (r *Reader) textWithMore(start, i int) (string, bool) {
 		case c < utf8.RuneSelf:
 			i++
 		default:
-			if n := goodUTF8(src[i:]); n > 0 {
+			if n := validPrefix(src[i:]); n > 0 {
 				i += n
 				continue
 			}
 			same, buf = false, utf8.AppendRune(append(buf, src[from:i]...), utf8.RuneError)
-			i += brokenUTF8(src[i:])
+			i += invalidPrefix(src[i:])
 			from = i
 		}
 	}
@@ -178,7 +178,7 @@ func (r *Reader) unicodeEscape(buf []byte) []byte {
 	c, n, half := unicodeEscape(r.Src, r.Pos)
 	switch {
 	case n == 0:
-		r.say(noFourHex)
+		r.failText(noFourHex)
 	case half && !r.Lenient && !r.Spans:
 		r.Fail("half of a surrogate pair")
 	default:
@@ -190,15 +190,15 @@ func (r *Reader) unicodeEscape(buf []byte) []byte {
 
 // unicodeEscape reads \uXXXX at src[at:], or two of them for a character above
 // U+FFFF, and says how long that is, 0 for anything else. Half of a pair is U+FFFD.
-func unicodeEscape(src string, at int) (c rune, n int, half bool) {
-	high, ok := hexDigits(src, at+2, 4)
+func unicodeEscape(src string, pos int) (c rune, n int, half bool) {
+	high, ok := hexDigits(src, pos+2, 4)
 	switch {
 	case !ok:
 		return 0, 0, false
 	case high < 0xD800 || high > 0xDFFF:
 		return rune(high), 6, false
-	case high < 0xDC00 && strings.HasPrefix(src[at+6:], `\u`):
-		if low, ok := hexDigits(src, at+8, 4); ok && low >= 0xDC00 && low <= 0xDFFF {
+	case high < 0xDC00 && strings.HasPrefix(src[pos+6:], `\u`):
+		if low, ok := hexDigits(src, pos+8, 4); ok && low >= 0xDC00 && low <= 0xDFFF {
 			return rune((high-0xD800)<<10|(low-0xDC00)) + 0x10000, 12, false
 		}
 	}
@@ -237,12 +237,12 @@ func ReplaceHalfPairs(s string) string {
 }
 
 // hexDigits reads n hexadecimal digits at src[at:].
-func hexDigits(src string, at, n int) (uint32, bool) {
-	if len(src)-at < n {
+func hexDigits(src string, pos, n int) (uint32, bool) {
+	if len(src)-pos < n {
 		return 0, false
 	}
 	v := uint32(0)
-	for _, c := range []byte(src[at : at+n]) {
+	for _, c := range []byte(src[pos : pos+n]) {
 		d := HexDigit(c)
 		if d < 0 {
 			return 0, false
@@ -263,8 +263,8 @@ func HexDigit(c byte) int {
 	return -1
 }
 
-// goodUTF8 is the length of the character at the front of s, 0 if it is broken.
-func goodUTF8(s string) int {
+// validPrefix is the length of the character at the front of s, 0 if it is broken.
+func validPrefix(s string) int {
 	c, n := utf8.DecodeRuneInString(s)
 	if c == utf8.RuneError && n <= 1 {
 		return 0
@@ -272,9 +272,9 @@ func goodUTF8(s string) int {
 	return n
 }
 
-// brokenUTF8 is how many bytes one U+FFFD stands for at the front of s: the
+// invalidPrefix is how many bytes one U+FFFD stands for at the front of s: the
 // longest part that could have begun a character, at least one byte.
-func brokenUTF8(s string) int {
+func invalidPrefix(s string) int {
 	size, low, high := 0, byte(0x80), byte(0xBF)
 	switch c := s[0]; {
 	case c >= 0xC2 && c <= 0xDF:

@@ -10,13 +10,13 @@ import (
 // httpDates are the forms of a date in HTTP (RFC 9110 §5.6.7).
 var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC}
 
-func httpDate(text string) (at time.Time, ok bool) {
+func httpDate(text string) (t time.Time, ok bool) {
 	for _, form := range httpDates {
-		if at, err := time.Parse(form, text); err == nil {
-			return at, true
+		if t, err := time.Parse(form, text); err == nil {
+			return t, true
 		}
 	}
-	return at, false
+	return t, false
 }
 
 // RetryAfter is how long the header Retry-After asks to wait: seconds, of which more than

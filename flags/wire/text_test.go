@@ -63,10 +63,10 @@ func TestAppendFloat(t *testing.T) {
 }
 
 // Expected: what encoding/json writes, where that is an integer of 64 bits.
-func TestAppendWhole(t *testing.T) {
+func TestAppendInteger(t *testing.T) {
 	for _, f := range []float64{0, 5, -5, 1 << 53, 1<<53 + 2, -1 << 53, 1 << 63, 1e19, 18446744073709550000} {
 		want, err := json.Marshal(f)
-		if got, ok := AppendWhole(nil, f); err != nil || !ok || string(got) != string(want) {
+		if got, ok := AppendInteger(nil, f); err != nil || !ok || string(got) != string(want) {
 			t.Errorf("%v is %s (%v), want %s", f, got, ok, want)
 		}
 		if got := Decimal(f); f != 0 && math.Abs(f) < 1e15 && got != json.Number(string(want)+".0") {
@@ -74,7 +74,7 @@ func TestAppendWhole(t *testing.T) {
 		}
 	}
 	for _, f := range []float64{0.5, -0.25, math.Copysign(0, -1), 1e20, 1e21, -1e19, -1 << 63, 1e300} {
-		if got, ok := AppendWhole([]byte(">"), f); ok || string(got) != ">" {
+		if got, ok := AppendInteger([]byte(">"), f); ok || string(got) != ">" {
 			t.Errorf("%v is %s", f, got)
 		}
 		if got := Decimal(f); got != f {

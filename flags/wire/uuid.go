@@ -76,15 +76,15 @@ func RandomUUID() string {
 }
 
 // NewUUID7 makes a random UUID of version 7, whose time is at.
-func NewUUID7(at time.Time) UUID {
+func NewUUID7(t time.Time) UUID {
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return UUID7(at, random)
+	return UUID7(t, random)
 }
 
 // UUID7 makes a UUID of version 7 of a time and 10 random bytes.
-func UUID7(at time.Time, random [10]byte) (u UUID) {
-	ms := at.UnixMilli()
+func UUID7(t time.Time, random [10]byte) (u UUID) {
+	ms := t.UnixMilli()
 	for i := range 6 {
 		u[i] = byte(ms >> (40 - 8*i))
 	}

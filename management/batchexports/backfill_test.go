@@ -12,7 +12,7 @@ import (
 // §4.3.6 of management.md; days and weeks: spec/clients.md §16. Backfills cover event time (decision 23).
 func TestBatchExports_Backfills(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
-		"times": backfillTimeRows, "dates": backfillDateRows, "weeks": backfillWeekRows, "hours": backfillRows, "from the beginning": wholeRows,
+		"times": backfillTimeRows, "dates": backfillDateRows, "weeks": backfillWeekRows, "hours": backfillRows, "from the beginning": fullRows,
 		"into the future": futureRows, "cancelling": cancelBackfillRows, "failures": backfillFailureRows,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestBatchExports_Backfills(t *testing.T) {
 			w.ledger.add("a", "2026-01-01 11:00", `{}`)
 			w.ledger.add("b", "2026-01-01 12:10", `{}`)
 			w.ledger.add("c", "2026-01-01 14:00", `{}`)
-			w.Ask(t, w.calls(t), rows)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
@@ -99,7 +99,7 @@ var backfillRows = []ruletest.Row{
 	{"§4.3.6 forward, never back", "bob", "getbackfill <it> <early>", ``, `{"start_at":"2026-01-01T10:10:00Z"}`},
 }
 
-var wholeRows = []ruletest.Row{
+var fullRows = []ruletest.Row{
 	{"§4.3.6", "bob", "create => it", files(``), `{"interval":"hour"}`},
 	{"§4.3.6 null start: from the beginning", "bob", "backfill <it> => fill", `{"start_at":null,"end_at":"2026-01-01T13:00:00Z"}`, `{"backfill_id":"(like) ."}`},
 	{"§4.3.6 null start: from the beginning", "bob", "getbackfill <it> <fill>", ``, `{"start_at":null,"end_at":"2026-01-01T13:00:00Z"}`},
@@ -160,20 +160,20 @@ var backfillFailureRows = []ruletest.Row{
 func TestBatchExports_BackfillPages(t *testing.T) {
 	w := newWorld(t)
 	w.ledger.add("a", "2026-01-01 11:00", `{}`)
-	st := w.Standing(t, "bob")
-	e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(``)))
+	scope := w.Scope(t, "bob")
+	e, err := w.BatchExports.Create(t.Context(), scope, ruletest.Body(t, files(``)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 55 {
 		w.Clock = w.Clock.Add(time.Millisecond)
-		if _, err := w.BatchExports.AddBackfill(t.Context(), st, e.ID, ruletest.Body(t, `{"start_at":"2026-01-01T11:00:00Z","end_at":"2026-01-01T12:00:00Z"}`)); err != nil {
+		if _, err := w.BatchExports.AddBackfill(t.Context(), scope, e.ID, ruletest.Body(t, `{"start_at":"2026-01-01T11:00:00Z","end_at":"2026-01-01T12:00:00Z"}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first, err1 := w.BatchExports.Backfills(t.Context(), st, e.ID, "")
-	second, err2 := w.BatchExports.Backfills(t.Context(), st, e.ID, first.Next)
-	back, err3 := w.BatchExports.Backfills(t.Context(), st, e.ID, second.Previous)
+	first, err1 := w.BatchExports.Backfills(t.Context(), scope, e.ID, "")
+	second, err2 := w.BatchExports.Backfills(t.Context(), scope, e.ID, first.Next)
+	back, err3 := w.BatchExports.Backfills(t.Context(), scope, e.ID, second.Previous)
 	if err1 != nil || err2 != nil || err3 != nil {
 		t.Fatal(err1, err2, err3)
 	}
@@ -191,7 +191,7 @@ func TestBatchExports_Models(t *testing.T) {
 			calls := w.calls(t)
 			calls["changed"] = changedPerson(w)
 			calls["rows"] = writtenRows(w)
-			w.Ask(t, calls, rows)
+			w.Run(t, calls, rows)
 		})
 	}
 }
@@ -244,7 +244,7 @@ var sessionRows = []ruletest.Row{
 // What of the events is written: include_events, exclude_events, filters, hogql_query.
 // spec/clients.md §16: tables in PostgreSQL have PostHog's columns, where no query says others.
 var tableRows = []ruletest.Row{
-	{"clients §16", "bob", "create => it", to("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
+	{"clients §16", "bob", "create => it", exportTo("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
 	{"clients §16", "bob", "came a", `{"$ip":"1.2.3.4","$set":{"x":1}}`, `null`},
 	{"clients §16", "bob", "came b", `{"$ip":7}`, `null`},
 	{"clients §16", "bob", "at 2026-01-02 13:00:30", ``, `null`},
@@ -269,7 +269,7 @@ var tableRows = []ruletest.Row{
 func TestFilters_DatesOfTheProject(t *testing.T) {
 	w := newWorld(t)
 	w.InZone(t, "Europe/Berlin")
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 40", "bob", "create", files(`,"filters":[{"key":"at","operator":"is_date_before","value":"2026-01-02"}]`), `{"name":"x"}`},
 		{"before midnight", "bob", "came a", `{"at":"2026-01-01T22:59:59Z"}`, `null`},
 		{"after midnight", "bob", "came b", `{"at":"2026-01-01T23:00:01Z"}`, `null`},

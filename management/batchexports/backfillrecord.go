@@ -40,10 +40,10 @@ type exportBackfill struct {
 	Worst string `json:"worst,omitempty"`
 	// Repeats is the run that it repeats, empty for none.
 	Repeats string `json:"repeats,omitempty"`
-	// Place is set where it covers times of coming in, up to the place UpTo, as a
+	// Position is set where it covers times of coming in, up to the place UpTo, as a
 	// schedule does, instead of times of events.
-	Place *exportPlace `json:"place,omitempty"`
-	UpTo  int64        `json:"up_to,omitempty"`
+	Position *exportPosition `json:"place,omitempty"`
+	UpTo     int64           `json:"up_to,omitempty"`
 }
 
 // exportBackfillID is the answer to what makes a backfill.

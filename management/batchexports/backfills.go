@@ -23,24 +23,24 @@ var BackfillFields = management.Fields{
 }
 
 // Backfills returns a page of the backfills of an export, newest first.
-func (s Service) Backfills(ctx context.Context, st *management.Standing, id, cursor string) (CursorPage[BatchExportBackfill], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out CursorPage[BatchExportBackfill], err error) {
-		e, err := exportIn(tx, st, id)
+func (s Service) Backfills(ctx context.Context, scope *management.Scope, id, cursor string) (CursorPage[BatchExportBackfill], error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (out CursorPage[BatchExportBackfill], err error) {
+		e, err := findExport(tx, scope, id)
 		if err != nil {
 			return out, err
 		}
-		all, err := placedIn(tx, management.Query{Kind: kindExportBackfill, Parent: e.ID}, func(_ *BatchExportBackfill, sort string) (string, bool) { return sort, true })
+		all, err := keyedRecords(tx, management.Query{Kind: kindExportBackfill, Parent: e.ID}, func(_ *BatchExportBackfill, sort string) (string, bool) { return sort, true })
 		if err != nil {
 			return out, err
 		}
-		return pageBy(all, true, cursor, exportBackfillPage)
+		return pageAt(all, true, cursor, exportBackfillPage)
 	})
 }
 
 // Backfill returns one backfill.
-func (s Service) Backfill(ctx context.Context, st *management.Standing, export, id string) (*BatchExportBackfill, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExportBackfill, error) {
-		_, b, err := within[exportBackfill](tx, st, kindExportBackfill, export, id)
+func (s Service) Backfill(ctx context.Context, scope *management.Scope, export, id string) (*BatchExportBackfill, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (*BatchExportBackfill, error) {
+		_, b, err := findInExport[exportBackfill](tx, scope, kindExportBackfill, export, id)
 		if err != nil {
 			return nil, err
 		}
@@ -54,12 +54,12 @@ func (s Service) Backfill(ctx context.Context, st *management.Standing, export, 
 // send it (spec/clients.md §16).
 func (s schedule) date(name, text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
-	if at, isTime := management.ParseTime(text); err != nil && isTime {
-		at = at.In(s.zone)
-		if !hasZone(text) || at.Sub(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.zone)) != 0 {
+	if parsed, isTime := management.ParseTime(text); err != nil && isTime {
+		parsed = parsed.In(s.zone)
+		if !hasZone(text) || parsed.Sub(time.Date(parsed.Year(), parsed.Month(), parsed.Day(), 0, 0, 0, 0, s.zone)) != 0 {
 			return day, management.Fault(name, "Input '%s' is not a valid ISO formatted date. Daily or weekly batch export backfills expect only the date component, but a time was included.", text)
 		}
-		day, err, text = at, nil, at.Format(time.DateOnly)
+		day, err, text = parsed, nil, parsed.Format(time.DateOnly)
 	}
 	switch {
 	case err != nil:
@@ -88,25 +88,25 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 	if evenIntervals[s.interval] == 0 {
 		return s.date(name, text)
 	}
-	at, ok := management.ParseTime(text)
+	parsed, ok := management.ParseTime(text)
 	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
 		return time.Time{}, management.Fault(name, "Input %s is not a valid ISO formatted datetime.", text)
 	}
 	if !hasZone(text) {
 		return time.Time{}, management.Fault(name, "Input %s is naive.", text)
 	}
-	return at, nil
+	return parsed, nil
 }
 
 // AddBackfill exports a span of time anew: of events by their own time, of
 // persons by when they were first seen, of sessions by their last event.
 // Without a beginning all of it is one run.
-func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id string, body management.Body) (*exportBackfillID, error) {
+func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id string, body management.Body) (*exportBackfillID, error) {
 	v, err := BackfillFields.Change(body)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.export(ctx, st, id)
+	e, err := s.export(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,19 +114,19 @@ func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id st
 	if err := s.measure(ctx, e, b, v); err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*exportBackfillID, error) {
-		e, err := exportIn(tx, st, id)
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportBackfillID, error) {
+		e, err := findExport(tx, scope, id)
 		if err != nil {
 			return nil, err
 		}
-		again := *b
-		return s.addBackfill(tx, e, &again)
+		fresh := *b
+		return s.addBackfill(tx, e, &fresh)
 	})
 }
 
 // measure finds out what a backfill covers.
 func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v management.Values) error {
-	now, plan := s.Desk.Now(), e.schedule()
+	now, plan := s.Env.Now(), e.schedule()
 	start, err := backfillTime(plan, v, "start_at")
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	if !found {
 		return management.Fault("", "There is no data to backfill for this model.")
 	}
-	b.Start, b.End = management.At(start), management.At(end)
+	b.Start, b.End = management.NewStamp(start), management.NewStamp(end)
 	if end.IsZero() {
 		end = now
 	}
@@ -158,7 +158,7 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 		if start = plan.floor(first); start.Before(b.Start.Time) {
 			start = b.Start.Time
 		}
-		b.Start = management.At(start)
+		b.Start = management.NewStamp(start)
 	}
 	if b.Single = start.IsZero(); b.Single {
 		start = first
@@ -166,7 +166,7 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	if !first.Before(end) || !start.Before(end) {
 		return management.Fault("", "The provided backfill date range contains no data. The first data is of %s.", first.Format(time.RFC3339))
 	}
-	b.Next, b.Until, b.Total = management.At(start), management.At(end), 1
+	b.Next, b.Until, b.Total = management.NewStamp(start), management.NewStamp(end), 1
 	if !b.Single {
 		b.Total = plan.count(start, end, maxBackfillRuns+1)
 	}
@@ -200,8 +200,8 @@ func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask,
 	if len(t.Backfills) >= maxBackfills {
 		return &management.Error{Kind: management.TooMany, Code: "too_many_concurrent_backfills", Message: fmt.Sprintf("There are %d backfills already that wait. Cancel one of them first.", maxBackfills)}
 	}
-	now := management.At(s.Desk.Now())
-	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.Desk.NewID(), e.Team, e.ID, exportStarting, now, now
+	now := management.NewStamp(s.Env.Now())
+	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.Env.NewID(), e.Team, e.ID, exportStarting, now, now
 	if b.Number, err = tx.Next(kindExportBackfill); err != nil {
 		return err
 	}
@@ -213,36 +213,36 @@ func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask,
 // the time of coming in and up to the horizon, where the schedule then begins. Up
 // to low everything came in long ago.
 func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
-	now, place := s.Desk.Now(), t.Place
+	now, position := s.Env.Now(), t.Position
 	if t.Run != "" && t.Backfill == "" { // the schedule is in a run, behind which it goes on
 		r, err := runOf(tx, e.ID, t.Run)
 		if err != nil {
 			return err
 		}
 		if r != nil {
-			place = r.behind()
+			position = r.positionAfter()
 		}
 	}
 	b := &exportBackfill{
-		BatchExportBackfill: BatchExportBackfill{Start: e.LastPaused, End: management.At(now)},
-		Next:                place.To, Until: management.At(now), Place: &place, UpTo: max(horizon, place.Cut),
+		BatchExportBackfill: BatchExportBackfill{Start: e.LastPaused, End: management.NewStamp(now)},
+		Next:                position.To, Until: management.NewStamp(now), Position: &position, UpTo: max(horizon, position.Cut),
 	}
 	if !b.Next.Before(now) {
 		return nil // nothing has come in that the schedule does not cover itself
 	}
 	b.Total = e.schedule().count(b.Next.Time, now, maxBackfillRuns)
-	t.Place = exportPlace{Low: max(place.Low, low), Cut: b.UpTo, To: management.At(now)}
+	t.Position = exportPosition{Low: max(position.Low, low), Cut: b.UpTo, To: management.NewStamp(now)}
 	return s.queueBackfill(tx, e, t, b)
 }
 
 // CancelBackfill ends a backfill, and its run that is under way.
-func (s Service) CancelBackfill(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
-		e, b, err := within[exportBackfill](tx, st, kindExportBackfill, export, id)
+func (s Service) CancelBackfill(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
+		e, b, err := findInExport[exportBackfill](tx, scope, kindExportBackfill, export, id)
 		if err != nil {
 			return nil, err
 		}
-		if !underWay(b.Status) {
+		if !isActive(b.Status) {
 			return nil, management.Fault("", "Cannot cancel a backfill that is in '%s' status", b.Status)
 		}
 		t, err := taskOf(tx, e.ID)

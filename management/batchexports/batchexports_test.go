@@ -40,14 +40,14 @@ func TestSchedule(t *testing.T) {
 		{"week with a day and an hour", schedule{interval: everyWeek, zone: zone("America/New_York"), day: 4, hour: 9}, "2026-01-01T13:59:59Z", "2025-12-25T14:00:00Z", "2026-01-01T14:00:00Z"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			at, _ := management.ParseTime(tt.at)
-			if got := tt.plan.floor(at).Format(time.RFC3339); got != tt.floor {
+			when, _ := management.ParseTime(tt.at)
+			if got := tt.plan.floor(when).Format(time.RFC3339); got != tt.floor {
 				t.Errorf("floor %s, want %s", got, tt.floor)
 			}
-			if got := tt.plan.next(at).Format(time.RFC3339); got != tt.next {
+			if got := tt.plan.next(when).Format(time.RFC3339); got != tt.next {
 				t.Errorf("next %s, want %s", got, tt.next)
 			}
-			if got := tt.plan.next(tt.plan.floor(at)); !got.Equal(tt.plan.next(at)) {
+			if got := tt.plan.next(tt.plan.floor(when)); !got.Equal(tt.plan.next(when)) {
 				t.Errorf("the interval is not left by its beginning: %s", got)
 			}
 		})
@@ -69,8 +69,8 @@ func TestRelativeTime(t *testing.T) {
 		"2026-01-02": "2026-01-02T00:00:00Z", "2026-01-02T03:04:05 02:00": "2026-01-02T01:04:05Z", "2026-01-02T03:04:05Z": "2026-01-02T03:04:05Z",
 		"-7": "", "-d": "", "d": "", "-7x": "", "--7d": "", "-99999d": "", "nonsense": "",
 	} {
-		at, ok := relativeTime(text, now)
-		if got := at.Format(time.RFC3339); ok != (want != "") || ok && got != want {
+		when, ok := relativeTime(text, now)
+		if got := when.Format(time.RFC3339); ok != (want != "") || ok && got != want {
 			t.Errorf("%q is %s, %v, want %q", text, got, ok, want)
 		}
 	}
@@ -97,7 +97,7 @@ type sessionRows struct {
 func (r *sessionRows) Events(_ context.Context, _ int64, span Span, visit func(*Event) error) error {
 	r.passes++
 	for i := range r.events {
-		if span.Holds(&r.events[i]) {
+		if span.Contains(&r.events[i]) {
 			if err := visit(&r.events[i]); err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (r *sessionRows) Events(_ context.Context, _ int64, span Span, visit func(*
 func TestSessions_Passes(t *testing.T) {
 	const n = 5000
 	r := &sessionRows{}
-	at := time.Unix(1_700_000_000, 0)
+	when := time.Unix(1_700_000_000, 0)
 	long := strings.Repeat("x", 30_000)
 	var want []string
 	for i := range n {
@@ -118,7 +118,7 @@ func TestSessions_Passes(t *testing.T) {
 		want = append(want, id)
 		for k := range 2 {
 			r.events = append(r.events, Event{
-				ID: int64(2*i + k + 1), Name: "a", DistinctID: long, Timestamp: at, CreatedAt: at, Properties: `{"$session_id":"` + id + `"}`,
+				ID: int64(2*i + k + 1), Name: "a", DistinctID: long, Timestamp: when, CreatedAt: when, Properties: `{"$session_id":"` + id + `"}`,
 			})
 		}
 	}
@@ -145,10 +145,10 @@ func TestSessions_Passes(t *testing.T) {
 
 // backfills of sessions are by the last event.
 func TestSessions_ByTime(t *testing.T) {
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	when := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	r := &sessionRows{}
 	add := func(session string, minutes int) {
-		r.events = append(r.events, Event{ID: int64(len(r.events) + 1), Name: "a", Timestamp: at.Add(time.Duration(minutes) * time.Minute), CreatedAt: at, Properties: `{"$session_id":"` + session + `"}`})
+		r.events = append(r.events, Event{ID: int64(len(r.events) + 1), Name: "a", Timestamp: when.Add(time.Duration(minutes) * time.Minute), CreatedAt: when, Properties: `{"$session_id":"` + session + `"}`})
 	}
 	add("before", -10)
 	add("over the beginning", -10)
@@ -158,7 +158,7 @@ func TestSessions_ByTime(t *testing.T) {
 	add("over the end", 70)
 	s := New(Config{Rows: r})
 	var got []string
-	err := s.sessions(context.Background(), &exportRecord{}, Span{UpTo: 100, From: at, To: at.Add(time.Hour)}, func(row []any) error {
+	err := s.sessions(context.Background(), &exportRecord{}, Span{UpTo: 100, From: when, To: when.Add(time.Hour)}, func(row []any) error {
 		got = append(got, fmt.Sprint(row[0], " ", row[7]))
 		return nil
 	})
@@ -168,13 +168,13 @@ func TestSessions_ByTime(t *testing.T) {
 }
 
 // What is looked for as text is found however the JSON is written.
-func TestSessions_Concerns(t *testing.T) {
+func TestSessions_MayContain(t *testing.T) {
 	p := &sessionPass{width: 1 << 32}
 	for text, want := range map[string]bool{
 		`{"a":1}`: false, `{"$session_id":"x"}`: true, `{ "$session_id" : "x"}`: true, `{"inner":{"$session_id":5},"$session_id":"x"}`: true,
 		`{"$session_id":null}`: false, `{"\u0024session_id":"x"}`: true, `{"$session_id":"\u0061"}`: true, `{"a":"$session_id","b":2}`: false,
 	} {
-		if got := p.concerns(text); got != want {
+		if got := p.mayContain(text); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}

@@ -20,12 +20,12 @@ func TestBatchExports_TimedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.BatchExports.Watch = time.Hour
-		st := w.Standing(t, "bob")
-		e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(``)))
+		scope := w.Scope(t, "bob")
+		e, err := w.BatchExports.Create(t.Context(), scope, ruletest.Body(t, files(``)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.shelf.during = func(ctx context.Context, _ *batchexports.Job) error {
+		w.destination.onRun = func(ctx context.Context, _ *batchexports.Job) error {
 			<-ctx.Done() // a destination that never answers
 			return ctx.Err()
 		}
@@ -49,7 +49,7 @@ func TestBatchExports_TimedOut(t *testing.T) {
 // A server that does not come back keeps others away for a minute: then the next one does
 // its run again.
 func TestBatchExports_LeaseRunsOut(t *testing.T) {
-	w, export, begun, _ := started(t)
+	w, export, begun, _ := startWorld(t)
 	w.BatchExports.Watch = time.Hour // it does not come to renew its lease
 	ctx, kill := context.WithCancel(t.Context())
 	worked := make(chan error, 1)
@@ -68,7 +68,7 @@ func TestBatchExports_LeaseRunsOut(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}()
-	w.shelf.during = nil
+	w.destination.onRun = nil
 	w.Clock = moment("2026-01-02 13:01:29")
 	if more, err := w.BatchExports.Work(t.Context()); more || err != nil {
 		t.Error("before the minute is over:", err)
@@ -86,11 +86,11 @@ func TestBatchExports_LeaseRunsOut(t *testing.T) {
 func TestBatchExports_TakeOverInRun(t *testing.T) {
 	w := newWorld(t)
 	calls := w.calls(t)
-	calls["fails"] = func(*management.Standing, string, string) (any, error) {
-		w.shelf.fails = append(w.shelf.fails, errors.New("the disk is full"))
+	calls["fails"] = func(*management.Scope, string, string) (any, error) {
+		w.destination.fails = append(w.destination.fails, errors.New("the disk is full"))
 		return nil, nil
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"§4.3.4", "bob", "create => it", files(``), `{"paused":false}`},
 		{"§4.3.4", "bob", "came a", `{}`, `null`},
 		{"§4.3.4", "bob", "fails", ``, `null`},
@@ -122,7 +122,7 @@ func TestBatchExports_Columns(t *testing.T) {
 			w := newWorld(t)
 			calls := w.calls(t)
 			calls["rows"] = writtenRows(w)
-			w.Ask(t, calls, []ruletest.Row{
+			w.Run(t, calls, []ruletest.Row{
 				{"§4.3.1", "bob", "create", query(`"SELECT ` + tt.expression + ` AS x FROM events"`), `{"name":"x"}`},
 				{"§4.3.1", "bob", "came e", `{"text":"a","n":1.50,"yes":true,"list":[1],"none":null,"$set":{"x":1},"$set_once":"no object"}`, `null`},
 				{"§4.3.1", "bob", "at 2026-01-02 13:00:30", ``, `null`},
@@ -140,7 +140,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 	}
 	t.Run("filters", func(t *testing.T) {
 		w := newWorld(t)
-		w.Ask(t, w.calls(t), []ruletest.Row{
+		w.Run(t, w.calls(t), []ruletest.Row{
 			{"100", "bob", "create", files(`,"filters":` + many(100)), `{"name":"x"}`},
 			{"101", "bob", "create", files(`,"filters":` + many(101)), `400 max_length filters Ensure this field has no more than 100 elements.`},
 		})
@@ -153,7 +153,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 		for n := range 100 {
 			rows = append(rows, ruletest.Row{fmt.Sprint("backfill ", n), "bob", "backfill <it> => last", hour, `{"backfill_id":"(like) ."}`})
 		}
-		w.Ask(t, w.calls(t), append(rows,
+		w.Run(t, w.calls(t), append(rows,
 			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `429 too_many_concurrent_backfills - There are 100 backfills already that wait. Cancel one of them first.`},
 			ruletest.Row{"one less", "bob", "cancelbackfill <it> <last>", ``, `{"cancelled":true}`},
 			ruletest.Row{"one less", "bob", "backfill <it>", hour, `{"backfill_id":"(like) ."}`},
@@ -162,7 +162,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 	t.Run("runs of a backfill", func(t *testing.T) {
 		w := newWorld(t)
 		w.ledger.add("a", "2025-01-01 00:00", `{}`)
-		w.Ask(t, w.calls(t), []ruletest.Row{
+		w.Run(t, w.calls(t), []ruletest.Row{
 			{"", "bob", "create => it", files(`,"interval":"every 5 minutes"`), `{"name":"x"}`},
 			{"10,000 times 5 minutes are 34 days, 17 hours and 20 minutes", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:00Z"}`, `{"backfill_id":"(like) ."}`},
 			{"one more", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:01Z"}`, `400 invalid_input - The backfill would have more than 10000 runs: choose a shorter range.`},
@@ -171,8 +171,8 @@ func TestBatchExports_Bounds(t *testing.T) {
 	})
 	t.Run("errors", func(t *testing.T) {
 		w := newWorld(t)
-		w.shelf.fails = []error{&batchexports.Refused{Reason: strings.Repeat("ä", 600)}} // 1200 bytes
-		w.Ask(t, w.calls(t), []ruletest.Row{
+		w.destination.fails = []error{&batchexports.PermanentError{Reason: strings.Repeat("ä", 600)}} // 1200 bytes
+		w.Run(t, w.calls(t), []ruletest.Row{
 			{"", "bob", "create => it", files(``), `{"name":"x"}`},
 			{"", "bob", "at 2026-01-02 13:00:30", ``, `null`},
 			{"", "bob", "work", ``, `[]`},
@@ -182,21 +182,21 @@ func TestBatchExports_Bounds(t *testing.T) {
 }
 
 // An error of the ledger is nobody's fault: the run waits, and the server says so.
-func TestBatchExports_LedgerGone(t *testing.T) {
+func TestBatchExports_LedgerBroken(t *testing.T) {
 	w := newWorld(t)
-	st := w.Standing(t, "bob")
-	e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(``)))
+	scope := w.Scope(t, "bob")
+	e, err := w.BatchExports.Create(t.Context(), scope, ruletest.Body(t, files(``)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Clock = moment("2026-01-02 13:00:30")
-	gone := errors.New("the disk is gone")
+	errDisk := errors.New("the disk is gone")
 	rows := w.BatchExports.Rows
-	w.BatchExports.Rows = brokenLedger{rows, gone}
-	if _, err := w.BatchExports.Work(t.Context()); !errors.Is(err, gone) {
+	w.BatchExports.Rows = brokenLedger{rows, errDisk}
+	if _, err := w.BatchExports.Work(t.Context()); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
-	if _, err := w.BatchExports.AddBackfill(t.Context(), st, e.ID, ruletest.Body(t, `{}`)); !errors.Is(err, gone) {
+	if _, err := w.BatchExports.AddBackfill(t.Context(), scope, e.ID, ruletest.Body(t, `{}`)); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
 	w.BatchExports.Rows = rows

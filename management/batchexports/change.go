@@ -13,8 +13,8 @@ import (
 
 // Create makes an export. Its first run covers the interval that holds this
 // moment, or the one that ends with start_at when that is later.
-func (s Service) Create(ctx context.Context, st *management.Standing, b management.Body) (*BatchExport, error) {
-	return s.exports.Create(ctx, st, b)
+func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*BatchExport, error) {
+	return s.exports.Create(ctx, scope, b)
 }
 
 // newExport is an export before a body is laid over it.
@@ -24,60 +24,60 @@ func newExport() *exportRecord {
 
 // rules check an export, and put what has to be done for it off or forward.
 func (s Service) rules(e *exportEdit) error {
-	x, now := e.Now, management.At(s.Desk.Now())
+	x, now := e.After, management.NewStamp(s.Env.Now())
 	if err := x.set(e.Values); err != nil {
 		return err
 	}
 	x.Updated = now
-	if e.Fresh {
+	if e.IsNew {
 		return s.open(e)
 	}
 	t, err := taskOf(e.Tx, x.ID)
 	if err != nil {
 		return err
 	}
-	if x.Paused && !e.Was.Paused {
+	if x.Paused && !e.Before.Paused {
 		x.LastPaused = now
 	}
-	if e.Was.Paused && !x.Paused {
+	if e.Before.Paused && !x.Paused {
 		t.resume(x.schedule(), now.Time)
 	}
-	if x.Model != e.Was.Model { // places of models are not the same
-		t.Place.Fresh = true
+	if x.Model != e.Before.Model { // places of models are not the same
+		t.Position.IsNew = true
 	}
 	return s.putTask(e.Tx, x, t)
 }
 
 // open gives a new export its place and its task.
 func (s Service) open(e *exportEdit) error {
-	x := e.Now
-	project, err := s.projectFor(e.Tx, e.Standing, *e.Body)
+	x := e.After
+	project, err := s.projectFor(e.Tx, e.Scope, *e.Body)
 	if err != nil {
 		return err
 	}
-	x.ID, x.Team, x.Organization, x.Created = s.Desk.NewID(), project.ID, e.Organization.ID, x.Updated
+	x.ID, x.Team, x.Organization, x.Created = s.Env.NewID(), project.ID, e.Organization.ID, x.Updated
 	if x.Number, err = e.Tx.Next(kindBatchExport); err != nil {
 		return err
 	}
-	return s.putTask(e.Tx, x, &exportTask{Export: x.ID, Place: exportPlace{To: management.At(x.schedule().floor(x.Created.Time)), Fresh: true}})
+	return s.putTask(e.Tx, x, &exportTask{Export: x.ID, Position: exportPosition{To: management.NewStamp(x.schedule().floor(x.Created.Time)), IsNew: true}})
 }
 
 // projectFor is the project in which an export is made: that of the path, else
 // the one that the body names, else the caller's current one in the organization,
 // else its first.
-func (s Service) projectFor(tx management.Tx, st *management.Standing, b management.Body) (*management.ProjectRecord, error) {
-	if st.Project != nil {
-		return st.Project, nil
+func (s Service) projectFor(tx management.Tx, scope *management.Scope, b management.Body) (*management.ProjectRecord, error) {
+	if scope.Project != nil {
+		return scope.Project, nil
 	}
-	v, err := exportPlaceFields.Create(b)
+	v, err := exportProjectFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	list, err := tx.Projects(st.Organization.ID)
+	list, err := tx.Projects(scope.Organization.ID)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(p management.ProjectRecord) bool { return !st.Reaches(&p) })
+	list = slices.DeleteFunc(list, func(p management.ProjectRecord) bool { return !scope.CanReach(&p) })
 	find := func(id int64) *management.ProjectRecord {
 		if i := slices.IndexFunc(list, func(p management.ProjectRecord) bool { return p.ID == id }); i >= 0 {
 			return &list[i]
@@ -85,14 +85,14 @@ func (s Service) projectFor(tx management.Tx, st *management.Standing, b managem
 		return nil
 	}
 	for _, name := range []string{"team_id", "project_id"} {
-		if id, named := management.Value[int64](v, name); named {
+		if id, ok := management.Value[int64](v, name); ok {
 			if p := find(id); p != nil {
 				return p, nil
 			}
-			return nil, management.Coded(management.CodeDoesNotExist, name, "Invalid pk %q - object does not exist.", strconv.FormatInt(id, 10))
+			return nil, management.CodedFault(management.CodeDoesNotExist, name, "Invalid pk %q - object does not exist.", strconv.FormatInt(id, 10))
 		}
 	}
-	if p := find(st.User.Project); p != nil {
+	if p := find(scope.User.Project); p != nil {
 		return p, nil
 	}
 	if len(list) == 0 {
@@ -105,12 +105,12 @@ func (s Service) projectFor(tx management.Tx, st *management.Standing, b managem
 // all of them mean together.
 func (e *exportRecord) set(v management.Values) error {
 	management.Set(v, "model", &e.Model)
-	if v.Null("model") {
+	if v.IsNull("model") {
 		e.Model = modelEvents
 	}
 	if v.Has("destination") {
-		if v.Null("destination") {
-			return management.Coded(management.CodeNull, "destination", "This field may not be null.")
+		if v.IsNull("destination") {
+			return management.CodedFault(management.CodeNull, "destination", "This field may not be null.")
 		}
 		var stored *ExportDestination
 		if e.Destination.Type != "" {
@@ -173,58 +173,58 @@ func (e *exportRecord) check() error {
 
 // Update changes an export. put: all required fields have to be there. Where
 // paused changes it is as with Pause and Unpause.
-func (s Service) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*BatchExport, error) {
-	return s.exports.Update(ctx, st, id, b, put)
+func (s Service) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*BatchExport, error) {
+	return s.exports.Update(ctx, scope, id, b, put)
 }
 
 // Delete takes an export out of sight. What runs is cancelled.
-func (s Service) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.exports.Delete(ctx, st, id)
+func (s Service) Delete(ctx context.Context, scope *management.Scope, id string) error {
+	return s.exports.Delete(ctx, scope, id)
 }
 
-// leave cancels what runs of an export that goes.
-func (s Service) leave(e *exportEdit) error {
-	t, err := taskOf(e.Tx, e.Now.ID)
+// beforeDelete cancels what runs of an export that goes.
+func (s Service) beforeDelete(e *exportEdit) error {
+	t, err := taskOf(e.Tx, e.After.ID)
 	if err != nil {
 		return err
 	}
 	if err := s.cancelAll(e.Tx, t); err != nil {
 		return err
 	}
-	e.Now.Deleted, e.Now.Updated = true, management.At(s.Desk.Now())
-	return e.Tx.Delete(kindExportTask, "", e.Now.ID)
+	e.After.Deleted, e.After.Updated = true, management.NewStamp(s.Env.Now())
+	return e.Tx.Delete(kindExportTask, "", e.After.ID)
 }
 
-// paused is the answer to pause and unpause (A1).
-type paused struct {
+// pauseState is the answer to pause and unpause (A1).
+type pauseState struct {
 	Paused bool `json:"paused"`
 }
 
 // Pause stops the schedule. A run that is under way ends as usual.
-func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*paused, error) {
-	_, err := management.Act(ctx, s.exports, st, id, func(e *exportEdit) error {
-		x := e.Now
+func (s Service) Pause(ctx context.Context, scope *management.Scope, id string) (*pauseState, error) {
+	_, err := management.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
+		x := e.After
 		if x.Paused {
 			return nil
 		}
-		x.Paused, x.LastPaused, x.Updated = true, management.At(s.Desk.Now()), management.At(s.Desk.Now())
+		x.Paused, x.LastPaused, x.Updated = true, management.NewStamp(s.Env.Now()), management.NewStamp(s.Env.Now())
 		return s.wake(e.Tx, x)
 	})
-	return &paused{true}, err
+	return &pauseState{true}, err
 }
 
 // Unpause starts the schedule again, with the interval that holds this moment.
 // With {"backfill": true} a backfill takes over what has come in since the last
 // run: it covers that by the time of coming in, so that with the schedule nothing
 // is left out and nothing comes twice.
-func (s Service) Unpause(ctx context.Context, st *management.Standing, id string, b management.Body) (*paused, error) {
+func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string, b management.Body) (*pauseState, error) {
 	v, err := UnpauseFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
 	var horizon, low int64
 	if v.Bool("backfill") {
-		e, err := s.Get(ctx, st, id)
+		e, err := s.Get(ctx, scope, id)
 		if err != nil {
 			return nil, err
 		}
@@ -234,12 +234,12 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 		if horizon, err = s.Rows.Horizon(ctx, e.Team); err != nil {
 			return nil, err
 		}
-		if low, err = s.Rows.Boundary(ctx, s.Desk.Now().Add(-lateness), horizon); err != nil {
+		if low, err = s.Rows.Boundary(ctx, s.Env.Now().Add(-maxLateness), horizon); err != nil {
 			return nil, err
 		}
 	}
-	_, err = management.Act(ctx, s.exports, st, id, func(e *exportEdit) error {
-		x, now := e.Now, s.Desk.Now()
+	_, err = management.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
+		x, now := e.After, s.Env.Now()
 		if !x.Paused {
 			return nil
 		}
@@ -254,16 +254,16 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 		} else {
 			t.resume(x.schedule(), now)
 		}
-		x.Paused, x.Updated = false, management.At(now)
+		x.Paused, x.Updated = false, management.NewStamp(now)
 		return s.putTask(e.Tx, x, t)
 	})
-	return &paused{}, err
+	return &pauseState{}, err
 }
 
 // resume makes the schedule go on with the interval that holds a time, unless it
 // has come as far already.
-func (t *exportTask) resume(s schedule, at time.Time) {
-	if begin := s.floor(at); begin.After(t.Place.To.Time) {
-		t.Place = exportPlace{To: management.At(begin), Fresh: true}
+func (t *exportTask) resume(s schedule, now time.Time) {
+	if begin := s.floor(now); begin.After(t.Position.To.Time) {
+		t.Position = exportPosition{To: management.NewStamp(begin), IsNew: true}
 	}
 }

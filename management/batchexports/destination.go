@@ -24,12 +24,12 @@ const (
 type destinationKey struct {
 	name, kind       string
 	required, secret bool
-	// needed: a test cannot run without it.
-	needed bool
-	// where: it says where secrets are sent, and how safely. It changes only together
+	// requiredForTest: a test cannot run without it.
+	requiredForTest bool
+	// isAddress: it says where secrets are sent, and how safely. It changes only together
 	// with them, else whoever may change an export could have them sent to a host of
 	// their own.
-	where bool
+	isAddress bool
 }
 
 // The values of sslmode, of a destination of type Postgres; sslRequire by default.
@@ -44,33 +44,33 @@ const (
 // data folder's exports/, prefix begins the names of the files in it.
 var destinationKeys = map[string][]destinationKey{
 	destinationS3: {
-		{name: "bucket_name", kind: "str", required: true, needed: true, where: true},
-		{name: "region", kind: "str", required: true, where: true},
+		{name: "bucket_name", kind: "str", required: true, requiredForTest: true, isAddress: true},
+		{name: "region", kind: "str", required: true, isAddress: true},
 		{name: "prefix", kind: "str", required: true},
-		{name: "aws_access_key_id", kind: "str", secret: true, needed: true},
-		{name: "aws_secret_access_key", kind: "str", secret: true, needed: true},
+		{name: "aws_access_key_id", kind: "str", secret: true, requiredForTest: true},
+		{name: "aws_secret_access_key", kind: "str", secret: true, requiredForTest: true},
 		{name: "compression", kind: "str"},
 		{name: "encryption", kind: "str"},
 		{name: "kms_key_id", kind: "str"},
-		{name: "endpoint_url", kind: "str", where: true},
+		{name: "endpoint_url", kind: "str", isAddress: true},
 		{name: "file_format", kind: "str"},
 		{name: "max_file_size_mb", kind: "int"},
 		{name: "use_virtual_style_addressing", kind: "bool"},
 	},
 	destinationPostgres: {
-		{name: "user", kind: "str", required: true, secret: true, needed: true},
-		{name: "password", kind: "str", required: true, secret: true, needed: true},
-		{name: "host", kind: "str", required: true, needed: true, where: true},
-		{name: "database", kind: "str", required: true, needed: true},
+		{name: "user", kind: "str", required: true, secret: true, requiredForTest: true},
+		{name: "password", kind: "str", required: true, secret: true, requiredForTest: true},
+		{name: "host", kind: "str", required: true, requiredForTest: true, isAddress: true},
+		{name: "database", kind: "str", required: true, requiredForTest: true},
 		{name: "schema", kind: "str"},
 		{name: "table_name", kind: "str"},
-		{name: "port", kind: "int", where: true},
-		{name: "has_self_signed_cert", kind: "bool", where: true},
-		{name: "sslmode", kind: "str", where: true},
+		{name: "port", kind: "int", isAddress: true},
+		{name: "has_self_signed_cert", kind: "bool", isAddress: true},
+		{name: "sslmode", kind: "str", isAddress: true},
 	},
 	destinationHTTP: {
-		{name: "url", kind: "str", required: true, needed: true, where: true},
-		{name: "token", kind: "str", required: true, secret: true, needed: true},
+		{name: "url", kind: "str", required: true, requiredForTest: true, isAddress: true},
+		{name: "token", kind: "str", required: true, secret: true, requiredForTest: true},
 	},
 	destinationFiles: {
 		{name: "path", kind: "str", required: true},
@@ -109,14 +109,14 @@ func readDestination(raw json.RawMessage, stored *ExportDestination) (*ExportDes
 	}
 	out := &ExportDestination{Config: map[string]json.RawMessage{}}
 	kind := &management.Field{Name: "destination__type", Type: management.Choice, Choices: destinationTypes, Required: true}
-	if text, there := members["type"]; there {
+	if text, ok := members["type"]; ok {
 		v, err := kind.Read(text)
 		if err != nil {
 			return nil, err
 		}
 		out.Type = v.(string)
 	} else if stored == nil {
-		return nil, management.Coded(management.CodeRequired, kind.Name, "This field is required.")
+		return nil, management.CodedFault(management.CodeRequired, kind.Name, "This field is required.")
 	}
 	if stored != nil {
 		if out.Type != "" && out.Type != stored.Type {
@@ -126,37 +126,37 @@ func readDestination(raw json.RawMessage, stored *ExportDestination) (*ExportDes
 		maps.Copy(out.Config, stored.Config)
 	}
 	for _, name := range []string{"integration", "integration_id"} {
-		if text, there := members[name]; there && management.JSONKind(text) != "NoneType" {
-			return nil, management.Coded(management.CodeDoesNotExist, "destination__"+name, "Invalid pk %q - object does not exist.", strings.Trim(string(text), `"`))
+		if text, ok := members[name]; ok && management.JSONKind(text) != "NoneType" {
+			return nil, management.CodedFault(management.CodeDoesNotExist, "destination__"+name, "Invalid pk %q - object does not exist.", strings.Trim(string(text), `"`))
 		}
 	}
-	config, there := members["config"]
-	if !there && stored == nil {
-		return nil, management.Coded(management.CodeRequired, "destination__config", "This field is required.")
+	config, ok := members["config"]
+	if !ok && stored == nil {
+		return nil, management.CodedFault(management.CodeRequired, "destination__config", "This field is required.")
 	}
-	var given map[string]json.RawMessage
-	if there {
-		if management.JSONKind(config) != "dict" || json.Unmarshal(config, &given) != nil {
-			return nil, management.Coded(management.CodeNotADict, "destination__config", "Expected a dictionary of items but got type %q.", management.JSONKind(config))
+	var sent map[string]json.RawMessage
+	if ok {
+		if management.JSONKind(config) != "dict" || json.Unmarshal(config, &sent) != nil {
+			return nil, management.CodedFault(management.CodeNotADict, "destination__config", "Expected a dictionary of items but got type %q.", management.JSONKind(config))
 		}
-		maps.Copy(out.Config, given)
+		maps.Copy(out.Config, sent)
 	}
 	if err := out.check(); err != nil || stored == nil {
 		return out, err
 	}
-	return out, out.sameSecretsOnlyThere(stored, given)
+	return out, out.checkSecretsResent(stored, sent)
 }
 
-// sameSecretsOnlyThere refuses to send stored secrets to another place: where one of
+// checkSecretsResent refuses to send stored secrets to another place: where one of
 // the settings that say where is changed, the secrets have to be given again.
-func (d *ExportDestination) sameSecretsOnlyThere(stored *ExportDestination, given map[string]json.RawMessage) error {
+func (d *ExportDestination) checkSecretsResent(stored *ExportDestination, sent map[string]json.RawMessage) error {
 	var changed, missing []string
 	for _, k := range d.keys() {
-		_, again := given[k.name]
+		_, resent := sent[k.name]
 		switch {
-		case k.where && d.valueOf(k) != stored.valueOf(k):
+		case k.isAddress && d.valueOf(k) != stored.valueOf(k):
 			changed = append(changed, "'"+k.name+"'")
-		case k.secret && stored.text(k.name) != "" && !again:
+		case k.secret && stored.text(k.name) != "" && !resent:
 			missing = append(missing, "'"+k.name+"'")
 		}
 	}
@@ -199,11 +199,11 @@ func (d *ExportDestination) check() error {
 		return destinationFault("Configuration has unknown field/s: %s", strings.Join(unknown, ", "))
 	}
 	for _, k := range keys {
-		raw, there := d.Config[k.name]
-		if !there && k.required {
+		raw, present := d.Config[k.name]
+		if !present && k.required {
 			return destinationFault("Configuration missing required field: '%s'", k.name)
 		}
-		if !there || management.JSONKind(raw) == "NoneType" && !k.required {
+		if !present || management.JSONKind(raw) == "NoneType" && !k.required {
 			continue
 		}
 		value, err := k.read(raw)
@@ -230,7 +230,7 @@ func (k destinationKey) read(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, destinationFault("Configuration has invalid type: got '%s', expected '%s'", kind, k.kind)
 	}
 	if kind == "list" {
-		if _, err := management.ReadTextList(&management.Field{Name: "destination", Max: 400}, raw, kind); err != nil {
+		if _, err := management.ReadTextList(&management.Field{Name: "destination", MaxLength: 400}, raw, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -245,10 +245,10 @@ func (d *ExportDestination) text(name string) string {
 }
 
 // int is a setting that is a number, or another one when there is none.
-func (d *ExportDestination) int(name string, or int64) int64 {
+func (d *ExportDestination) int(name string, fallback int64) int64 {
 	n, ok := management.Integer(d.Config[name], management.JSONKind(d.Config[name]))
 	if !ok {
-		return or
+		return fallback
 	}
 	return n
 }
@@ -315,8 +315,8 @@ func (d *ExportDestination) checkFiles() error {
 	if format == "" {
 		format = "JSONLines"
 	}
-	allowed, known := fileCompressions[format]
-	if !known {
+	allowed, ok := fileCompressions[format]
+	if !ok {
 		return destinationFault("File format %s is not supported. Supported are JSONLines, Parquet.", format)
 	}
 	if c := d.text("compression"); c != "" && !slices.Contains(allowed, c) {
@@ -328,8 +328,8 @@ func (d *ExportDestination) checkFiles() error {
 	return nil
 }
 
-// shown is the destination without its secrets.
-func (d *ExportDestination) shown() ExportDestination {
+// view is the destination without its secrets.
+func (d *ExportDestination) view() ExportDestination {
 	out := ExportDestination{Type: d.Type, Config: maps.Clone(d.Config)}
 	for _, k := range d.keys() {
 		if k.secret {
@@ -341,7 +341,7 @@ func (d *ExportDestination) shown() ExportDestination {
 
 // configured reports whether everything is there that a test needs.
 func (d *ExportDestination) configured() bool {
-	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.needed && d.text(k.name) == "" })
+	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.requiredForTest && d.text(k.name) == "" })
 }
 
 // redact takes the secrets out of a message. Those too short to be told from

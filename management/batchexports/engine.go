@@ -65,19 +65,19 @@ func (s Service) Work(ctx context.Context) (bool, error) {
 	return true, errors.Join(err, s.release(ctx, h))
 }
 
-// maxLooked is how many exports Failing looks at.
-const maxLooked = 200
+// maxScanned is how many exports Failing looks at.
+const maxScanned = 200
 
 // Failing are the names of the exports that are not paused and whose newest run that is
-// over has failed, and how many exports there are. Of many the newest maxLooked are
+// over has failed, and how many exports there are. Of many the newest maxScanned are
 // looked at.
-func (s Service) Failing(ctx context.Context) (names []string, of int, err error) {
-	err = s.Desk.Store.Read(ctx, func(tx management.Tx) error {
-		list, err := management.ListRecords[exportTask](tx, management.Query{Kind: kindExportTask, Limit: maxLooked})
+func (s Service) Failing(ctx context.Context) (names []string, total int, err error) {
+	err = s.Env.Store.Read(ctx, func(tx management.Tx) error {
+		list, err := management.ListRecords[exportTask](tx, management.Query{Kind: kindExportTask, Limit: maxScanned})
 		if err != nil {
 			return err
 		}
-		of = list.Count
+		total = list.Count
 		for i := range list.Results {
 			e, err := exportByID(tx, list.Results[i].Export)
 			if err != nil {
@@ -90,20 +90,20 @@ func (s Service) Failing(ctx context.Context) (names []string, of int, err error
 			if err != nil {
 				return err
 			}
-			over := slices.IndexFunc(runs.Results, func(r exportRun) bool { return !underWay(r.Status) })
-			if over >= 0 && (runs.Results[over].Status == exportFailed || runs.Results[over].Status == exportTimedOut) {
+			finished := slices.IndexFunc(runs.Results, func(r exportRun) bool { return !isActive(r.Status) })
+			if finished >= 0 && (runs.Results[finished].Status == exportFailed || runs.Results[finished].Status == exportTimedOut) {
 				names = append(names, e.Name)
 			}
 		}
 		return nil
 	})
-	return names, of, err
+	return names, total, err
 }
 
 // nextDue is the export that has been due longest, empty for none.
 func (s Service) nextDue(ctx context.Context) (string, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (string, error) {
-		list, _, err := tx.List(management.Query{Kind: kindExportTask, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (string, error) {
+		list, _, err := tx.List(management.Query{Kind: kindExportTask, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 		if err != nil || len(list) == 0 {
 			return "", err
 		}
@@ -113,10 +113,10 @@ func (s Service) nextDue(ctx context.Context) (string, error) {
 
 // claim takes the lease of an export; nil when it is not to be had, or there is
 // nothing to do.
-func (s Service) claim(ctx context.Context, export string) (*held, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*held, error) {
-		now := s.Desk.Now()
-		h := &held{owner: s.Desk.NewID()}
+func (s Service) claim(ctx context.Context, export string) (*claimedRun, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*claimedRun, error) {
+		now := s.Env.Now()
+		h := &claimedRun{owner: s.Env.NewID()}
 		var err error
 		if h.export, err = exportByID(tx, export); err != nil {
 			return nil, err
@@ -137,36 +137,36 @@ func (s Service) claim(ctx context.Context, export string) (*held, error) {
 			return nil, nil
 		}
 		h.task.Owner = ""
-		at, some, err := s.due(tx, h.export, h.task)
+		due, hasWork, err := s.due(tx, h.export, h.task)
 		if err != nil {
 			return nil, err
 		}
-		if !some || at.After(now) {
+		if !hasWork || due.After(now) {
 			return nil, s.putTask(tx, h.export, h.task)
 		}
 		if h.task.Run != "" {
-			if h.run, err = s.again(tx, h); err != nil {
+			if h.run, err = s.resumeRun(tx, h); err != nil {
 				return nil, err
 			}
 		}
-		h.task.Owner, h.task.Until = h.owner, management.At(now.Add(exportLease))
+		h.task.Owner, h.task.Until = h.owner, management.NewStamp(now.Add(exportLease))
 		return h, s.putTask(tx, h.export, h.task)
 	})
 }
 
-// again is the run that was begun and is to be tried again; nil, and the task
+// resumeRun is the run that was begun and is to be tried again; nil, and the task
 // goes on, when it was cancelled.
-func (s Service) again(tx management.Tx, h *held) (*exportRun, error) {
+func (s Service) resumeRun(tx management.Tx, h *claimedRun) (*exportRun, error) {
 	r, err := runOf(tx, h.task.Export, h.task.Run)
 	if err != nil {
 		return nil, err
 	}
-	if r != nil && underWay(r.Status) {
-		r.say(s.Desk.Now(), "INFO", "The run is tried again.")
+	if r != nil && isActive(r.Status) {
+		r.addLog(s.Env.Now(), "INFO", "The run is tried again.")
 		return r, putRun(tx, r)
 	}
 	if r != nil {
-		err = s.advance(tx, h.export, h.task, r, r.behind())
+		err = s.advance(tx, h.export, h.task, r, r.positionAfter())
 	}
 	h.task.Run, h.task.Backfill = "", ""
 	return nil, err
@@ -174,35 +174,35 @@ func (s Service) again(tx management.Tx, h *held) (*exportRun, error) {
 
 // begin makes the next run, if there is one. What it covers is looked up before,
 // outside of the transaction that writes it down.
-func (s Service) begin(ctx context.Context, h *held) error {
+func (s Service) begin(ctx context.Context, h *claimedRun) error {
 	p, err := s.planRun(ctx, h)
 	if err != nil || p == nil {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		t, err := s.mine(tx, h)
+	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
+		t, err := s.checkLease(tx, h)
 		if err != nil {
 			return err
 		}
-		if p.backfill == nil && !t.Place.is(h.task.Place) {
+		if p.backfill == nil && !t.Position.equals(h.task.Position) {
 			return nil // it was unpaused meanwhile: plan anew
 		}
 		if p.backfill != nil {
 			b, err := backfillOf(tx, t.Export, p.backfill.ID)
-			if err != nil || b == nil || !underWay(b.Status) {
+			if err != nil || b == nil || !isActive(b.Status) {
 				return err // it was cancelled
 			}
 			if b.Status == exportStarting {
-				b.Status, b.Updated = exportRunning, management.At(s.Desk.Now())
+				b.Status, b.Updated = exportRunning, management.NewStamp(s.Env.Now())
 				if err := putBackfill(tx, b); err != nil {
 					return err
 				}
 			}
 			t.Backfill = b.ID
 		}
-		now := management.At(s.Desk.Now())
+		now := management.NewStamp(s.Env.Now())
 		r := &exportRun{
-			BatchExportRun: BatchExportRun{BatchExport: t.Export, Status: exportRunning, From: management.At(p.from), To: management.At(p.to), Created: now, Updated: now},
+			BatchExportRun: BatchExportRun{BatchExport: t.Export, Status: exportRunning, From: management.NewStamp(p.from), To: management.NewStamp(p.to), Created: now, Updated: now},
 			Span:           p.span,
 		}
 		if t.Backfill != "" {
@@ -215,7 +215,7 @@ func (s Service) begin(ctx context.Context, h *held) error {
 		if r.Number, err = tx.Next(kindExportRun); err != nil {
 			return err
 		}
-		r.say(now.Time, "INFO", "The run begins.")
+		r.addLog(now.Time, "INFO", "The run begins.")
 		if err := putRun(tx, r); err != nil {
 			return err
 		}
@@ -226,9 +226,9 @@ func (s Service) begin(ctx context.Context, h *held) error {
 }
 
 // release gives the lease back.
-func (s Service) release(ctx context.Context, h *held) error {
-	err := s.Desk.Store.Write(context.WithoutCancel(ctx), func(tx management.Tx) error {
-		t, err := s.mine(tx, h)
+func (s Service) release(ctx context.Context, h *claimedRun) error {
+	err := s.Env.Store.Write(context.WithoutCancel(ctx), func(tx management.Tx) error {
+		t, err := s.checkLease(tx, h)
 		if err != nil {
 			return err
 		}

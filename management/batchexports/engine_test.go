@@ -27,30 +27,30 @@ func TestBatchExports_Runs(t *testing.T) {
 			w := newWorld(t)
 			calls := w.calls(t)
 			// fails makes the next attempts of a number fail, refuses the next one for good.
-			calls["fails"] = func(_ *management.Standing, path, _ string) (any, error) {
+			calls["fails"] = func(_ *management.Scope, path, _ string) (any, error) {
 				n, message, _ := strings.Cut(path, " ")
 				for range len(n) {
-					w.shelf.fails = append(w.shelf.fails, errors.New(message))
+					w.destination.fails = append(w.destination.fails, errors.New(message))
 				}
 				return nil, nil
 			}
-			calls["refuses"] = func(_ *management.Standing, path, _ string) (any, error) {
-				w.shelf.fails = append(w.shelf.fails, fmt.Errorf("writing: %w", &batchexports.Refused{Reason: path}))
+			calls["refuses"] = func(_ *management.Scope, path, _ string) (any, error) {
+				w.destination.fails = append(w.destination.fails, fmt.Errorf("writing: %w", &batchexports.PermanentError{Reason: path}))
 				return nil, nil
 			}
-			calls["done"] = func(*management.Standing, string, string) (any, error) {
-				done := w.done
-				w.done = nil
+			calls["done"] = func(*management.Scope, string, string) (any, error) {
+				done := w.results
+				w.results = nil
 				return done, nil
 			}
-			w.Ask(t, calls, rows)
+			w.Run(t, calls, rows)
 		})
 	}
 }
 
 // The pauses: 5 seconds, then twice as long each time, at most 10 minutes.
 var failureRows = []ruletest.Row{
-	{"§4.3.5", "bob", "create => it", to("Postgres", `{`+postgres+`}`), `{"latest_runs":[]}`},
+	{"§4.3.5", "bob", "create => it", exportTo("Postgres", `{`+postgres+`}`), `{"latest_runs":[]}`},
 	{"§4.3.5", "bob", "came a", `{}`, `null`},
 	{"§4.3.5 two attempts fail", "bob", "fails || the password secret is wrong", ``, `null`},
 	{"§4.3.5", "bob", "at 2026-01-02 13:00:30", ``, `null`},
@@ -217,8 +217,8 @@ var runLogRows = []ruletest.Row{
 // §4.3.5: pages of 100 by cursor, and back again.
 func TestBatchExports_RunPages(t *testing.T) {
 	w := newWorld(t)
-	st := w.Standing(t, "bob")
-	e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(`,"interval":"every 5 minutes"`)))
+	scope := w.Scope(t, "bob")
+	e, err := w.BatchExports.Create(t.Context(), scope, ruletest.Body(t, files(`,"interval":"every 5 minutes"`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestBatchExports_RunPages(t *testing.T) {
 	pages, seen, cursor := []int{}, map[string]bool{}, ""
 	var last batchexports.CursorPage[batchexports.BatchExportRun]
 	for {
-		last, err = w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Cursor: cursor})
+		last, err = w.BatchExports.Runs(t.Context(), scope, e.ID, batchexports.RunQuery{Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,34 +245,34 @@ func TestBatchExports_RunPages(t *testing.T) {
 	if fmt.Sprint(pages) != "[100 100 5]" || len(seen) != all {
 		t.Errorf("%d runs in pages of %d", len(seen), pages)
 	}
-	back, err := w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Cursor: last.Previous})
+	back, err := w.BatchExports.Runs(t.Context(), scope, e.ID, batchexports.RunQuery{Cursor: last.Previous})
 	if err != nil || len(back.Results) != 100 || back.Results[99].From != last.Results[0].To {
 		t.Errorf("back: %d runs, %v", len(back.Results), err)
 	}
-	oldest, err1 := w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Ordering: "created_at"})
-	next, err2 := w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Ordering: "created_at", Cursor: oldest.Next})
+	oldest, err1 := w.BatchExports.Runs(t.Context(), scope, e.ID, batchexports.RunQuery{Ordering: "created_at"})
+	next, err2 := w.BatchExports.Runs(t.Context(), scope, e.ID, batchexports.RunQuery{Ordering: "created_at", Cursor: oldest.Next})
 	if err1 != nil || err2 != nil || len(next.Results) != 100 || next.Results[0].From != oldest.Results[99].To {
 		t.Errorf("the other way: %d runs, %v, %v", len(next.Results), err1, err2)
 	}
-	got, err := w.BatchExports.Get(t.Context(), st, e.ID)
+	got, err := w.BatchExports.Get(t.Context(), scope, e.ID)
 	if err != nil || len(got.LatestRuns) != 10 { // §4.3.1
 		t.Errorf("%d latest runs, %v", len(got.LatestRuns), err)
 	}
 }
 
-// started is a world with an export of one event whose run is due, and where attempts are
+// startWorld is a world with an export of one event whose run is due, and where attempts are
 // held: each says that it has begun and goes on when it is let.
-func started(t *testing.T) (w *world, export string, begun chan struct{}, let chan error) {
+func startWorld(t *testing.T) (w *world, export string, begun chan struct{}, let chan error) {
 	t.Helper()
 	w = newWorld(t)
-	e, err := w.BatchExports.Create(t.Context(), w.Standing(t, "bob"), ruletest.Body(t, files(``)))
+	e, err := w.BatchExports.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, files(``)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.ledger.add("a", "2026-01-02 12:30", "{}")
 	w.Clock = moment("2026-01-02 13:00:30")
 	begun, let = make(chan struct{}, 4), make(chan error, 4)
-	w.shelf.during = func(ctx context.Context, _ *batchexports.Job) error {
+	w.destination.onRun = func(ctx context.Context, _ *batchexports.Job) error {
 		begun <- struct{}{}
 		select {
 		case <-ctx.Done():
@@ -287,7 +287,7 @@ func started(t *testing.T) (w *world, export string, begun chan struct{}, let ch
 // newest is the newest run of an export.
 func (w *world) newest(t *testing.T, export string) batchexports.BatchExportRun {
 	t.Helper()
-	e, err := w.BatchExports.Get(t.Context(), w.Standing(t, "bob"), export)
+	e, err := w.BatchExports.Get(t.Context(), w.Scope(t, "bob"), export)
 	if err != nil || len(e.LatestRuns) == 0 {
 		t.Fatal(e, err)
 	}
@@ -296,18 +296,18 @@ func (w *world) newest(t *testing.T, export string) batchexports.BatchExportRun 
 
 // §4.3.5, §4.3.3: what is cancelled while the destination works ends there.
 func TestBatchExports_CancelAtWork(t *testing.T) {
-	for name, cancel := range map[string]func(w *world, st *management.Standing, export, run string) error{
-		"the run": func(w *world, st *management.Standing, export, run string) error {
-			_, err := w.BatchExports.CancelRun(t.Context(), st, export, run)
+	for name, cancel := range map[string]func(w *world, scope *management.Scope, export, run string) error{
+		"the run": func(w *world, scope *management.Scope, export, run string) error {
+			_, err := w.BatchExports.CancelRun(t.Context(), scope, export, run)
 			return err
 		},
-		"the export": func(w *world, st *management.Standing, export, _ string) error {
-			return w.BatchExports.Delete(t.Context(), st, export)
+		"the export": func(w *world, scope *management.Scope, export, _ string) error {
+			return w.BatchExports.Delete(t.Context(), scope, export)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			w, export, begun, _ := started(t)
+			w, export, begun, _ := startWorld(t)
 			worked := make(chan error, 1)
 			go func() {
 				_, err := w.BatchExports.Work(t.Context())
@@ -315,14 +315,14 @@ func TestBatchExports_CancelAtWork(t *testing.T) {
 			}()
 			<-begun
 			run := w.newest(t, export)
-			if err := cancel(w, w.Standing(t, "bob"), export, run.ID); err != nil {
+			if err := cancel(w, w.Scope(t, "bob"), export, run.ID); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-worked; err != nil { // it waits for ever unless its context ends
 				t.Error(err)
 			}
-			if len(w.shelf.wrote) != 0 {
-				t.Error("it was written", w.shelf.wrote)
+			if len(w.destination.written) != 0 {
+				t.Error("it was written", w.destination.written)
 			}
 			if name == "the run" && w.newest(t, export).Status != "Cancelled" {
 				t.Errorf("%+v", w.newest(t, export))
@@ -337,7 +337,7 @@ func TestBatchExports_CancelAtWork(t *testing.T) {
 // Two servers share the work: an export is one's as long as that one is there.
 func TestBatchExports_Leases(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	w, export, begun, let := started(t)
+	w, export, begun, let := startWorld(t)
 	worked := make(chan error, 1)
 	go func() {
 		_, err := w.BatchExports.Work(t.Context())
@@ -351,15 +351,15 @@ func TestBatchExports_Leases(t *testing.T) {
 	if err := <-worked; err != nil {
 		t.Error(err)
 	}
-	if run := w.newest(t, export); run.Status != "Completed" || len(w.shelf.order) != 1 {
-		t.Errorf("%+v, %v", run, w.shelf.order)
+	if run := w.newest(t, export); run.Status != "Completed" || len(w.destination.order) != 1 {
+		t.Errorf("%+v, %v", run, w.destination.order)
 	}
 }
 
 // Decision 23: a server that ends in the middle of a run leaves it to the next one, which
 // writes the same run again.
 func TestBatchExports_ServerEnds(t *testing.T) {
-	w, export, begun, let := started(t)
+	w, export, begun, let := startWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var server sync.WaitGroup
 	server.Go(func() {
@@ -390,7 +390,7 @@ func TestBatchExports_NotHere(t *testing.T) {
 	w.BatchExports.Rows, w.BatchExports.Runner = nil, nil
 	calls := w.calls(t)
 	const none = `503 unavailable - This server runs no batch exports.`
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"§4.3.3", "bob", "create => it", files(``), `{"name":"x"}`},
 		{"§4.3.6", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, none},
 		{"§4.3.4", "bob", "pause <it>", ``, `{"paused":true}`},

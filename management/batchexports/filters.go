@@ -35,7 +35,7 @@ func compileExportFilters(raw json.RawMessage, model string, settings flags.Filt
 		return nil, management.Fault("filters", "'filters' should be an array of filters")
 	}
 	if len(list) > maxExportFilters {
-		return nil, management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d elements.", maxExportFilters)
+		return nil, management.CodedFault(management.CodeMaxLength, "filters", "Ensure this field has no more than %d elements.", maxExportFilters)
 	}
 	for _, item := range list {
 		var f map[string]json.RawMessage
@@ -86,19 +86,19 @@ func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, 
 	return kind, p, nil
 }
 
-// hold reports whether the filters hold.
-func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
+// matches reports whether the filters hold.
+func (f *exportFilters) matches(event, person string, when time.Time) (bool, error) {
 	for _, part := range []struct {
 		filters []propertyFilter
 		text    string
 		holds   func(f propertyFilter, properties flags.Properties) bool
 	}{
 		{f.event, event, func(f propertyFilter, properties flags.Properties) bool {
-			value, there := properties[f.key]
-			return f.Holds(value, there, at)
+			value, present := properties[f.key]
+			return f.Holds(value, present, when)
 		}},
 		{f.person, person, func(f propertyFilter, properties flags.Properties) bool {
-			return f.HoldsOfPerson(properties, f.key, at)
+			return f.HoldsOfPerson(properties, f.key, when)
 		}},
 	} {
 		if len(part.filters) == 0 {

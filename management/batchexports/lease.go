@@ -38,19 +38,19 @@ func exportPause(failures int) time.Duration {
 	return min(first<<max(failures-1, 0), longest)
 }
 
-// held is an export whose lease this server has.
-type held struct {
+// claimedRun is an export whose lease this server has.
+type claimedRun struct {
 	owner  string
 	export *exportRecord
 	task   *exportTask // as it was when the lease was taken
 	run    *exportRun  // nil: there is none to be done
 }
 
-// mine reads the task, if the lease is still this server's.
-func (s Service) mine(tx management.Tx, h *held) (*exportTask, error) {
+// checkLease reads the task, if the lease is still this server's.
+func (s Service) checkLease(tx management.Tx, h *claimedRun) (*exportTask, error) {
 	t, err := taskOf(tx, h.task.Export)
-	var told *management.Error
-	if errors.As(err, &told) || err == nil && t.Owner != h.owner {
+	var apiErr *management.Error
+	if errors.As(err, &apiErr) || err == nil && t.Owner != h.owner {
 		return nil, errLeaseLost
 	}
 	return t, err

@@ -22,55 +22,55 @@ type CursorPage[T any] struct {
 	Next, Previous string
 }
 
-// placed is an item with what orders it; no two are equal.
-type placed[T any] struct {
-	place string
-	item  T
+// keyedItem is an item with what orders it; no two are equal.
+type keyedItem[T any] struct {
+	key  string
+	item T
 }
 
-// placedIn are the newest records that a query chooses, of which place says yes.
-func placedIn[T any](tx management.Tx, q management.Query, place func(x *T, sort string) (string, bool)) (out []placed[T], err error) {
+// keyedRecords are the newest records that a query chooses, of which place says yes.
+func keyedRecords[T any](tx management.Tx, q management.Query, keyOf func(x *T, sort string) (string, bool)) (out []keyedItem[T], err error) {
 	q.Descending, q.Limit = true, maxSortedRuns
 	list, _, err := tx.List(q)
 	for i := 0; i < len(list) && err == nil; i++ {
 		var x *T
 		if x, err = management.Decode[T](&list[i]); err == nil {
-			if at, is := place(x, list[i].Sort); is {
-				out = append(out, placed[T]{at, *x})
+			if key, ok := keyOf(x, list[i].Sort); ok {
+				out = append(out, keyedItem[T]{key, *x})
 			}
 		}
 	}
 	return out, err
 }
 
-// pageBy is a page of a list. A cursor is > or < and a place: the page behind or
+// pageAt is a page of a list. A cursor is > or < and a place: the page behind or
 // before it.
-func pageBy[T any](list []placed[T], descending bool, cursor string, size int) (out CursorPage[T], err error) {
-	slices.SortFunc(list, func(a, b placed[T]) int {
+func pageAt[T any](list []keyedItem[T], descending bool, cursor string, size int) (out CursorPage[T], err error) {
+	slices.SortFunc(list, func(a, b keyedItem[T]) int {
 		if descending {
 			a, b = b, a
 		}
-		return strings.Compare(a.place, b.place)
+		return strings.Compare(a.key, b.key)
 	})
 	from, to := 0, min(size, len(list))
 	if cursor != "" {
-		side, place := cursor[:1], cursor[1:]
-		passed := func(p string) bool { return p < place }
+		side, key := cursor[:1], cursor[1:]
+		passed := func(p string) bool { return p < key }
 		if descending {
-			passed = func(p string) bool { return p > place }
+			passed = func(p string) bool { return p > key }
 		}
-		at := 0 // of the first that has not been passed
-		for at < len(list) && passed(list[at].place) {
-			at++
+		index := 0 // of the first that has not been passed
+		for index < len(list) && passed(list[index].key) {
+			index++
 		}
 		switch side {
 		case ">":
-			if at < len(list) && list[at].place == place {
-				at++
+			if index < len(list) && list[index].key == key {
+				index++
 			}
-			from, to = at, min(at+size, len(list))
+			from, to = index, min(index+size, len(list))
 		case "<":
-			from, to = max(at-size, 0), at
+			from, to = max(index-size, 0), index
 		default:
 			return out, management.Missing("Invalid cursor")
 		}
@@ -80,10 +80,10 @@ func pageBy[T any](list []placed[T], descending bool, cursor string, size int) (
 		out.Results = append(out.Results, p.item)
 	}
 	if to > from && to < len(list) {
-		out.Next = ">" + list[to-1].place
+		out.Next = ">" + list[to-1].key
 	}
 	if to > from && from > 0 {
-		out.Previous = "<" + list[from].place
+		out.Previous = "<" + list[from].key
 	}
 	return out, nil
 }

@@ -33,7 +33,7 @@ var queryRows = []ruletest.Row{
 	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event AS a, uuid AS a FROM events"`), queryFault + `Invalid HogQL query: two columns are called "a"`},
 	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event FROM events WHERE event = 'a'"`), queryFault + `Invalid HogQL query: `},
 	{"§4.3.1 over events only", "bob", "create", files(`,"model":"persons","hogql_query":"SELECT event FROM events"`), queryFault + `Invalid HogQL query: `},
-	{"§4.3.2 HTTP takes whole events", "bob", "create", `{"hogql_query":"SELECT event FROM events",` + to("HTTP", `{"url":"https://x.example","token":"t"}`)[1:], queryFault + `Invalid HogQL query: `},
+	{"§4.3.2 HTTP takes whole events", "bob", "create", `{"hogql_query":"SELECT event FROM events",` + exportTo("HTTP", `{"url":"https://x.example","token":"t"}`)[1:], queryFault + `Invalid HogQL query: `},
 	{"§2.2 type", "bob", "create", query(`{}`), queryFault + `Not a valid string.`},
 }
 
@@ -145,7 +145,7 @@ var deletionRows = []ruletest.Row{
 }
 
 // §5.8: a project that is gone takes its exports along.
-var goneRows = []ruletest.Row{
+var deletedRows = []ruletest.Row{
 	{"§4.3.3", "bob", "create", files(``), `{"name":"x"}`},
 	{"§5.8 DELETE", "gus", "dropproject", ``, `null`},
 	{"§5.8 no run comes", "dan", "at 2026-01-02 15:00", ``, `null`},
@@ -160,19 +160,19 @@ var testRows = []ruletest.Row{
 	{"§4.3.7 steps", "bob", "steps S3", ``, `{"steps":[{"name":"Check address","description":"of S3","result":null},{"name":"Check credentials","description":"of S3","result":null}]}`},
 	{"§4.3.7 a type without a test", "bob", "steps Files", ``, `{"steps":[]}`},
 	{"§6 row 46", "bob", "steps FTP", ``, `null`},
-	{"§4.3.7 passed", "bob", "try", to("Postgres", `{`+postgres+`}`), `{"name":"Check address","description":"of Postgres","result":{"status":"Passed","message":null}}`},
-	{"§4.3.7 step", "bob", "try", `{"step":1,` + to("Postgres", `{`+postgres+`}`)[1:], `{"name":"Check credentials","result":{"status":"Failed","message":"the password *** is wrong"}}`},
-	{"§4.3.7 out of range", "bob", "try", `{"step":2,` + to("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
-	{"§4.3.7 out of range", "bob", "try", `{"step":-1,` + to("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
-	{"§4.3.7 no number", "bob", "try", `{"step":"first",` + to("Postgres", `{`+postgres+`}`)[1:], `400 invalid_input step A valid integer is required.`},
+	{"§4.3.7 passed", "bob", "try", exportTo("Postgres", `{`+postgres+`}`), `{"name":"Check address","description":"of Postgres","result":{"status":"Passed","message":null}}`},
+	{"§4.3.7 step", "bob", "try", `{"step":1,` + exportTo("Postgres", `{`+postgres+`}`)[1:], `{"name":"Check credentials","result":{"status":"Failed","message":"the password *** is wrong"}}`},
+	{"§4.3.7 out of range", "bob", "try", `{"step":2,` + exportTo("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
+	{"§4.3.7 out of range", "bob", "try", `{"step":-1,` + exportTo("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
+	{"§4.3.7 no number", "bob", "try", `{"step":"first",` + exportTo("Postgres", `{`+postgres+`}`)[1:], `400 invalid_input step A valid integer is required.`},
 	{"§4.3.7 without tests", "bob", "try", files(``), `400 * destination`},
 	{"§4.3.7 validated as on create", "bob", "try", `{"name":"x","interval":"hour"}`, `400 required destination This field is required.`},
-	{"§4.3.7 validated as on create", "bob", "try", to("FTP", `{}`), `400 invalid_choice destination__type "FTP" is not a valid choice.`},
-	{"§4.3.7 not configured", "bob", "try", to("S3", `{`+s3+`}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
-	{"§4.3.7 bucket, key id and secret", "bob", "try", to("S3", `{`+s3+`,"aws_access_key_id":"id"}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
-	{"§4.3.7 bucket, key id and secret", "bob", "try", to("S3", `{`+s3+`,"aws_access_key_id":"id","aws_secret_access_key":"key"}`), `{"result":{"status":"Passed"}}`},
+	{"§4.3.7 validated as on create", "bob", "try", exportTo("FTP", `{}`), `400 invalid_choice destination__type "FTP" is not a valid choice.`},
+	{"§4.3.7 not configured", "bob", "try", exportTo("S3", `{`+s3+`}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
+	{"§4.3.7 bucket, key id and secret", "bob", "try", exportTo("S3", `{`+s3+`,"aws_access_key_id":"id"}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
+	{"§4.3.7 bucket, key id and secret", "bob", "try", exportTo("S3", `{`+s3+`,"aws_access_key_id":"id","aws_secret_access_key":"key"}`), `{"result":{"status":"Passed"}}`},
 	{"§4.3.7 nothing was made", "bob", "list", ``, `{"count":0}`},
-	{"§4.3.7 of a stored one", "bob", "create => it", to("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
+	{"§4.3.7 of a stored one", "bob", "create => it", exportTo("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
 	{"§4.3.7 the stored secrets need not be sent again", "bob", "test <it>", ``, `{"result":{"status":"Passed"}}`},
 	{"§4.3.7 under the given config", "bob", "test <it>", `{"destination":{"config":{"database":""}}}`, `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
 	{"§4.3.7 validated", "bob", "test <it>", `{"destination":{"config":{"port":"x"}}}`, `400 invalid_input destination Configuration has invalid type: got 'str', expected 'int'`},

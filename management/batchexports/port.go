@@ -61,8 +61,8 @@ type ExportDestination struct {
 	Integration *struct{} `json:"integration"`
 }
 
-// Done is what a run has written.
-type Done struct{ Rows, Bytes int64 }
+// RunTotals is what a run has written.
+type RunTotals struct{ Rows, Bytes int64 }
 
 // TestStep is a step of the test of a destination.
 type TestStep struct {
@@ -75,17 +75,17 @@ type TestStep struct {
 type Runner interface {
 	// Run writes a job whole. Permanent errors, which another attempt does not mend,
 	// are *Refused.
-	Run(ctx context.Context, job *Job) (Done, error)
+	Run(ctx context.Context, job *Job) (RunTotals, error)
 	// Steps are the steps of the test of a type of destination, in order.
 	Steps(destinationType string) []TestStep
 	// Test does one step: nil when it has passed, the reason when not.
 	Test(ctx context.Context, d ExportDestination, step int) error
 }
 
-// Refused is an error that lasts until somebody changes something.
-type Refused struct{ Reason string }
+// PermanentError is an error that lasts until somebody changes something.
+type PermanentError struct{ Reason string }
 
-func (e *Refused) Error() string { return e.Reason }
+func (e *PermanentError) Error() string { return e.Reason }
 
 // Rows reads what exports write. Its errors are faults of the store. No
 // transaction stays open while visit works.
@@ -95,10 +95,10 @@ type Rows interface {
 	Horizon(ctx context.Context, projectID int64) (int64, error)
 	// Boundary is about the last place before the first event that came in at a time
 	// or later, at most the horizon.
-	Boundary(ctx context.Context, at time.Time, horizon int64) (int64, error)
+	Boundary(ctx context.Context, when time.Time, horizon int64) (int64, error)
 	// Passed is the last place, after < place <= upTo, up to which every event of the
 	// project behind after came in before a time; after when there is none.
-	Passed(ctx context.Context, projectID, after, upTo int64, at time.Time) (int64, error)
+	Passed(ctx context.Context, projectID, after, upTo int64, when time.Time) (int64, error)
 	// FirstEvent is the time of the earliest event, FirstPerson when the earliest
 	// person was first seen; false when there is none.
 	FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error)
@@ -131,8 +131,8 @@ type Span struct {
 	Light bool `json:"-"`
 }
 
-// Holds reports whether an event belongs to the span.
-func (s *Span) Holds(e *Event) bool {
+// Contains reports whether an event belongs to the span.
+func (s *Span) Contains(e *Event) bool {
 	return e.ID > s.After && e.ID <= s.UpTo &&
 		(s.Before.IsZero() || e.CreatedAt.Before(s.Before)) &&
 		(e.ID > s.DoneUpTo || !e.CreatedAt.Before(s.DoneBefore)) &&

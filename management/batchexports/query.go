@@ -88,14 +88,14 @@ func readExportQuery(text string) (*exportQuery, error) {
 
 // The beginnings of expressions that are properties.
 const (
-	ofEvent  = "properties."
-	ofPerson = "person.properties."
+	eventPrefix  = "properties."
+	personPrefix = "person.properties."
 )
 
 // column is what an expression yields; false when it cannot be run. Properties
 // are texts: those that are JSON texts as they are, others as their JSON.
 func (f *exportQueryField) column() (ColumnType, bool) {
-	if strings.HasPrefix(f.Expression, ofEvent) || strings.HasPrefix(f.Expression, ofPerson) {
+	if strings.HasPrefix(f.Expression, eventPrefix) || strings.HasPrefix(f.Expression, personPrefix) {
 		return TextColumn, true
 	}
 	for _, c := range exportColumns[modelEvents] {
@@ -122,8 +122,8 @@ func (q *exportQuery) columns() []Column {
 	return out
 }
 
-// keep are the names under which the columns of a key are selected.
-func (q *exportQuery) keep(key []string) (out []string) {
+// keyAliases are the names under which the columns of a key are selected.
+func (q *exportQuery) keyAliases(key []string) (out []string) {
 	for _, name := range key {
 		if i := slices.IndexFunc(q.Fields, func(f exportQueryField) bool { return f.Expression == name }); i >= 0 {
 			out = append(out, q.Fields[i].Alias)
@@ -134,22 +134,22 @@ func (q *exportQuery) keep(key []string) (out []string) {
 
 func (q *exportQuery) wantsPerson() bool {
 	return slices.ContainsFunc(q.Fields, func(f exportQueryField) bool {
-		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, ofPerson)
+		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, personPrefix)
 	})
 }
 
 // row appends what is selected of an event.
 func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
 	var event, person map[string]json.RawMessage
-	property := func(from *map[string]json.RawMessage, text, name string) (any, error) {
-		if *from == nil {
-			if err := json.Unmarshal(objectOf(text), from); err != nil {
+	property := func(parsed *map[string]json.RawMessage, text, name string) (any, error) {
+		if *parsed == nil {
+			if err := json.Unmarshal(objectOf(text), parsed); err != nil {
 				return nil, fmt.Errorf("the properties of event %s: %w", e.UUID, err)
 			}
 		}
-		raw, there := (*from)[name]
+		raw, present := (*parsed)[name]
 		var value string
-		if !there || management.JSONKind(raw) == "NoneType" {
+		if !present || management.JSONKind(raw) == "NoneType" {
 			return nil, nil
 		}
 		if json.Unmarshal(raw, &value) != nil {
@@ -161,9 +161,9 @@ func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
 		var value any
 		var err error
 		x := q.Fields[i].Expression
-		if name, ok := strings.CutPrefix(x, ofPerson); ok {
+		if name, ok := strings.CutPrefix(x, personPrefix); ok {
 			value, err = property(&person, e.PersonProperties, name)
-		} else if name, ok := strings.CutPrefix(x, ofEvent); ok {
+		} else if name, ok := strings.CutPrefix(x, eventPrefix); ok {
 			value, err = property(&event, e.Properties, name)
 		} else {
 			value, err = eventColumn(x, team, e)

@@ -55,7 +55,7 @@ type exportRecord struct {
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk[management.Tx]
+	Env management.Env[management.Tx]
 	// Rows reads what exports write, Runner writes it. Nil: this server runs none.
 	Rows   Rows
 	Runner Runner
@@ -89,9 +89,9 @@ func exportByID(tx management.Tx, id string) (*exportRecord, error) {
 	return management.Decode[exportRecord](r)
 }
 
-// exportIn finds an export in a place.
-func exportIn(tx management.Tx, st *management.Standing, id string) (*exportRecord, error) {
-	id, ok := management.NormalUUID(id)
+// findExport finds an export in a place.
+func findExport(tx management.Tx, scope *management.Scope, id string) (*exportRecord, error) {
+	id, ok := management.NormalizeUUID(id)
 	if !ok {
 		return nil, management.ErrNotFound()
 	}
@@ -99,25 +99,25 @@ func exportIn(tx management.Tx, st *management.Standing, id string) (*exportReco
 	switch {
 	case err != nil:
 		return nil, err
-	case e == nil || e.Organization != st.Organization.ID || st.Project != nil && e.Team != st.Project.ID:
+	case e == nil || e.Organization != scope.Organization.ID || scope.Project != nil && e.Team != scope.Project.ID:
 		return nil, management.ErrNotFound()
-	case st.Project != nil:
+	case scope.Project != nil:
 		return e, nil
 	}
 	p, err := tx.Project(e.Team)
-	if err == nil && (p == nil || !st.Reaches(p)) {
+	if err == nil && (p == nil || !scope.CanReach(p)) {
 		err = management.ErrNotFound()
 	}
 	return e, err
 }
 
-// within finds an export and a thing of a kind that belongs to it.
-func within[T any](tx management.Tx, st *management.Standing, kind, export, id string) (*exportRecord, *T, error) {
-	e, err := exportIn(tx, st, export)
+// findInExport finds an export and a thing of a kind that belongs to it.
+func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export, id string) (*exportRecord, *T, error) {
+	e, err := findExport(tx, scope, export)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, _ = management.NormalUUID(id) // what is none names nothing
+	id, _ = management.NormalizeUUID(id) // what is none names nothing
 	x, err := management.LoadRecord[T](tx, kind, e.ID, id)
 	if err == nil && x == nil {
 		err = management.ErrNotFound()
@@ -136,7 +136,7 @@ func (e *exportRecord) view(tx management.Tx) (*BatchExport, error) {
 // plain is the export without its runs and its secrets.
 func (e *exportRecord) plain() *BatchExport {
 	out := e.BatchExport
-	out.Destination = e.Destination.shown()
+	out.Destination = e.Destination.view()
 	out.LatestRuns = []BatchExportRun{}
 	return &out
 }

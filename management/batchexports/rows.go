@@ -9,7 +9,7 @@ import (
 )
 
 // job is the work of a run.
-func (s Service) job(h *held) *Job {
+func (s Service) job(h *claimedRun) *Job {
 	e, span := h.export, h.run.Span
 	j := &Job{
 		Run: h.run.Writes, Export: e.ID, Project: e.Team, Model: e.Model, Key: exportKeys[e.Model],
@@ -22,23 +22,23 @@ func (s Service) job(h *held) *Job {
 	j.Newer, j.Appended = exportNewer[e.Model], table && query == nil && e.Model == modelEvents
 	if query != nil {
 		j.Columns = query.columns()
-		if j.Key = query.keep(j.Key); len(j.Key) < len(exportKeys[e.Model]) {
+		if j.Key = query.keyAliases(j.Key); len(j.Key) < len(exportKeys[e.Model]) {
 			j.Key = nil // what is left of it tells no rows apart
 		}
 	}
 	j.Rows = func(ctx context.Context, yield func([]any) error) error {
-		project, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(e.Team) })
+		project, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(e.Team) })
 		if err != nil {
 			return err
 		}
 		if project == nil {
-			return &Refused{Reason: "The project is deleted."}
+			return &PermanentError{Reason: "The project is deleted."}
 		}
 		filters, err := compileExportFilters(e.Filters, e.Model, project.FilterSettings())
 		if err != nil {
-			return &Refused{Reason: err.Error()}
+			return &PermanentError{Reason: err.Error()}
 		}
-		r := &rowMaker{export: e, filters: filters, query: query, now: s.Desk.Now(), yield: yield, columns: len(j.Columns), appended: j.Appended,
+		r := &rowMaker{export: e, filters: filters, query: query, now: s.Env.Now(), yield: yield, columns: len(j.Columns), appended: j.Appended,
 			include: e.Destination.texts("include_events"), exclude: e.Destination.texts("exclude_events")}
 		switch e.Model {
 		case modelPersons:
@@ -74,7 +74,7 @@ func (r *rowMaker) event(e *Event) error {
 	if len(r.include) > 0 && !slices.Contains(r.include, e.Name) || slices.Contains(r.exclude, e.Name) {
 		return nil
 	}
-	holds, err := r.filters.hold(e.Properties, e.PersonProperties, r.now)
+	holds, err := r.filters.matches(e.Properties, e.PersonProperties, r.now)
 	if err != nil || !holds {
 		return err
 	}
@@ -101,7 +101,7 @@ func (r *rowMaker) event(e *Event) error {
 }
 
 func (r *rowMaker) person(p *Person) error {
-	holds, err := r.filters.hold("", p.Properties, r.now)
+	holds, err := r.filters.matches("", p.Properties, r.now)
 	if err != nil || !holds {
 		return err
 	}

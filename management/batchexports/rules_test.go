@@ -13,12 +13,12 @@ import (
 func TestBatchExports_Rules(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"fields": fieldRows, "changes": changeRows, "destinations": destinationRows, "settings": settingRows, "secrets": secretRows,
-		"queries": queryRows, "filters": filterRows, "places": placeRows, "pausing": pausingRows, "deletion": deletionRows, "without a project": goneRows, "tests": testRows,
+		"queries": queryRows, "filters": filterRows, "places": placeRows, "pausing": pausingRows, "deletion": deletionRows, "without a project": deletedRows, "tests": testRows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.shelf.tests[1] = errors.New("the password secret is wrong")
-			w.Ask(t, w.calls(t), rows)
+			w.destination.tests[1] = errors.New("the password secret is wrong")
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
@@ -28,8 +28,8 @@ func files(more string) string {
 	return `{"name":"x","interval":"hour","destination":{"type":"Files","config":{"path":"f"}}` + more + `}`
 }
 
-// to is the body of an export to a destination.
-func to(kind, config string) string {
+// exportTo is the body of an export to a destination.
+func exportTo(kind, config string) string {
 	return `{"name":"x","interval":"hour","destination":{"type":"` + kind + `","config":` + config + `}}`
 }
 
@@ -120,10 +120,10 @@ var changeRows = []ruletest.Row{
 }
 
 var destinationRows = []ruletest.Row{
-	{"§6 row 44", "bob", "create", to("FTP", `{}`), `400 invalid_choice destination__type "FTP" is not a valid choice.`},
-	{"decision 23", "bob", "create", to("Snowflake", `{}`), `400 invalid_choice destination__type "Snowflake" is not a valid choice.`},
-	{"decision 23", "bob", "create", to("BigQuery", `{}`), `400 invalid_choice destination__type "BigQuery" is not a valid choice.`},
-	{"decision 23", "bob", "create", to("Redshift", `{}`), `400 invalid_choice destination__type "Redshift" is not a valid choice.`},
+	{"§6 row 44", "bob", "create", exportTo("FTP", `{}`), `400 invalid_choice destination__type "FTP" is not a valid choice.`},
+	{"decision 23", "bob", "create", exportTo("Snowflake", `{}`), `400 invalid_choice destination__type "Snowflake" is not a valid choice.`},
+	{"decision 23", "bob", "create", exportTo("BigQuery", `{}`), `400 invalid_choice destination__type "BigQuery" is not a valid choice.`},
+	{"decision 23", "bob", "create", exportTo("Redshift", `{}`), `400 invalid_choice destination__type "Redshift" is not a valid choice.`},
 	{"§4.3.2 type", "bob", "create", files(`,"destination":{"config":{}}`), `400 required destination__type This field is required.`},
 	{"§4.3.2 type", "bob", "create", files(`,"destination":{"type":null,"config":{}}`), `400 null destination__type This field may not be null.`},
 	{"§4.3.2 config", "bob", "create", files(`,"destination":{"type":"Files"}`), `400 required destination__config This field is required.`},
@@ -133,79 +133,79 @@ var destinationRows = []ruletest.Row{
 	{"§2.2 there are no integrations", "bob", "create", files(`,"destination":{"type":"Files","config":{"path":"f"},"integration":3}`), `400 does_not_exist destination__integration Invalid pk "3" - object does not exist.`},
 	{"§2.2 there are no integrations", "bob", "create", files(`,"destination":{"type":"Files","config":{"path":"f"},"integration_id":"3"}`), `400 does_not_exist destination__integration_id Invalid pk "3" - object does not exist.`},
 
-	{"§4.3.2 unknown", "bob", "create", to("S3", `{`+s3+`,"colour":"red"}`), `400 invalid_input destination Configuration has unknown field/s: 'colour'`},
-	{"§4.3.2 unknown, of another type", "bob", "create", to("Postgres", `{`+postgres+`,"bucket_name":"b"}`), `400 invalid_input destination Configuration has unknown field/s: 'bucket_name'`},
-	{"§4.3.2 missing", "bob", "create", to("S3", `{"region":"r","prefix":""}`), `400 invalid_input destination Configuration missing required field: 'bucket_name'`},
-	{"§4.3.2 missing", "bob", "create", to("S3", `{"bucket_name":"b","prefix":""}`), `400 invalid_input destination Configuration missing required field: 'region'`},
-	{"§4.3.2 missing", "bob", "create", to("S3", `{"bucket_name":"b","region":"r"}`), `400 invalid_input destination Configuration missing required field: 'prefix'`},
-	{"§4.3.2 missing", "bob", "create", to("Postgres", `{"password":"p","host":"h","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'user'`},
-	{"§4.3.2 missing", "bob", "create", to("Postgres", `{"user":"u","host":"h","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'password'`},
-	{"§4.3.2 missing", "bob", "create", to("Postgres", `{"user":"u","password":"p","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'host'`},
-	{"§4.3.2 missing", "bob", "create", to("Postgres", `{"user":"u","password":"p","host":"h"}`), `400 invalid_input destination Configuration missing required field: 'database'`},
-	{"§4.3.2 missing", "bob", "create", to("HTTP", `{"token":"t"}`), `400 invalid_input destination Configuration missing required field: 'url'`},
-	{"§4.3.2 missing", "bob", "create", to("HTTP", `{"url":"https://x.example"}`), `400 invalid_input destination Configuration missing required field: 'token'`},
-	{"§4.3.2 wrong type", "bob", "create", to("Postgres", `{`+postgres+`,"port":"five"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'int'`},
-	{"§4.3.2 wrong type", "bob", "create", to("Postgres", `{`+postgres+`,"port":true}`), `400 invalid_input destination Configuration has invalid type: got 'bool', expected 'int'`},
-	{"§4.3.2 wrong type", "bob", "create", to("Postgres", `{`+postgres+`,"has_self_signed_cert":1}`), `400 invalid_input destination Configuration has invalid type: got 'int', expected 'bool'`},
-	{"§4.3.2 wrong type", "bob", "create", to("Postgres", `{`+postgres+`,"has_self_signed_cert":"maybe"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'bool'`},
-	{"§4.3.2 wrong type", "bob", "create", to("S3", `{"bucket_name":7,"region":"r","prefix":""}`), `400 invalid_input destination Configuration has invalid type: got 'int', expected 'str'`},
-	{"§4.3.2 wrong type", "bob", "create", to("S3", `{"bucket_name":null,"region":"r","prefix":""}`), `400 invalid_input destination Configuration has invalid type: got 'NoneType', expected 'str'`},
-	{"§4.3.2 texts are converted", "bob", "create", to("Postgres", `{`+postgres+`,"port":"5433","has_self_signed_cert":"True"}`), `{"destination":{"config":{"port":5433,"has_self_signed_cert":true}}}`},
-	{"§4.3.2 texts are converted", "bob", "create", to("S3", `{`+s3+`,"use_virtual_style_addressing":"false","max_file_size_mb":"10"}`), `{"destination":{"config":{"use_virtual_style_addressing":false,"max_file_size_mb":10}}}`},
-	{"§4.3.2 optional ones may be null", "bob", "create", to("S3", `{`+s3+`,"compression":null,"encryption":null}`), `{"destination":{"config":{"compression":null}}}`},
-	{"§4.3.2 all take event lists", "bob", "create", to("HTTP", `{"url":"https://x.example","token":"t","include_events":["a"],"exclude_events":["b","c"]}`), `{"destination":{"config":{"include_events":["a"],"exclude_events":["b","c"]}}}`},
-	{"§4.3.2 event lists", "bob", "create", to("S3", `{`+s3+`,"include_events":"a"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'list'`},
-	{"§4.3.2 event lists", "bob", "create", to("S3", `{`+s3+`,"exclude_events":[{}]}`), `400 invalid_input destination__0 Not a valid string.`},
+	{"§4.3.2 unknown", "bob", "create", exportTo("S3", `{`+s3+`,"colour":"red"}`), `400 invalid_input destination Configuration has unknown field/s: 'colour'`},
+	{"§4.3.2 unknown, of another type", "bob", "create", exportTo("Postgres", `{`+postgres+`,"bucket_name":"b"}`), `400 invalid_input destination Configuration has unknown field/s: 'bucket_name'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("S3", `{"region":"r","prefix":""}`), `400 invalid_input destination Configuration missing required field: 'bucket_name'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("S3", `{"bucket_name":"b","prefix":""}`), `400 invalid_input destination Configuration missing required field: 'region'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("S3", `{"bucket_name":"b","region":"r"}`), `400 invalid_input destination Configuration missing required field: 'prefix'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("Postgres", `{"password":"p","host":"h","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'user'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("Postgres", `{"user":"u","host":"h","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'password'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("Postgres", `{"user":"u","password":"p","database":"d"}`), `400 invalid_input destination Configuration missing required field: 'host'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("Postgres", `{"user":"u","password":"p","host":"h"}`), `400 invalid_input destination Configuration missing required field: 'database'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("HTTP", `{"token":"t"}`), `400 invalid_input destination Configuration missing required field: 'url'`},
+	{"§4.3.2 missing", "bob", "create", exportTo("HTTP", `{"url":"https://x.example"}`), `400 invalid_input destination Configuration missing required field: 'token'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":"five"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'int'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":true}`), `400 invalid_input destination Configuration has invalid type: got 'bool', expected 'int'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("Postgres", `{`+postgres+`,"has_self_signed_cert":1}`), `400 invalid_input destination Configuration has invalid type: got 'int', expected 'bool'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("Postgres", `{`+postgres+`,"has_self_signed_cert":"maybe"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'bool'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("S3", `{"bucket_name":7,"region":"r","prefix":""}`), `400 invalid_input destination Configuration has invalid type: got 'int', expected 'str'`},
+	{"§4.3.2 wrong type", "bob", "create", exportTo("S3", `{"bucket_name":null,"region":"r","prefix":""}`), `400 invalid_input destination Configuration has invalid type: got 'NoneType', expected 'str'`},
+	{"§4.3.2 texts are converted", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":"5433","has_self_signed_cert":"True"}`), `{"destination":{"config":{"port":5433,"has_self_signed_cert":true}}}`},
+	{"§4.3.2 texts are converted", "bob", "create", exportTo("S3", `{`+s3+`,"use_virtual_style_addressing":"false","max_file_size_mb":"10"}`), `{"destination":{"config":{"use_virtual_style_addressing":false,"max_file_size_mb":10}}}`},
+	{"§4.3.2 optional ones may be null", "bob", "create", exportTo("S3", `{`+s3+`,"compression":null,"encryption":null}`), `{"destination":{"config":{"compression":null}}}`},
+	{"§4.3.2 all take event lists", "bob", "create", exportTo("HTTP", `{"url":"https://x.example","token":"t","include_events":["a"],"exclude_events":["b","c"]}`), `{"destination":{"config":{"include_events":["a"],"exclude_events":["b","c"]}}}`},
+	{"§4.3.2 event lists", "bob", "create", exportTo("S3", `{`+s3+`,"include_events":"a"}`), `400 invalid_input destination Configuration has invalid type: got 'str', expected 'list'`},
+	{"§4.3.2 event lists", "bob", "create", exportTo("S3", `{`+s3+`,"exclude_events":[{}]}`), `400 invalid_input destination__0 Not a valid string.`},
 }
 
 var settingRows = []ruletest.Row{
-	{"§4.3.2 formats", "bob", "create", to("S3", `{`+s3+`,"file_format":"CSV"}`), `400 invalid_input destination File format CSV is not supported.`},
-	{"§4.3.2 formats", "bob", "create", to("S3", `{`+s3+`,"file_format":"JSONLines"}`), `{"destination":{"config":{"file_format":"JSONLines"}}}`},
-	{"§4.3.2 JSONLines is the default", "bob", "create", to("S3", `{`+s3+`,"compression":"zstd"}`), `400 invalid_input destination Compression zstd is not supported for file format JSONLines.`},
-	{"§4.3.2 JSONLines", "bob", "create", to("S3", `{`+s3+`,"compression":"gzip"}`), `{"destination":{"config":{"compression":"gzip"}}}`},
-	{"§4.3.2 JSONLines", "bob", "create", to("S3", `{`+s3+`,"compression":"brotli"}`), `{"destination":{"config":{"compression":"brotli"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"zstd"}`), `{"destination":{"config":{"compression":"zstd"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"lz4"}`), `{"destination":{"config":{"compression":"lz4"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"snappy"}`), `{"destination":{"config":{"compression":"snappy"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"gzip"}`), `{"destination":{"config":{"compression":"gzip"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"brotli"}`), `{"destination":{"config":{"compression":"brotli"}}}`},
-	{"§4.3.2 Parquet", "bob", "create", to("S3", `{`+s3+`,"file_format":"Parquet","compression":"deflate"}`), `400 invalid_input destination Compression deflate is not supported for file format Parquet.`},
-	{"§4.3.2 compression", "bob", "create", to("Files", `{"path":"f","compression":"lz4"}`), `400 invalid_input destination Compression lz4 is not supported for file format JSONLines.`},
-	{"§4.3.2 encryption", "bob", "create", to("S3", `{`+s3+`,"encryption":"AES256"}`), `{"destination":{"config":{"encryption":"AES256"}}}`},
-	{"§4.3.2 encryption", "bob", "create", to("S3", `{`+s3+`,"encryption":"aws:kms","kms_key_id":"k"}`), `{"destination":{"config":{"encryption":"aws:kms","kms_key_id":"k"}}}`},
-	{"§4.3.2 encryption", "bob", "create", to("S3", `{`+s3+`,"encryption":"rot13"}`), `400 invalid_input destination Encryption rot13 is not supported.`},
-	{"§4.3.2 encryption", "bob", "create", to("S3", `{`+s3+`,"encryption":"aws:kms"}`), `400 invalid_input destination Configuration missing required field: 'kms_key_id'`},
-	{"§4.3.2 max_file_size_mb", "bob", "create", to("S3", `{`+s3+`,"max_file_size_mb":0}`), `400 invalid_input destination`},
-	{"§4.3.2 max_file_size_mb", "bob", "create", to("S3", `{`+s3+`,"max_file_size_mb":1}`), `{"destination":{"config":{"max_file_size_mb":1}}}`},
-	{"§4.3.2 endpoint_url", "bob", "create", to("S3", `{`+s3+`,"endpoint_url":"minio:9000"}`), `400 invalid_input destination 'endpoint_url': Enter a valid URL.`},
-	{"§4.3.2 endpoint_url", "bob", "create", to("S3", `{`+s3+`,"endpoint_url":"https://minio.example:9000"}`), `{"destination":{"config":{"endpoint_url":"https://minio.example:9000"}}}`},
-	{"§4.3.2 url", "bob", "create", to("HTTP", `{"url":"ftp://x.example","token":"t"}`), `400 invalid_input destination 'url': Enter a valid URL.`},
-	{"§4.3.2 url", "bob", "create", to("HTTP", `{"url":"","token":"t"}`), `400 invalid_input destination 'url': Enter a valid URL.`},
-	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":0}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
-	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":65535}`), `{"destination":{"config":{"port":65535}}}`},
-	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":65536}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
-	{"README sslmode", "bob", "create", to("Postgres", `{`+postgres+`,"sslmode":"verify"}`), `400 invalid_input destination 'sslmode' verify is not supported.`},
-	{"README sslmode", "bob", "create", to("Postgres", `{`+postgres+`,"sslmode":"prefer"}`), `{"destination":{"config":{"sslmode":"prefer"}}}`},
-	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"../up"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
-	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"a/../../b"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
-	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"/etc"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
-	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"a","prefix":"..\\b"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
-	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"a/b","prefix":"2026/"}`), `{"destination":{"config":{"path":"a/b","prefix":"2026/"}}}`},
+	{"§4.3.2 formats", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"CSV"}`), `400 invalid_input destination File format CSV is not supported.`},
+	{"§4.3.2 formats", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"JSONLines"}`), `{"destination":{"config":{"file_format":"JSONLines"}}}`},
+	{"§4.3.2 JSONLines is the default", "bob", "create", exportTo("S3", `{`+s3+`,"compression":"zstd"}`), `400 invalid_input destination Compression zstd is not supported for file format JSONLines.`},
+	{"§4.3.2 JSONLines", "bob", "create", exportTo("S3", `{`+s3+`,"compression":"gzip"}`), `{"destination":{"config":{"compression":"gzip"}}}`},
+	{"§4.3.2 JSONLines", "bob", "create", exportTo("S3", `{`+s3+`,"compression":"brotli"}`), `{"destination":{"config":{"compression":"brotli"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"zstd"}`), `{"destination":{"config":{"compression":"zstd"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"lz4"}`), `{"destination":{"config":{"compression":"lz4"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"snappy"}`), `{"destination":{"config":{"compression":"snappy"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"gzip"}`), `{"destination":{"config":{"compression":"gzip"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"brotli"}`), `{"destination":{"config":{"compression":"brotli"}}}`},
+	{"§4.3.2 Parquet", "bob", "create", exportTo("S3", `{`+s3+`,"file_format":"Parquet","compression":"deflate"}`), `400 invalid_input destination Compression deflate is not supported for file format Parquet.`},
+	{"§4.3.2 compression", "bob", "create", exportTo("Files", `{"path":"f","compression":"lz4"}`), `400 invalid_input destination Compression lz4 is not supported for file format JSONLines.`},
+	{"§4.3.2 encryption", "bob", "create", exportTo("S3", `{`+s3+`,"encryption":"AES256"}`), `{"destination":{"config":{"encryption":"AES256"}}}`},
+	{"§4.3.2 encryption", "bob", "create", exportTo("S3", `{`+s3+`,"encryption":"aws:kms","kms_key_id":"k"}`), `{"destination":{"config":{"encryption":"aws:kms","kms_key_id":"k"}}}`},
+	{"§4.3.2 encryption", "bob", "create", exportTo("S3", `{`+s3+`,"encryption":"rot13"}`), `400 invalid_input destination Encryption rot13 is not supported.`},
+	{"§4.3.2 encryption", "bob", "create", exportTo("S3", `{`+s3+`,"encryption":"aws:kms"}`), `400 invalid_input destination Configuration missing required field: 'kms_key_id'`},
+	{"§4.3.2 max_file_size_mb", "bob", "create", exportTo("S3", `{`+s3+`,"max_file_size_mb":0}`), `400 invalid_input destination`},
+	{"§4.3.2 max_file_size_mb", "bob", "create", exportTo("S3", `{`+s3+`,"max_file_size_mb":1}`), `{"destination":{"config":{"max_file_size_mb":1}}}`},
+	{"§4.3.2 endpoint_url", "bob", "create", exportTo("S3", `{`+s3+`,"endpoint_url":"minio:9000"}`), `400 invalid_input destination 'endpoint_url': Enter a valid URL.`},
+	{"§4.3.2 endpoint_url", "bob", "create", exportTo("S3", `{`+s3+`,"endpoint_url":"https://minio.example:9000"}`), `{"destination":{"config":{"endpoint_url":"https://minio.example:9000"}}}`},
+	{"§4.3.2 url", "bob", "create", exportTo("HTTP", `{"url":"ftp://x.example","token":"t"}`), `400 invalid_input destination 'url': Enter a valid URL.`},
+	{"§4.3.2 url", "bob", "create", exportTo("HTTP", `{"url":"","token":"t"}`), `400 invalid_input destination 'url': Enter a valid URL.`},
+	{"§4.3.2 port", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":0}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
+	{"§4.3.2 port", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":65535}`), `{"destination":{"config":{"port":65535}}}`},
+	{"§4.3.2 port", "bob", "create", exportTo("Postgres", `{`+postgres+`,"port":65536}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
+	{"README sslmode", "bob", "create", exportTo("Postgres", `{`+postgres+`,"sslmode":"verify"}`), `400 invalid_input destination 'sslmode' verify is not supported.`},
+	{"README sslmode", "bob", "create", exportTo("Postgres", `{`+postgres+`,"sslmode":"prefer"}`), `{"destination":{"config":{"sslmode":"prefer"}}}`},
+	{"decision 23 below the folder of exports", "bob", "create", exportTo("Files", `{"path":"../up"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
+	{"decision 23 below the folder of exports", "bob", "create", exportTo("Files", `{"path":"a/../../b"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
+	{"decision 23 below the folder of exports", "bob", "create", exportTo("Files", `{"path":"/etc"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
+	{"decision 23 below the folder of exports", "bob", "create", exportTo("Files", `{"path":"a","prefix":"..\\b"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
+	{"decision 23 below the folder of exports", "bob", "create", exportTo("Files", `{"path":"a/b","prefix":"2026/"}`), `{"destination":{"config":{"path":"a/b","prefix":"2026/"}}}`},
 	{"§4.3.1 HTTP takes events", "bob", "create", `{"name":"x","interval":"hour","model":"persons","destination":{"type":"HTTP","config":{"url":"https://x.example","token":"t"}}}`, `400 invalid_input * HTTP batch exports only support the events model`},
 	{"§4.3.1 HTTP takes events", "bob", "create", `{"name":"x","interval":"hour","model":"sessions","destination":{"type":"HTTP","config":{"url":"https://x.example","token":"t"}}}`, `400 invalid_input * HTTP batch exports only support the events model`},
 	{"§4.3.2 lists are of events", "bob", "create", `{"name":"x","interval":"hour","model":"persons","destination":{"type":"Files","config":{"path":"f","include_events":["a"]}}}`, `400 invalid_input destination`},
 }
 
 var secretRows = []ruletest.Row{
-	{"§6 row 45", "bob", "create => bucket", to("S3", `{`+s3+`,"aws_access_key_id":"AKIA","aws_secret_access_key":"hush"}`),
+	{"§6 row 45", "bob", "create => bucket", exportTo("S3", `{`+s3+`,"aws_access_key_id":"AKIA","aws_secret_access_key":"hush"}`),
 		`{"destination":{"config":{"bucket_name":"b","aws_access_key_id":"(absent)","aws_secret_access_key":"(absent)"}}}`},
 	{"§6 row 45", "bob", "get <bucket>", ``, `{"destination":{"config":{"bucket_name":"b","aws_access_key_id":"(absent)","aws_secret_access_key":"(absent)"}}}`},
 	{"§6 row 45 in lists", "bob", "list", ``, `{"count":1,"results":[{"destination":{"config":{"aws_access_key_id":"(absent)","aws_secret_access_key":"(absent)"}}}]}`},
 	{"§6 row 45 in the log", "bob", "log BatchExport <bucket>", ``, `{"activity":"created","detail":{"changes":[
 		{"field":"destination","after":{"config":{"bucket_name":"b","aws_access_key_id":"(absent)","aws_secret_access_key":"(absent)"}}},
 		{"field":"interval"},{"field":"model"},{"field":"name"},{"field":"paused"},{"field":"team_id"},{"field":"timezone"}]}}`},
-	{"§4.3.2 Postgres", "bob", "create => table", to("Postgres", `{`+postgres+`}`), `{"destination":{"config":{"host":"db","database":"d","user":"(absent)","password":"(absent)"}}}`},
-	{"§4.3.2 HTTP", "bob", "create => web", to("HTTP", `{"url":"https://x.example","token":"hush"}`), `{"destination":{"config":{"url":"https://x.example","token":"(absent)"}}}`},
+	{"§4.3.2 Postgres", "bob", "create => table", exportTo("Postgres", `{`+postgres+`}`), `{"destination":{"config":{"host":"db","database":"d","user":"(absent)","password":"(absent)"}}}`},
+	{"§4.3.2 HTTP", "bob", "create => web", exportTo("HTTP", `{"url":"https://x.example","token":"hush"}`), `{"destination":{"config":{"url":"https://x.example","token":"(absent)"}}}`},
 	{"§4.3.2 a change keeps them", "bob", "change <web>", `{"destination":{"config":{"exclude_events":["a"]}}}`, `{"destination":{"config":{"url":"https://x.example","exclude_events":["a"],"token":"(absent)"}}}`},
 	{"§4.3.2 a change may bring others", "bob", "change <web>", `{"destination":{"config":{"token":"other"}}}`, `{"destination":{"config":{"token":"(absent)"}}}`},
 	{"README: secrets go to no other place", "bob", "change <web>", `{"destination":{"config":{"url":"https://evil.example"}}}`, `400 invalid_input destination Changing 'url' needs 'token' again:`},

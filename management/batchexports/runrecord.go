@@ -33,8 +33,8 @@ var exportStatuses = []string{
 // maxExportLog is how many lines of a run are kept, the newest ones.
 const maxExportLog = 200
 
-// underWay reports whether a run or backfill can still be cancelled.
-func underWay(status string) bool { return status == exportStarting || status == exportRunning }
+// isActive reports whether a run or backfill can still be cancelled.
+func isActive(status string) bool { return status == exportStarting || status == exportRunning }
 
 // BatchExportRun is a run of an export (§4.3.5).
 type BatchExportRun struct {
@@ -74,16 +74,16 @@ type ExportLogEntry struct {
 	Message string           `json:"message"`
 }
 
-func (r *exportRun) say(at time.Time, level, message string) {
-	r.Log = append(r.Log, ExportLogEntry{management.At(at), level, message})
-	if over := len(r.Log) - maxExportLog; over > 0 {
-		r.Log = slices.Delete(r.Log, 0, over)
+func (r *exportRun) addLog(when time.Time, level, message string) {
+	r.Log = append(r.Log, ExportLogEntry{management.NewStamp(when), level, message})
+	if excess := len(r.Log) - maxExportLog; excess > 0 {
+		r.Log = slices.Delete(r.Log, 0, excess)
 	}
 }
 
 // finish is the end of a run.
-func (r *exportRun) finish(at time.Time, status string) {
-	r.Status, r.Finished, r.Updated = status, management.At(at), management.At(at)
+func (r *exportRun) finish(when time.Time, status string) {
+	r.Status, r.Finished, r.Updated = status, management.NewStamp(when), management.NewStamp(when)
 }
 
 func (r *exportRun) sort() string {

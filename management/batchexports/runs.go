@@ -21,23 +21,23 @@ type RunQuery struct {
 }
 
 // Runs returns a page of the runs of an export.
-func (s Service) Runs(ctx context.Context, st *management.Standing, id string, q RunQuery) (CursorPage[BatchExportRun], error) {
+func (s Service) Runs(ctx context.Context, scope *management.Scope, id string, q RunQuery) (CursorPage[BatchExportRun], error) {
 	window, err := s.window(q)
 	if err != nil {
 		return CursorPage[BatchExportRun]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out CursorPage[BatchExportRun], err error) {
-		e, err := exportIn(tx, st, id)
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (out CursorPage[BatchExportRun], err error) {
+		e, err := findExport(tx, scope, id)
 		if err != nil {
 			return out, err
 		}
-		runs, err := placedIn(tx, management.Query{
+		runs, err := keyedRecords(tx, management.Query{
 			Kind: kindExportRun, Parent: e.ID, From: management.SortTime(window.after), To: management.SortTime(window.before.Add(time.Microsecond)),
-		}, func(r *BatchExportRun, sort string) (string, bool) { return window.place(r, sort), window.holds(r) })
+		}, func(r *BatchExportRun, sort string) (string, bool) { return window.sortKey(r, sort), window.matches(r) })
 		if err != nil {
 			return out, err
 		}
-		return pageBy(runs, window.descending, q.Cursor, exportRunPage)
+		return pageAt(runs, window.descending, q.Cursor, exportRunPage)
 	})
 }
 
@@ -49,7 +49,7 @@ type runWindow struct {
 }
 
 func (s Service) window(q RunQuery) (w runWindow, err error) {
-	now := s.Desk.Now()
+	now := s.Env.Now()
 	w = runWindow{after: now.AddDate(0, 0, -7), before: now, status: q.Status}
 	for _, f := range []struct {
 		name, text string
@@ -58,11 +58,11 @@ func (s Service) window(q RunQuery) (w runWindow, err error) {
 		if f.text == "" {
 			continue
 		}
-		at, ok := relativeTime(f.text, now)
+		bound, ok := relativeTime(f.text, now)
 		if !ok {
 			return w, management.Fault(f.name, management.BadTime)
 		}
-		*f.to = at
+		*f.to = bound
 	}
 	ordering := strings.TrimPrefix(q.Ordering, "-")
 	w.descending = q.Ordering == "" || ordering != q.Ordering
@@ -79,13 +79,13 @@ func (s Service) window(q RunQuery) (w runWindow, err error) {
 	return w, nil
 }
 
-func (w *runWindow) holds(r *BatchExportRun) bool {
+func (w *runWindow) matches(r *BatchExportRun) bool {
 	return (w.status == "" || r.Status == w.status) &&
 		(w.start.IsZero() || !r.From.Before(w.start)) && (w.end.IsZero() || !r.To.After(w.end))
 }
 
-// place orders a run in a page.
-func (w *runWindow) place(r *BatchExportRun, sort string) string {
+// sortKey orders a run in a page.
+func (w *runWindow) sortKey(r *BatchExportRun, sort string) string {
 	if w.byInterval {
 		return management.SortTime(r.From.Time) + "/" + sort
 	}
@@ -93,12 +93,12 @@ func (w *runWindow) place(r *BatchExportRun, sort string) string {
 }
 
 // relativeUnits are those of relative times, by letter.
-var relativeUnits = map[byte]func(at time.Time, n int) time.Time{
-	'h': func(at time.Time, n int) time.Time { return at.Add(-time.Duration(n) * time.Hour) },
-	'd': func(at time.Time, n int) time.Time { return at.AddDate(0, 0, -n) },
-	'w': func(at time.Time, n int) time.Time { return at.AddDate(0, 0, -7*n) },
-	'm': func(at time.Time, n int) time.Time { return management.AddMonths(at, -n) },
-	'y': func(at time.Time, n int) time.Time { return management.AddMonths(at, -12*n) },
+var relativeUnits = map[byte]func(when time.Time, n int) time.Time{
+	'h': func(when time.Time, n int) time.Time { return when.Add(-time.Duration(n) * time.Hour) },
+	'd': func(when time.Time, n int) time.Time { return when.AddDate(0, 0, -n) },
+	'w': func(when time.Time, n int) time.Time { return when.AddDate(0, 0, -7*n) },
+	'm': func(when time.Time, n int) time.Time { return management.AddMonths(when, -n) },
+	'y': func(when time.Time, n int) time.Time { return management.AddMonths(when, -12*n) },
 }
 
 // relativeTime reads a time, or how long it is ago, such as -7d; the number is
@@ -106,26 +106,26 @@ var relativeUnits = map[byte]func(at time.Time, n int) time.Time{
 func relativeTime(text string, now time.Time) (time.Time, bool) {
 	if body, ok := strings.CutPrefix(text, "-"); ok && len(body) > 1 && len(body) < 6 {
 		n, err := strconv.Atoi(body[:len(body)-1])
-		back, known := relativeUnits[body[len(body)-1]]
-		if err != nil || n < 0 || !known {
+		back, valid := relativeUnits[body[len(body)-1]]
+		if err != nil || n < 0 || !valid {
 			return time.Time{}, false
 		}
 		return back(now, n), true
 	}
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
-		return at, true
+	if parsed, err := time.Parse(time.DateOnly, text); err == nil {
+		return parsed, true
 	}
 	// In a query a plus sign is a space.
-	if at, ok := management.ParseTime(text); ok {
-		return at, true
+	if parsed, ok := management.ParseTime(text); ok {
+		return parsed, true
 	}
 	return management.ParseTime(strings.Replace(text, " ", "+", 1))
 }
 
 // Run returns one run.
-func (s Service) Run(ctx context.Context, st *management.Standing, export, id string) (*BatchExportRun, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExportRun, error) {
-		_, r, err := within[exportRun](tx, st, kindExportRun, export, id)
+func (s Service) Run(ctx context.Context, scope *management.Scope, export, id string) (*BatchExportRun, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (*BatchExportRun, error) {
+		_, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}
@@ -134,9 +134,9 @@ func (s Service) Run(ctx context.Context, st *management.Standing, export, id st
 }
 
 // RunLog returns a page of the log of a run, oldest first.
-func (s Service) RunLog(ctx context.Context, st *management.Standing, export, id string, p management.Page) (management.List[ExportLogEntry], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[ExportLogEntry], error) {
-		_, r, err := within[exportRun](tx, st, kindExportRun, export, id)
+func (s Service) RunLog(ctx context.Context, scope *management.Scope, export, id string, p management.Page) (management.List[ExportLogEntry], error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[ExportLogEntry], error) {
+		_, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
 		if err != nil {
 			return management.List[ExportLogEntry]{}, err
 		}
@@ -153,17 +153,17 @@ type ExportCancelled struct {
 
 // CancelRun ends a run. A server that works on it notices within
 // Config.Watch.
-func (s Service) CancelRun(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
-		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)
+func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
+		e, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}
-		if !underWay(r.Status) {
+		if !isActive(r.Status) {
 			return nil, management.Fault("", "Cannot cancel a run that is in '%s' status", r.Status)
 		}
-		r.finish(s.Desk.Now(), exportCancelled)
-		r.say(s.Desk.Now(), "WARNING", "The run was cancelled.")
+		r.finish(s.Env.Now(), exportCancelled)
+		r.addLog(s.Env.Now(), "WARNING", "The run was cancelled.")
 		if err := putRun(tx, r); err != nil {
 			return nil, err
 		}
@@ -173,13 +173,13 @@ func (s Service) CancelRun(ctx context.Context, st *management.Standing, export,
 
 // RetryRun makes a backfill that repeats a run: it covers the same and writes
 // over what the run has written.
-func (s Service) RetryRun(ctx context.Context, st *management.Standing, export, id string) (*exportBackfillID, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*exportBackfillID, error) {
-		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)
+func (s Service) RetryRun(ctx context.Context, scope *management.Scope, export, id string) (*exportBackfillID, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportBackfillID, error) {
+		e, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}
-		if underWay(r.Status) {
+		if isActive(r.Status) {
 			return nil, management.Fault("", "Cannot retry a run that is in '%s' status", r.Status)
 		}
 		b := &exportBackfill{BatchExportBackfill: BatchExportBackfill{Start: r.From, End: r.To}, Next: r.From, Until: r.To, Total: 1, Repeats: r.ID}

@@ -56,17 +56,17 @@ func loadZone(name string) (*time.Location, error) {
 }
 
 // floor is the beginning of the interval that holds a time.
-func (s schedule) floor(at time.Time) time.Time {
+func (s schedule) floor(t time.Time) time.Time {
 	if even := evenIntervals[s.interval]; even > 0 {
 		micros := even.Microseconds()
-		n := at.UnixMicro()
+		n := t.UnixMicro()
 		return time.UnixMicro(n - ((n%micros)+micros)%micros).UTC()
 	}
-	local := at.In(s.zone)
+	local := t.In(s.zone)
 	for back := 0; ; back++ {
 		day := local.Day() - back
 		begin := time.Date(local.Year(), local.Month(), day, s.hour, 0, 0, 0, s.zone)
-		if begin.After(at) || s.interval == everyWeek && int(begin.Weekday()) != s.day {
+		if begin.After(t) || s.interval == everyWeek && int(begin.Weekday()) != s.day {
 			continue
 		}
 		return begin.UTC()
@@ -75,14 +75,14 @@ func (s schedule) floor(at time.Time) time.Time {
 
 // next is the first beginning of an interval after a time, which is the end of
 // the interval that holds it.
-func (s schedule) next(at time.Time) time.Time {
+func (s schedule) next(t time.Time) time.Time {
 	if even := evenIntervals[s.interval]; even > 0 {
-		return s.floor(at).Add(even)
+		return s.floor(t).Add(even)
 	}
-	local := at.In(s.zone)
+	local := t.In(s.zone)
 	for ahead := 0; ; ahead++ {
 		begin := time.Date(local.Year(), local.Month(), local.Day()+ahead, s.hour, 0, 0, 0, s.zone)
-		if !begin.After(at) || s.interval == everyWeek && int(begin.Weekday()) != s.day {
+		if !begin.After(t) || s.interval == everyWeek && int(begin.Weekday()) != s.day {
 			continue
 		}
 		return begin.UTC()

@@ -18,7 +18,7 @@ func TestBatchExports_Schedule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Ask(t, w.calls(t), rows)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }

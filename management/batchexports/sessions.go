@@ -69,7 +69,7 @@ type sessionPass struct {
 }
 
 func (p *sessionPass) event(e *Event) error {
-	if !p.concerns(e.Properties) {
+	if !p.mayContain(e.Properties) {
 		return nil
 	}
 	var properties map[string]json.RawMessage
@@ -77,7 +77,7 @@ func (p *sessionPass) event(e *Event) error {
 		return err
 	}
 	var id, url string
-	if json.Unmarshal(properties["$session_id"], &id) != nil || id == "" || !p.holds(id) {
+	if json.Unmarshal(properties["$session_id"], &id) != nil || id == "" || !p.contains(id) {
 		return nil
 	}
 	_ = json.Unmarshal(properties["$current_url"], &url) // what is no text is no address
@@ -92,7 +92,7 @@ func (p *sessionPass) event(e *Event) error {
 		p.bytes -= x.size()
 	}
 	x.add(e, url)
-	x.touched = x.touched || p.span.Holds(e)
+	x.touched = x.touched || p.span.Contains(e)
 	p.bytes += x.size()
 	for p.bytes > sessionMemory && len(p.found) > 1 && p.width > 1 {
 		p.halve()
@@ -100,30 +100,30 @@ func (p *sessionPass) event(e *Event) error {
 	return nil
 }
 
-// concerns reports whether properties may hold the id of a session of the pass.
+// mayContain reports whether properties may hold the id of a session of the pass.
 // It only looks at the text: to read all of it takes much longer.
-func (p *sessionPass) concerns(properties string) bool {
+func (p *sessionPass) mayContain(properties string) bool {
 	const name = `"$session_id"`
 	for {
-		at := strings.Index(properties, name)
-		if at < 0 {
+		index := strings.Index(properties, name)
+		if index < 0 {
 			return strings.Contains(properties, `\u`) && strings.Contains(properties, "session_id") // the name may be written otherwise
 		}
-		properties = properties[at+len(name):]
+		properties = properties[index+len(name):]
 		value := strings.TrimLeft(properties, ": \t\r\n")
 		if !strings.HasPrefix(value, `"`) {
 			continue // another type, or the text of a value
 		}
 		id, _, _ := strings.Cut(value[1:], `"`)
-		if strings.Contains(id, `\`) || p.holds(id) {
+		if strings.Contains(id, `\`) || p.contains(id) {
 			return true
 		}
 	}
 }
 
-func (p *sessionPass) holds(id string) bool {
-	at := hashOf(id)
-	return at >= p.low && at < p.low+p.width
+func (p *sessionPass) contains(id string) bool {
+	hash := hashOf(id)
+	return hash >= p.low && hash < p.low+p.width
 }
 
 func hashOf(id string) uint64 {
@@ -136,7 +136,7 @@ func hashOf(id string) uint64 {
 func (p *sessionPass) halve() {
 	p.width /= 2
 	for id, x := range p.found {
-		if !p.holds(id) {
+		if !p.contains(id) {
 			p.bytes -= x.size()
 			delete(p.found, id)
 		}

@@ -17,8 +17,8 @@ type exportTask struct {
 	Export string           `json:"export"`
 	Owner  string           `json:"owner,omitempty"` // of the lease, empty for nobody
 	Until  management.Stamp `json:"until,omitzero"`  // until when the lease holds
-	// Place is how far the schedule has come.
-	Place exportPlace `json:"place"`
+	// Position is how far the schedule has come.
+	Position exportPosition `json:"place"`
 	// Run is the run that has been begun, empty for none; Backfill the one that it
 	// belongs to; NotBefore when to try it again.
 	Run       string           `json:"run,omitempty"`
@@ -28,26 +28,26 @@ type exportTask struct {
 	Backfills []string `json:"backfills,omitempty"`
 }
 
-// exportPlace is how far a schedule has come. Everything of the project is
+// exportPosition is how far a schedule has come. Everything of the project is
 // covered that has a place in the ledger up to Cut and came in before To; up to
 // Low all of it came in before To. What came in before To and stands behind Cut
 // was committed late, and the next run covers it too: so nothing is left out and
 // nothing comes twice, however times and places lie.
-type exportPlace struct {
+type exportPosition struct {
 	Low int64            `json:"low,omitempty"`
 	Cut int64            `json:"cut,omitempty"`
 	To  management.Stamp `json:"to"`
-	// Fresh: nothing before To is wanted, and there is no place yet.
-	Fresh bool `json:"fresh,omitempty"`
+	// IsNew: nothing before To is wanted, and there is no place yet.
+	IsNew bool `json:"fresh,omitempty"`
 }
 
-func (p exportPlace) is(other exportPlace) bool {
-	return p.Low == other.Low && p.Cut == other.Cut && p.To.Equal(other.To.Time) && p.Fresh == other.Fresh
+func (p exportPosition) equals(other exportPosition) bool {
+	return p.Low == other.Low && p.Cut == other.Cut && p.To.Equal(other.To.Time) && p.IsNew == other.IsNew
 }
 
-// behind is the place behind a run, as far as the run itself tells.
-func (r *exportRun) behind() exportPlace {
-	return exportPlace{Low: r.Span.After, Cut: r.Span.UpTo, To: r.To}
+// positionAfter is the place behind a run, as far as the run itself tells.
+func (r *exportRun) positionAfter() exportPosition {
+	return exportPosition{Low: r.Span.After, Cut: r.Span.UpTo, To: r.To}
 }
 
 // taskOf returns the task of an export.
@@ -62,61 +62,61 @@ func taskOf(tx management.Tx, export string) (*exportTask, error) {
 	return management.Decode[exportTask](r)
 }
 
-// settle is how long after its end an interval is exported: by then requests that
+// settleTime is how long after its end an interval is exported: by then requests that
 // came in before it have been committed or given up. What is later still belongs
 // to the next run.
-const settle = 30 * time.Second
+const settleTime = 30 * time.Second
 
 // putTask saves a task with the time when it is to be looked at.
 func (s Service) putTask(tx management.Tx, e *exportRecord, t *exportTask) error {
-	at, some, err := s.due(tx, e, t)
+	due, hasWork, err := s.due(tx, e, t)
 	if err != nil {
 		return err
 	}
-	return tx.Put(&management.Record{Kind: kindExportTask, ID: t.Export, Sort: management.SortTime(at), Hidden: !some, Data: management.Encode(t)})
+	return tx.Put(&management.Record{Kind: kindExportTask, ID: t.Export, Sort: management.SortTime(due), Hidden: !hasWork, Data: management.Encode(t)})
 }
 
 // due is when there is something to do; false: never, as things are.
-func (s Service) due(tx management.Tx, e *exportRecord, t *exportTask) (at time.Time, some bool, err error) {
+func (s Service) due(tx management.Tx, e *exportRecord, t *exportTask) (due time.Time, hasWork bool, err error) {
 	if t.Owner != "" {
 		return t.Until.Time, true, nil
 	}
 	if t.Run != "" {
 		r, err := runOf(tx, e.ID, t.Run)
-		if err != nil || r == nil || !underWay(r.Status) {
+		if err != nil || r == nil || !isActive(r.Status) {
 			return time.Unix(0, 0), true, err // it was cancelled: go on
 		}
 		return latest(t.NotBefore.Time, time.Unix(0, 0)), true, nil
 	}
 	if _, to, ok := e.interval(t); ok {
-		at, some = to.Add(settle), true
+		due, hasWork = to.Add(settleTime), true
 	}
 	_, begin, err := s.nextBackfill(tx, e, t)
-	if err == nil && !begin.IsZero() && (!some || begin.Before(at)) {
-		at, some = begin, true
+	if err == nil && !begin.IsZero() && (!hasWork || begin.Before(due)) {
+		due, hasWork = begin, true
 	}
-	return at, some, err
+	return due, hasWork, err
 }
 
 // nextBackfill is the first backfill whose next interval is over, else the one whose
 // is over first: one that ends in the future keeps no other waiting. begin is when it
 // can go on, long ago for at once, zero for no backfill. b is nil for one that is gone.
 func (s Service) nextBackfill(tx management.Tx, e *exportRecord, t *exportTask) (b *exportBackfill, begin time.Time, err error) {
-	now := s.Desk.Now()
+	now := s.Env.Now()
 	for _, id := range t.Backfills {
-		one, err := backfillOf(tx, e.ID, id)
+		candidate, err := backfillOf(tx, e.ID, id)
 		if err != nil {
 			return nil, begin, err
 		}
-		if one == nil {
+		if candidate == nil {
 			return nil, time.Unix(0, 0), nil
 		}
-		_, to := one.interval(e)
-		if !to.Add(settle).After(now) || !to.After(now) {
-			return one, time.Unix(0, 0), nil
+		_, to := candidate.interval(e)
+		if !to.Add(settleTime).After(now) || !to.After(now) {
+			return candidate, time.Unix(0, 0), nil
 		}
-		if at := to.Add(settle); begin.IsZero() || at.Before(begin) {
-			b, begin = one, at
+		if start := to.Add(settleTime); begin.IsZero() || start.Before(begin) {
+			b, begin = candidate, start
 		}
 	}
 	return b, begin, nil
@@ -136,7 +136,7 @@ func (e *exportRecord) interval(t *exportTask) (from, to time.Time, ok bool) {
 		return from, to, false
 	}
 	plan := e.schedule()
-	from = t.Place.To.Time
+	from = t.Position.To.Time
 	to = plan.next(from)
 	if start := e.Start.Time; !start.IsZero() && to.Before(start) {
 		from = plan.floor(start.Add(-time.Microsecond))
@@ -167,7 +167,7 @@ func (s Service) wake(tx management.Tx, e *exportRecord) error {
 
 // cancelBackfill ends a backfill that is not done.
 func (s Service) cancelBackfill(tx management.Tx, t *exportTask, b *exportBackfill) error {
-	now := management.At(s.Desk.Now())
+	now := management.NewStamp(s.Env.Now())
 	b.Status, b.Finished, b.Updated = exportCancelled, now, now
 	t.Backfills = slices.DeleteFunc(t.Backfills, func(id string) bool { return id == b.ID })
 	if err := putBackfill(tx, b); err != nil {
@@ -182,11 +182,11 @@ func (s Service) cancelBackfill(tx management.Tx, t *exportTask, b *exportBackfi
 // cancelCurrent ends the run that was begun.
 func (s Service) cancelCurrent(tx management.Tx, t *exportTask) error {
 	r, err := runOf(tx, t.Export, t.Run)
-	if err != nil || r == nil || !underWay(r.Status) {
+	if err != nil || r == nil || !isActive(r.Status) {
 		return err
 	}
-	r.finish(s.Desk.Now(), exportCancelled)
-	r.say(s.Desk.Now(), "WARNING", "The run was cancelled.")
+	r.finish(s.Env.Now(), exportCancelled)
+	r.addLog(s.Env.Now(), "WARNING", "The run was cancelled.")
 	return putRun(tx, r)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // exportStepField is the step that a test of a destination does.
-var exportStepField = management.Field{Name: "step", Type: management.Int, Most: 100, Help: "of the test, from 0"}
+var exportStepField = management.Field{Name: "step", Type: management.Int, MaxValue: 100, Help: "of the test, from 0"}
 
 // TestFields are the fields of a test: those of an export, and the step.
 var TestFields = append(append(management.Fields{}, Fields...), exportStepField)
@@ -33,7 +33,7 @@ type ExportTests struct {
 // Tests are the steps of the test of a type of destination (§4.3.7): nil for a
 // type that there is not.
 func (s Service) Tests(destinationType string) *ExportTests {
-	if _, known := destinationKeys[destinationType]; !known || s.Runner == nil {
+	if _, ok := destinationKeys[destinationType]; !ok || s.Runner == nil {
 		return nil
 	}
 	out := &ExportTests{Steps: []ExportTest{}}
@@ -55,8 +55,8 @@ func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, e
 
 // Test does a step of the test of an export, with what the body would change of
 // it. Nothing is changed.
-func (s Service) Test(ctx context.Context, st *management.Standing, id string, b management.Body) (*ExportTest, error) {
-	e, err := s.export(ctx, st, id)
+func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b management.Body) (*ExportTest, error) {
+	e, err := s.export(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s Service) Test(ctx context.Context, st *management.Standing, id string, b
 
 // test does the step of a body with an export that the rest of the body is laid over.
 func (s Service) test(ctx context.Context, e *exportRecord, v management.Values, b management.Body) (*ExportTest, error) {
-	Fields.Lay(v, e)
+	Fields.Apply(v, e)
 	if err := e.set(v); err != nil {
 		return nil, err
 	}

@@ -28,48 +28,48 @@ type ledger struct {
 
 // change is a person as it was changed at a place.
 type change struct {
-	place int64
+	position int64
 	batchexports.Person
 }
 
 // add writes an event down that came in at a time and says that it happened then, with
 // properties that are JSON. A name that is not seen stands before a colon in its uuid.
-func (l *ledger) add(uuid, came, properties string) {
-	at := moment(came)
+func (l *ledger) add(uuid, arrived, properties string) {
+	when := moment(arrived)
 	name := "seen"
-	if kind, _, named := strings.Cut(uuid, ":"); named {
+	if kind, _, ok := strings.Cut(uuid, ":"); ok {
 		name = kind
 	}
 	l.events = append(l.events, batchexports.Event{
 		ID: l.last() + 1, UUID: uuid, Name: name, DistinctID: "d-" + uuid, PersonID: "p-" + uuid, Properties: properties,
-		PersonProperties: `{"plan":"pro"}`, Timestamp: at, CreatedAt: at,
+		PersonProperties: `{"plan":"pro"}`, Timestamp: when, CreatedAt: when,
 	})
 }
 
-func (l *ledger) last() (place int64) {
+func (l *ledger) last() (position int64) {
 	for _, e := range l.events {
-		place = max(place, e.ID)
+		position = max(position, e.ID)
 	}
 	for _, p := range l.persons {
-		place = max(place, p.place)
+		position = max(position, p.position)
 	}
-	return place
+	return position
 }
 
 func (l *ledger) Horizon(context.Context, int64) (int64, error) { return l.last(), nil }
 
-func (l *ledger) Boundary(_ context.Context, at time.Time, horizon int64) (int64, error) {
+func (l *ledger) Boundary(_ context.Context, when time.Time, horizon int64) (int64, error) {
 	for _, e := range l.events {
-		if !e.CreatedAt.Before(at) {
+		if !e.CreatedAt.Before(when) {
 			return min(e.ID-1, horizon), nil
 		}
 	}
 	return horizon, nil
 }
 
-func (l *ledger) Passed(_ context.Context, _, after, upTo int64, at time.Time) (int64, error) {
+func (l *ledger) Passed(_ context.Context, _, after, upTo int64, when time.Time) (int64, error) {
 	for _, e := range l.events {
-		if e.ID > after && e.ID <= upTo && !e.CreatedAt.Before(at) {
+		if e.ID > after && e.ID <= upTo && !e.CreatedAt.Before(when) {
 			return max(e.ID-1, after), nil
 		}
 	}
@@ -99,7 +99,7 @@ func (l *ledger) Events(_ context.Context, _ int64, span batchexports.Span, visi
 		if span.Light {
 			e.PersonProperties = ""
 		}
-		if !span.Holds(&e) {
+		if !span.Contains(&e) {
 			continue
 		}
 		if err := visit(&e); err != nil {
@@ -113,7 +113,7 @@ func (l *ledger) Persons(_ context.Context, _ int64, span batchexports.Span, vis
 	for _, p := range l.persons {
 		seen := !p.CreatedAt.Before(span.From) && p.CreatedAt.Before(span.To)
 		if span.From.IsZero() && span.To.IsZero() {
-			seen = p.place > span.After && p.place <= span.UpTo
+			seen = p.position > span.After && p.position <= span.UpTo
 		}
 		if !seen {
 			continue
@@ -125,67 +125,67 @@ func (l *ledger) Persons(_ context.Context, _ int64, span batchexports.Span, vis
 	return nil
 }
 
-// shelf is a destination in memory: a batchexports.Runner. What a run writes takes the
+// destination is a destination in memory: a batchexports.Runner. What a run writes takes the
 // place of what a run of the same id has written before.
-type shelf struct {
-	wrote map[string][]string // the rows of each run, as JSON
-	order []string            // the ids of runs, in the order of their last attempts
-	jobs  []batchexports.Job
+type destination struct {
+	written map[string][]string // the rows of each run, as JSON
+	order   []string            // the ids of runs, in the order of their last attempts
+	jobs    []batchexports.Job
 	// fails are what the next attempts fail with, after they have read their rows; nil:
 	// that one works.
 	fails []error
-	// during is called in the middle of an attempt, with its context. Nil: nothing is.
-	during func(ctx context.Context, job *batchexports.Job) error
+	// onRun is called in the middle of an attempt, with its context. Nil: nothing is.
+	onRun func(ctx context.Context, job *batchexports.Job) error
 	// tests are what the steps of a test fail with, nil for those that pass.
 	tests map[int]error
 }
 
-func (s *shelf) Run(ctx context.Context, job *batchexports.Job) (done batchexports.Done, err error) {
+func (s *destination) Run(ctx context.Context, job *batchexports.Job) (done batchexports.RunTotals, err error) {
 	var rows []string
 	err = job.Rows(ctx, func(row []any) error {
 		text := string(management.Encode(row))
 		rows, done.Rows, done.Bytes = append(rows, text), done.Rows+1, done.Bytes+int64(len(text))
 		return nil
 	})
-	if err == nil && s.during != nil {
-		err = s.during(ctx, job)
+	if err == nil && s.onRun != nil {
+		err = s.onRun(ctx, job)
 	}
 	if err == nil && len(s.fails) > 0 {
 		err, s.fails = s.fails[0], s.fails[1:]
 	}
 	if err != nil {
-		return batchexports.Done{}, err
+		return batchexports.RunTotals{}, err
 	}
-	s.wrote[job.Run] = rows
+	s.written[job.Run] = rows
 	s.order = append(slices.DeleteFunc(s.order, func(id string) bool { return id == job.Run }), job.Run)
 	s.jobs = append(s.jobs, *job)
 	return done, nil
 }
 
-func (s *shelf) Steps(kind string) []batchexports.TestStep {
+func (s *destination) Steps(kind string) []batchexports.TestStep {
 	if kind == "Files" {
 		return nil // so that there is a type without a test
 	}
 	return []batchexports.TestStep{{Name: "Check address", Description: "of " + kind}, {Name: "Check credentials", Description: "of " + kind}}
 }
 
-func (s *shelf) Test(_ context.Context, _ batchexports.ExportDestination, step int) error {
+func (s *destination) Test(_ context.Context, _ batchexports.ExportDestination, step int) error {
 	return s.tests[step]
 }
 
 // world is a World with exports that run.
 type world struct {
 	*ruletest.World
-	ledger *ledger
-	shelf  *shelf
-	done   []management.JobDone
+	ledger      *ledger
+	destination *destination
+	results     []management.JobDone
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{ledger: &ledger{}, shelf: &shelf{wrote: map[string][]string{}, tests: map[int]error{}}}
-	w.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) {
-		c.ExportRows, c.ExportRunner, c.ExportWatch = w.ledger, w.shelf, time.Millisecond
-		c.JobDone = func(d management.JobDone) { w.done = append(w.done, d) }
+	w := &world{ledger: &ledger{}, destination: &destination{written: map[string][]string{}, tests: map[int]error{}}}
+	w.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
+		c.ExportRows, c.ExportRunner, c.ExportWatch = w.ledger, w.destination, time.Millisecond
+		c.JobDone = func(d management.JobDone) { w.results = append(w.results, d) }
 	})
 	return w
 }
@@ -193,8 +193,8 @@ func newWorld(t *testing.T) *world {
 // moment is a time of a table, such as 2026-01-02 13:04 in UTC.
 func moment(text string) time.Time {
 	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at
+		if when, err := time.Parse(layout, text); err == nil {
+			return when
 		}
 	}
 	panic("no time: " + text)
@@ -205,60 +205,66 @@ func cursorPage[T any](p batchexports.CursorPage[T], err error) (any, error) {
 	return map[string]any{"results": p.Results, "next": p.Next, "previous": p.Previous}, err
 }
 
-// outside asks at the level of the organization, without a project.
-func outside(call func(*management.Standing, string, string) (any, error)) func(*management.Standing, string, string) (any, error) {
-	return func(st *management.Standing, path, body string) (any, error) {
-		st.Project = nil
-		return call(st, path, body)
+// atOrganization asks at the level of the organization, without a project.
+func atOrganization(call func(*management.Scope, string, string) (any, error)) func(*management.Scope, string, string) (any, error) {
+	return func(scope *management.Scope, path, body string) (any, error) {
+		scope.Project = nil
+		return call(scope, path, body)
 	}
 }
 
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	s, ctx := w.BatchExports, t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	type standing = *management.Standing
+	type standing = *management.Scope
 	all := management.Page{Limit: management.DefaultPage}
 	calls := ruletest.Calls{
-		"create": func(st standing, _, b string) (any, error) { return s.Create(ctx, st, body(b)) },
-		"get":    func(st standing, path, _ string) (any, error) { return s.Get(ctx, st, path) },
-		"list": func(st standing, _, b string) (any, error) {
+		"create": func(scope standing, _, b string) (any, error) { return s.Create(ctx, scope, body(b)) },
+		"get":    func(scope standing, path, _ string) (any, error) { return s.Get(ctx, scope, path) },
+		"list": func(scope standing, _, b string) (any, error) {
 			p := all
 			ruletest.Read(t, b, &p)
-			return ruletest.List(s.List(ctx, st, p))
+			return ruletest.List(s.List(ctx, scope, p))
 		},
-		"change":  func(st standing, path, b string) (any, error) { return s.Update(ctx, st, path, body(b), false) },
-		"put":     func(st standing, path, b string) (any, error) { return s.Update(ctx, st, path, body(b), true) },
-		"delete":  func(st standing, path, _ string) (any, error) { return nil, s.Delete(ctx, st, path) },
-		"pause":   func(st standing, path, _ string) (any, error) { return s.Pause(ctx, st, path) },
-		"unpause": func(st standing, path, b string) (any, error) { return s.Unpause(ctx, st, path, body(b)) },
-		"backfill": func(st standing, path, b string) (any, error) {
-			made, err := s.AddBackfill(ctx, st, path, body(b))
+		"change":  func(scope standing, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), false) },
+		"put":     func(scope standing, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), true) },
+		"delete":  func(scope standing, path, _ string) (any, error) { return nil, s.Delete(ctx, scope, path) },
+		"pause":   func(scope standing, path, _ string) (any, error) { return s.Pause(ctx, scope, path) },
+		"unpause": func(scope standing, path, b string) (any, error) { return s.Unpause(ctx, scope, path, body(b)) },
+		"backfill": func(scope standing, path, b string) (any, error) {
+			created, err := s.AddBackfill(ctx, scope, path, body(b))
 			if err != nil {
 				return nil, err
 			}
-			return map[string]string{"id": made.ID, "backfill_id": made.ID}, nil
+			return map[string]string{"id": created.ID, "backfill_id": created.ID}, nil
 		},
-		"backfills": func(st standing, path, cursor string) (any, error) {
-			return cursorPage(s.Backfills(ctx, st, path, cursor))
+		"backfills": func(scope standing, path, cursor string) (any, error) {
+			return cursorPage(s.Backfills(ctx, scope, path, cursor))
 		},
-		"runs": func(st standing, path, b string) (any, error) {
+		"runs": func(scope standing, path, b string) (any, error) {
 			var q batchexports.RunQuery
 			ruletest.Read(t, b, &q)
-			return cursorPage(s.Runs(ctx, st, path, q))
+			return cursorPage(s.Runs(ctx, scope, path, q))
 		},
-		"newest": func(st standing, path, _ string) (any, error) {
-			e, err := s.Get(ctx, st, path)
+		"newest": func(scope standing, path, _ string) (any, error) {
+			e, err := s.Get(ctx, scope, path)
 			if err != nil || len(e.LatestRuns) == 0 {
 				return nil, err
 			}
 			return e.LatestRuns[0], nil
 		},
-		"newproject":  func(st standing, _, b string) (any, error) { return w.Organizations.Projects.Create(ctx, st, body(b)) },
-		"dropproject": func(st standing, _, _ string) (any, error) { return nil, w.Organizations.Projects.Delete(ctx, st) },
-		"choose":      func(st standing, _, b string) (any, error) { return w.Organizations.Account.Update(ctx, st, body(b)) },
-		"steps":       func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
-		"try":         func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
-		"test":        func(st standing, path, b string) (any, error) { return s.Test(ctx, st, path, body(b)) },
+		"newproject": func(scope standing, _, b string) (any, error) {
+			return w.Organizations.Projects.Create(ctx, scope, body(b))
+		},
+		"dropproject": func(scope standing, _, _ string) (any, error) {
+			return nil, w.Organizations.Projects.Delete(ctx, scope)
+		},
+		"choose": func(scope standing, _, b string) (any, error) {
+			return w.Organizations.Account.Update(ctx, scope, body(b))
+		},
+		"steps": func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
+		"try":   func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
+		"test":  func(scope standing, path, b string) (any, error) { return s.Test(ctx, scope, path, body(b)) },
 		// work does all that is due, and answers what the destination has got by then.
 		"work": func(standing, string, string) (any, error) { return w.work(t) },
 		// came are events that come in now, by uuid.
@@ -269,24 +275,24 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			return nil, nil
 		},
 		"fail": func(standing, string, string) (any, error) {
-			w.shelf.fails = append(w.shelf.fails, errors.New("the disk is full"))
+			w.destination.fails = append(w.destination.fails, errors.New("the disk is full"))
 			return nil, nil
 		},
 		"refuse": func(standing, string, string) (any, error) {
-			w.shelf.fails = append(w.shelf.fails, &batchexports.Refused{Reason: "no"})
+			w.destination.fails = append(w.destination.fails, &batchexports.PermanentError{Reason: "no"})
 			return nil, nil
 		},
 		// late is an event that came in at a time and is committed now; old one that comes in
 		// now and says that it happened then.
 		"late": func(_ standing, path, _ string) (any, error) {
-			uuid, at, _ := strings.Cut(path, " ")
-			w.ledger.add(uuid, at, "{}")
+			uuid, when, _ := strings.Cut(path, " ")
+			w.ledger.add(uuid, when, "{}")
 			return nil, nil
 		},
 		"old": func(_ standing, path, _ string) (any, error) {
-			uuid, at, _ := strings.Cut(path, " ")
+			uuid, when, _ := strings.Cut(path, " ")
 			w.ledger.add(uuid, w.Clock.Format(time.RFC3339), "{}")
-			w.ledger.events[len(w.ledger.events)-1].Timestamp = moment(at)
+			w.ledger.events[len(w.ledger.events)-1].Timestamp = moment(when)
 			return nil, nil
 		},
 		// at moves the clock to a time.
@@ -296,20 +302,22 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 		},
 	}
 	for name, call := range map[string]func(standing, string, string) (any, error){
-		"run":            func(st standing, e, id string) (any, error) { return s.Run(ctx, st, e, id) },
-		"cancel":         func(st standing, e, id string) (any, error) { return s.CancelRun(ctx, st, e, id) },
-		"retry":          func(st standing, e, id string) (any, error) { return s.RetryRun(ctx, st, e, id) },
-		"runlog":         func(st standing, e, id string) (any, error) { return ruletest.List(s.RunLog(ctx, st, e, id, all)) },
-		"getbackfill":    func(st standing, e, id string) (any, error) { return s.Backfill(ctx, st, e, id) },
-		"cancelbackfill": func(st standing, e, id string) (any, error) { return s.CancelBackfill(ctx, st, e, id) },
+		"run":    func(scope standing, e, id string) (any, error) { return s.Run(ctx, scope, e, id) },
+		"cancel": func(scope standing, e, id string) (any, error) { return s.CancelRun(ctx, scope, e, id) },
+		"retry":  func(scope standing, e, id string) (any, error) { return s.RetryRun(ctx, scope, e, id) },
+		"runlog": func(scope standing, e, id string) (any, error) {
+			return ruletest.List(s.RunLog(ctx, scope, e, id, all))
+		},
+		"getbackfill":    func(scope standing, e, id string) (any, error) { return s.Backfill(ctx, scope, e, id) },
+		"cancelbackfill": func(scope standing, e, id string) (any, error) { return s.CancelBackfill(ctx, scope, e, id) },
 	} {
-		calls[name] = func(st standing, path, _ string) (any, error) {
+		calls[name] = func(scope standing, path, _ string) (any, error) {
 			export, id, _ := strings.Cut(path, " ")
-			return call(st, export, id)
+			return call(scope, export, id)
 		}
 	}
 	for _, name := range []string{"create", "get", "list", "change", "pause", "delete"} {
-		calls["outside"+name] = outside(calls[name])
+		calls["outside"+name] = atOrganization(calls[name])
 	}
 	return calls
 }
@@ -330,7 +338,7 @@ func (w *world) work(t *testing.T) (any, error) {
 		}
 	}
 	out := []string{}
-	for _, id := range w.shelf.order {
+	for _, id := range w.destination.order {
 		out = append(out, w.written(id))
 	}
 	return out, nil
@@ -339,7 +347,7 @@ func (w *world) work(t *testing.T) (any, error) {
 // written is what a run has written.
 func (w *world) written(run string) string {
 	var job batchexports.Job
-	for _, j := range w.shelf.jobs {
+	for _, j := range w.destination.jobs {
 		if j.Run == run {
 			job = j
 		}
@@ -349,7 +357,7 @@ func (w *world) written(run string) string {
 		text = job.From.Format("01-02T15:04")
 	}
 	text += " " + job.To.Format("01-02T15:04") + ":"
-	for _, row := range w.shelf.wrote[run] {
+	for _, row := range w.destination.written[run] {
 		var columns []any
 		_ = json.Unmarshal([]byte(row), &columns) // written by Run
 		text += fmt.Sprint(" ", columns[0])
@@ -358,27 +366,27 @@ func (w *world) written(run string) string {
 }
 
 // changedPerson changes a person now who was first seen at a time, by an event.
-func changedPerson(w *world) func(*management.Standing, string, string) (any, error) {
-	return func(_ *management.Standing, path, properties string) (any, error) {
-		who, seen, _ := strings.Cut(path, " ")
-		w.ledger.add("by-"+who, w.Clock.Format(time.RFC3339), "{}")
+func changedPerson(w *world) func(*management.Scope, string, string) (any, error) {
+	return func(_ *management.Scope, path, properties string) (any, error) {
+		user, seen, _ := strings.Cut(path, " ")
+		w.ledger.add("by-"+user, w.Clock.Format(time.RFC3339), "{}")
 		w.ledger.persons = append(w.ledger.persons, change{w.ledger.last(), batchexports.Person{
-			DistinctID: "d-" + who, UUID: who, Properties: properties, Version: 3, Identified: true, CreatedAt: moment(seen),
+			DistinctID: "d-" + user, UUID: user, Properties: properties, Version: 3, Identified: true, CreatedAt: moment(seen),
 		}})
 		return nil, nil
 	}
 }
 
 // writtenRows is what the last run has written, and what its columns and its key are.
-func writtenRows(w *world) func(*management.Standing, string, string) (any, error) {
-	return func(*management.Standing, string, string) (any, error) {
-		job := w.shelf.jobs[len(w.shelf.jobs)-1]
+func writtenRows(w *world) func(*management.Scope, string, string) (any, error) {
+	return func(*management.Scope, string, string) (any, error) {
+		job := w.destination.jobs[len(w.destination.jobs)-1]
 		names := make([]string, len(job.Columns))
 		for i, c := range job.Columns {
 			names[i] = c.Name
 		}
 		rows := []json.RawMessage{}
-		for _, row := range w.shelf.wrote[job.Run] {
+		for _, row := range w.destination.written[job.Run] {
 			rows = append(rows, json.RawMessage(row))
 		}
 		return map[string]any{"columns": strings.Join(names, " "), "key": strings.Join(job.Key, " "), "rows": rows,

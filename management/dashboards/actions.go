@@ -30,15 +30,15 @@ type Actions struct {
 
 // ActionFields are the writable fields of an action.
 var ActionFields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, Max: maxActionName, Help: "unique among those that are not deleted"},
+	{Name: "name", Type: management.Text, Null: true, MaxLength: maxActionName, Help: "unique among those that are not deleted"},
 	{Name: "description", Type: management.Text, Blank: true},
-	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
 	{Name: "post_to_slack", Type: management.Bool, Help: "kept; nothing is sent"},
-	{Name: "slack_message_format", Type: management.Text, Blank: true, Max: maxSlack, Help: "kept"},
-	{Name: "steps", Type: management.Array, Ruled: true, Help: "objects, one of which an event has to match"},
+	{Name: "slack_message_format", Type: management.Text, Blank: true, MaxLength: maxSlack, Help: "kept"},
+	{Name: "steps", Type: management.Array, Custom: true, Help: "objects, one of which an event has to match"},
 	{Name: "deleted", Type: management.Bool},
 	{Name: "pinned_at", Type: management.Time, Null: true},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
 // actionSettings are what is kept of an action and shown as it is.
@@ -77,12 +77,12 @@ type actionEdit = management.Edit[management.Tx, storedAction]
 
 func newActions(c *core) (s Actions) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAction, Action]{
-		Kind: kindAction, Scope: "Action", Fields: ActionFields, Thing: (*storedAction).thing,
-		Place: func(st *management.Standing, a *storedAction) management.Place {
-			p := management.Place{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
+	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAction, Action]{
+		Kind: kindAction, ActivityScope: "Action", Fields: ActionFields, Object: (*storedAction).accessObject,
+		Header: func(scope *management.Scope, a *storedAction) management.RecordHeader {
+			p := management.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
 			if a.Name != nil && !a.Deleted {
-				p.Unique = a.unique(st)
+				p.Unique = a.unique(scope)
 			}
 			return p
 		},
@@ -95,21 +95,21 @@ func newActions(c *core) (s Actions) {
 		},
 		New: func(v *view) (*storedAction, error) {
 			id, err := v.Tx.Next(kindAction)
-			now := management.At(c.Desk.Now())
+			now := management.NewStamp(c.Env.Now())
 			return &storedAction{Author: v.User.ID, actionSettings: actionSettings{ID: id, Created: now, LastCalculated: now, Tags: []string{}, Steps: []json.RawMessage{}}}, err
 		},
 		Rules: s.rules,
 		Show: func(v *view, a *storedAction) (*Action, error) {
-			by, err := v.Author(a.Author)
-			return &Action{actionSettings: a.actionSettings, CreatedBy: by, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: v.AccessTo(a.thing())}, err
+			creator, err := v.Author(a.Author)
+			return &Action{actionSettings: a.actionSettings, CreatedBy: creator, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: v.AccessTo(a.accessObject())}, err
 		},
-		Noted: func(a *storedAction) any { return a.actionSettings },
+		Audit: func(a *storedAction) any { return a.actionSettings },
 	})
 	return s
 }
 
-func (a *storedAction) thing() management.Thing {
-	return management.Thing{Kind: kindAction, ID: strconv.FormatInt(a.ID, 10), Author: a.Author}
+func (a *storedAction) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindAction, ID: strconv.FormatInt(a.ID, 10), Author: a.Author}
 }
 
 func (a *storedAction) title() string {
@@ -119,7 +119,9 @@ func (a *storedAction) title() string {
 	return *a.Name
 }
 
-func (a *storedAction) unique(st *management.Standing) string { return st.Parent() + "/" + a.title() }
+func (a *storedAction) unique(scope *management.Scope) string {
+	return scope.Parent() + "/" + a.title()
+}
 
 // sort puts the latest calculated first, then goes by name.
 func (a *storedAction) sort() string {
@@ -128,8 +130,8 @@ func (a *storedAction) sort() string {
 
 // rules check the steps and that no other action has the name.
 func (s Actions) rules(e *actionEdit) error {
-	a := e.Now
-	a.Tags = management.TidyTags(a.Tags)
+	a := e.After
+	a.Tags = management.NormalizeTags(a.Tags)
 	if raw := e.Values.Raw("steps"); e.Values.Has("steps") {
 		steps, err := readSteps(raw)
 		if err != nil {
@@ -140,11 +142,11 @@ func (s Actions) rules(e *actionEdit) error {
 	if a.Name == nil || a.Deleted {
 		return nil
 	}
-	r, err := e.Tx.Find(kindAction, a.unique(e.Standing))
+	r, err := e.Tx.Find(kindAction, a.unique(e.Scope))
 	if err != nil || r == nil || r.ID == strconv.FormatInt(a.ID, 10) {
 		return err
 	}
-	return management.Coded(management.CodeUnique, "name", "This project already has an action with this name, ID %s", r.ID)
+	return management.CodedFault(management.CodeUnique, "name", "This project already has an action with this name, ID %s", r.ID)
 }
 
 // stepTexts are the members of a step that are texts, stepMatchings those that say
@@ -166,35 +168,35 @@ func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
 		return nil, management.Fault("steps", "An action may have %d steps.", maxSteps)
 	}
 	for i, step := range out {
-		place := "steps__" + strconv.Itoa(i)
+		field := "steps__" + strconv.Itoa(i)
 		members := management.JSONObject(step)
 		if members == nil {
-			return nil, management.Fault(place, "A step is an object.")
+			return nil, management.Fault(field, "A step is an object.")
 		}
 		for _, name := range slices.Concat(stepTexts, stepMatchings) {
-			if err := checkStepText(place+"__"+name, members[name], slices.Contains(stepMatchings, name)); err != nil {
+			if err := checkStepText(field+"__"+name, members[name], slices.Contains(stepMatchings, name)); err != nil {
 				return nil, err
 			}
 		}
 		if raw := members["properties"]; raw != nil && json.Unmarshal(raw, new([]json.RawMessage)) != nil {
-			return nil, management.Fault(place+"__properties", "Expected a list of filters.")
+			return nil, management.Fault(field+"__properties", "Expected a list of filters.")
 		}
 	}
 	return out, nil
 }
 
-func checkStepText(place string, raw json.RawMessage, matching bool) error {
+func checkStepText(field string, raw json.RawMessage, matching bool) error {
 	if raw == nil || string(raw) == "null" {
 		return nil
 	}
 	var text string
 	switch {
 	case json.Unmarshal(raw, &text) != nil:
-		return management.Fault(place, "Not a valid string.")
+		return management.Fault(field, "Not a valid string.")
 	case len([]rune(text)) > maxStepText:
-		return management.Coded(management.CodeMaxLength, place, "Ensure this field has no more than %d characters.", maxStepText)
+		return management.CodedFault(management.CodeMaxLength, field, "Ensure this field has no more than %d characters.", maxStepText)
 	case matching && !slices.Contains(matchings, text):
-		return management.Fault(place, "%q is not a valid choice.", text)
+		return management.Fault(field, "%q is not a valid choice.", text)
 	}
 	return nil
 }
@@ -207,15 +209,15 @@ type Reference struct {
 }
 
 // References are the insights whose query names an action.
-func (s Actions) References(ctx context.Context, st *management.Standing, id string) ([]Reference, error) {
-	a, err := s.Get(ctx, st, id)
+func (s Actions) References(ctx context.Context, scope *management.Scope, id string) ([]Reference, error) {
+	a, err := s.Get(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Reference, error) {
-		list, err := management.ListRecords[insightRecord](tx, management.Query{Kind: kindInsight, Parent: st.Parent(), Match: func(r *management.Record) bool {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]Reference, error) {
+		list, err := management.ListRecords[insightRecord](tx, management.Query{Kind: kindInsight, Parent: scope.Parent(), Match: func(r *management.Record) bool {
 			i, err := management.Decode[insightRecord](r)
-			return err == nil && !i.Deleted && st.Sees(i.thing()) && namesAction(wire.Value(i.Query), a.ID)
+			return err == nil && !i.Deleted && scope.CanSee(i.accessObject()) && refersToAction(wire.Value(i.Query), a.ID)
 		}})
 		out := make([]Reference, len(list.Results))
 		for k, i := range list.Results {
@@ -225,17 +227,17 @@ func (s Actions) References(ctx context.Context, st *management.Standing, id str
 	})
 }
 
-// namesAction says whether a query has a node of an action.
-func namesAction(v any, id int64) bool {
+// refersToAction says whether a query has a node of an action.
+func refersToAction(v any, id int64) bool {
 	switch v := v.(type) {
 	case []any:
-		return slices.ContainsFunc(v, func(x any) bool { return namesAction(x, id) })
+		return slices.ContainsFunc(v, func(x any) bool { return refersToAction(x, id) })
 	case map[string]any:
 		if v["kind"] == "ActionsNode" && v["id"] == json.Number(strconv.FormatInt(id, 10)) {
 			return true
 		}
 		for _, x := range v {
-			if namesAction(x, id) {
+			if refersToAction(x, id) {
 				return true
 			}
 		}
@@ -245,7 +247,7 @@ func namesAction(v any, id int64) bool {
 
 // Each gives the actions of a project that are not deleted.
 func (s Actions) Each(ctx context.Context, project int64, do func(id int64, name string, steps json.RawMessage)) error {
-	list, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[storedAction], error) {
+	list, err := management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[storedAction], error) {
 		return management.ListRecords[storedAction](tx, management.Query{Kind: kindAction, Parent: management.ProjectParent(project)})
 	})
 	for _, a := range list.Results {

@@ -24,22 +24,22 @@ type alertTask struct {
 const (
 	// alertBatch is how many alerts one call of CheckDue looks at.
 	alertBatch = 100
-	// alertTime bounds one query. A claimed alert is left alone for alertLease: by then
+	// alertTimeout bounds one query. A claimed alert is left alone for alertClaim: by then
 	// the check has ended, or its server has. The clocks of servers may differ by what
 	// lies between the two.
-	alertTime  = time.Minute
-	alertLease = 4 * time.Minute
+	alertTimeout = time.Minute
+	alertClaim   = 4 * time.Minute
 	// A check that finds the server busy or the store away is tried again after
 	// alertPause, and is an error after alertTries.
 	alertPause = time.Minute
 	alertTries = 5
-	// sleepsFor is the longest that a task waits at once, but for the interval of its
+	// maxTaskWait is the longest that a task waits at once, but for the interval of its
 	// alert; deletedPause how long one of a deleted insight does.
-	sleepsFor    = 24 * time.Hour
+	maxTaskWait  = 24 * time.Hour
 	deletedPause = time.Hour
-	// farAway is later than any check can be due: the clock had gone wrong when it was
+	// maxPlannedWait is later than any check can be due: the clock had gone wrong when it was
 	// planned.
-	farAway = 40 * 24 * time.Hour
+	maxPlannedWait = 40 * 24 * time.Hour
 )
 
 func (t *alertTask) put(tx management.Tx, due time.Time) error {
@@ -54,7 +54,7 @@ func (a *storedAlert) due(now time.Time) time.Time {
 	}
 	if a.Snoozed.After(due) {
 		due = a.Snoozed.Time
-		if latest := now.Add(sleepsFor); due.After(latest) {
+		if latest := now.Add(maxTaskWait); due.After(latest) {
 			due = latest
 		}
 	}
@@ -74,16 +74,16 @@ type claimedAlert struct {
 // that a server that is killed neither loses nor repeats one. The error is about the
 // store, or about queries that could not be run at all; those alerts are tried again.
 func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
-	if s.Ask == nil {
+	if s.RunQuery == nil {
 		return false, nil
 	}
 	var failed []error
 	for range alertBatch {
-		c, again, err := s.claim(ctx)
+		c, retry, err := s.claim(ctx)
 		switch {
 		case err != nil:
 			return false, errors.Join(append(failed, fmt.Errorf("looking for alerts that are due: %w", err))...)
-		case c == nil && !again:
+		case c == nil && !retry:
 			return false, errors.Join(failed...)
 		case c == nil:
 			continue
@@ -100,18 +100,18 @@ func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 
 // claim takes the alert that has been due for longest. Nil and again: it was not to be
 // checked, another may be.
-func (s Alerts) claim(ctx context.Context) (c *claimedAlert, again bool, err error) {
-	err = s.Desk.Store.Write(ctx, func(tx management.Tx) (err error) {
-		c, again = nil, false
-		now := s.Desk.Now()
+func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err error) {
+	err = s.Env.Store.Write(ctx, func(tx management.Tx) (err error) {
+		c, retry = nil, false
+		now := s.Env.Now()
 		list, _, err := tx.List(management.Query{Kind: kindAlertTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
 		if err == nil && len(list) == 0 {
-			list, _, err = tx.List(management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(farAway)), Limit: 1})
+			list, _, err = tx.List(management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait)), Limit: 1})
 		}
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		again = true
+		retry = true
 		t, err := management.Decode[alertTask](&list[0])
 		if err != nil {
 			return err
@@ -119,19 +119,19 @@ func (s Alerts) claim(ctx context.Context) (c *claimedAlert, again bool, err err
 		c, err = s.begin(tx, t, now)
 		return err
 	})
-	return c, again, err
+	return c, retry, err
 }
 
 // begin looks whether an alert is to be checked now, and puts it off where it is not.
 func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAlert, error) {
-	p, a, err := s.subject(tx, t)
+	p, a, err := s.alertOfTask(tx, t)
 	if err != nil {
 		return nil, err
 	}
 	if a == nil || !a.Enabled {
 		return nil, tx.Delete(kindAlertTask, "", t.Alert)
 	}
-	if a.asleep(now) {
+	if a.isSnoozed(now) {
 		return nil, t.put(tx, a.due(now))
 	}
 	if !a.Snoozed.IsZero() {
@@ -143,7 +143,7 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 		}
 	}
 	if monday := a.afterWeekend(now.In(p.Zone())); monday.After(now) {
-		a.Next = management.At(monday)
+		a.Next = management.NewStamp(monday)
 		return nil, errors.Join(putAlert(tx, p.ID, a), t.put(tx, monday))
 	}
 	i, err := insightOf(tx, p.ID, a.Insight)
@@ -153,16 +153,16 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 	if i == nil || i.Deleted {
 		return nil, t.put(tx, now.Add(deletedPause))
 	}
-	question, err := a.ask(i.Query)
+	question, err := a.buildQuestion(i.Query)
 	if err != nil {
 		return nil, s.disable(tx, p.ID, a, err)
 	}
-	t.Run, t.Tries = s.Desk.NewID(), t.Tries+1
-	return &claimedAlert{*t, question, p}, t.put(tx, now.Add(alertLease))
+	t.Run, t.Tries = s.Env.NewID(), t.Tries+1
+	return &claimedAlert{*t, question, p}, t.put(tx, now.Add(alertClaim))
 }
 
-// subject is the alert of a task and its project, nil where one of them is gone.
-func (s *core) subject(tx management.Tx, t *alertTask) (*management.ProjectRecord, *storedAlert, error) {
+// alertOfTask is the alert of a task and its project, nil where one of them is gone.
+func (s *core) alertOfTask(tx management.Tx, t *alertTask) (*management.ProjectRecord, *storedAlert, error) {
 	p, err := tx.Project(t.Project)
 	if err != nil || p == nil {
 		return nil, nil, err
@@ -193,29 +193,29 @@ func (s Alerts) disable(tx management.Tx, project int64, a *storedAlert, why err
 
 // check asks an alert's question, and stores what it finds.
 func (s Alerts) check(ctx context.Context, c *claimedAlert) error {
-	attempt, cancel := context.WithTimeout(ctx, alertTime)
-	results, failure := s.Ask(attempt, c.project, c.question.query)
+	attempt, cancel := context.WithTimeout(ctx, alertTimeout)
+	results, failure := s.RunQuery(attempt, c.project, c.question.query)
 	late := attempt.Err() != nil
 	cancel()
-	keep := context.WithoutCancel(ctx) // what was found is stored even when the end has come
-	var told *management.Error
+	storeCtx := context.WithoutCancel(ctx) // what was found is stored even when the end has come
+	var apiErr *management.Error
 	switch {
 	case failure == nil:
 	case ctx.Err() != nil: // the server ends: the next one checks at once
-		return s.later(keep, c, 0, c.task.Tries-1)
+		return s.postpone(storeCtx, c, 0, c.task.Tries-1)
 	case late:
-		failure = management.Fault("", "The query took longer than %g s.", alertTime.Seconds())
-	case (!errors.As(failure, &told) || told.Kind == management.Unavailable) && c.task.Tries < alertTries:
-		return errors.Join(failure, s.later(keep, c, alertPause, c.task.Tries))
-	case told == nil:
-		return errors.Join(failure, s.settle(keep, c, nil, management.Fault("", "The query could not be run.")))
+		failure = management.Fault("", "The query took longer than %g s.", alertTimeout.Seconds())
+	case (!errors.As(failure, &apiErr) || apiErr.Kind == management.Unavailable) && c.task.Tries < alertTries:
+		return errors.Join(failure, s.postpone(storeCtx, c, alertPause, c.task.Tries))
+	case apiErr == nil:
+		return errors.Join(failure, s.storeResult(storeCtx, c, nil, management.Fault("", "The query could not be run.")))
 	}
-	return s.settle(keep, c, results, failure)
+	return s.storeResult(storeCtx, c, results, failure)
 }
 
-// held runs work if the check still is this server's.
-func (s Alerts) held(ctx context.Context, c *claimedAlert, work func(tx management.Tx) error) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+// withClaim runs work if the check still is this server's.
+func (s Alerts) withClaim(ctx context.Context, c *claimedAlert, work func(tx management.Tx) error) error {
+	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		r, err := tx.Get(kindAlertTask, "", c.task.Alert)
 		if err != nil || r == nil {
 			return err
@@ -228,39 +228,39 @@ func (s Alerts) held(ctx context.Context, c *claimedAlert, work func(tx manageme
 	})
 }
 
-// later puts a check off that has found nothing.
-func (s Alerts) later(ctx context.Context, c *claimedAlert, pause time.Duration, tries int) error {
-	return s.held(ctx, c, func(tx management.Tx) error {
-		return (&alertTask{Project: c.task.Project, Alert: c.task.Alert, Tries: tries}).put(tx, s.Desk.Now().Add(pause))
+// postpone puts a check off that has found nothing.
+func (s Alerts) postpone(ctx context.Context, c *claimedAlert, pause time.Duration, tries int) error {
+	return s.withClaim(ctx, c, func(tx management.Tx) error {
+		return (&alertTask{Project: c.task.Project, Alert: c.task.Alert, Tries: tries}).put(tx, s.Env.Now().Add(pause))
 	})
 }
 
-// settle stores what a check has found, with the mails that tell of it.
-func (s Alerts) settle(ctx context.Context, c *claimedAlert, results json.RawMessage, failure error) error {
-	told := false
-	err := s.held(ctx, c, func(tx management.Tx) error {
-		told = false
-		p, a, err := s.subject(tx, &c.task)
+// storeResult stores what a check has found, with the mails that tell of it.
+func (s Alerts) storeResult(ctx context.Context, c *claimedAlert, results json.RawMessage, failure error) error {
+	notified := false
+	err := s.withClaim(ctx, c, func(tx management.Tx) error {
+		notified = false
+		p, a, err := s.alertOfTask(tx, &c.task)
 		if err != nil {
 			return err
 		}
 		if a == nil {
 			return tx.Delete(kindAlertTask, "", c.task.Alert)
 		}
-		zone, now := p.Zone(), s.Desk.Now()
-		found, broken := (*alertFinding)(nil), failure
-		if broken == nil {
-			found, broken = c.question.find(results, now.In(zone))
+		zone, now := p.Zone(), s.Env.Now()
+		found, failed := (*alertFinding)(nil), failure
+		if failed == nil {
+			found, failed = c.question.find(results, now.In(zone))
 		}
 		check := alertCheck{}
-		a.Checked, a.Next, a.State = management.At(now), management.At(a.nextCheck(now, zone)), alertQuiet
+		a.Checked, a.Next, a.State = management.NewStamp(now), management.NewStamp(a.nextCheck(now, zone)), alertQuiet
 		switch {
-		case broken != nil:
-			text := broken.Error()
+		case failed != nil:
+			text := failed.Error()
 			a.State, check.Error = alertErrored, &text
 		case found.breach != "":
 			a.State = alertFiring
-			if check.Notified, err = s.tell(tx, p, a, found.breach); err != nil {
+			if check.Notified, err = s.notify(tx, p, a, found.breach); err != nil {
 				return err
 			}
 		}
@@ -271,8 +271,8 @@ func (s Alerts) settle(ctx context.Context, c *claimedAlert, results json.RawMes
 			}
 			check.Value = a.LastValue
 		}
-		if told = check.Notified; told {
-			a.Notified = management.At(now)
+		if notified = check.Notified; notified {
+			a.Notified = management.NewStamp(now)
 		}
 		if err := s.addCheck(tx, a, check); err != nil {
 			return err
@@ -282,40 +282,40 @@ func (s Alerts) settle(ctx context.Context, c *claimedAlert, results json.RawMes
 		}
 		return (&alertTask{Project: p.ID, Alert: a.ID}).put(tx, a.Next.Time)
 	})
-	if err == nil && told && s.Told != nil {
-		s.Told()
+	if err == nil && notified && s.MailQueued != nil {
+		s.MailQueued()
 	}
 	return err
 }
 
-// tell writes to the subscribers of an alert that fires (§9.4).
-func (s Alerts) tell(tx management.Tx, p *management.ProjectRecord, a *storedAlert, breach string) (bool, error) {
-	if s.Tell == nil || len(a.Subscribers) == 0 {
+// notify writes to the subscribers of an alert that fires (§9.4).
+func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedAlert, breach string) (bool, error) {
+	if s.Notify == nil || len(a.Subscribers) == 0 {
 		return false, nil
 	}
 	i, err := insightOf(tx, p.ID, a.Insight)
 	if err != nil || i == nil {
 		return false, err
 	}
-	users, err := whoSees(tx, p, a.Subscribers, i.thing())
+	users, err := filterByAccess(tx, p, a.Subscribers, i.accessObject())
 	if err != nil {
 		return false, err
 	}
-	at := fmt.Sprintf("/project/%d/insights/%s", p.ID, i.short())
-	return s.Tell(tx, management.Notice{
+	path := fmt.Sprintf("/project/%d/insights/%s", p.ID, i.short())
+	return s.Notify(tx, management.Notice{
 		Project: p.ID, Users: users, Subject: "Alert " + a.Name + " is firing", Lines: []string{breach},
-		Links: []management.Link{{Label: "Open the insight", Path: at}, {Label: "Open the alert", Path: at + "?alert_id=" + a.ID}},
+		Links: []management.Link{{Label: "Open the insight", Path: path}, {Label: "Open the alert", Path: path + "?alert_id=" + a.ID}},
 	})
 }
 
-// whoSees are those of some users to whom access rules do not hide a thing.
-func whoSees(tx management.Tx, p *management.ProjectRecord, users []int64, o management.Thing) (out []int64, err error) {
+// filterByAccess are those of some users to whom access rules do not hide a thing.
+func filterByAccess(tx management.Tx, p *management.ProjectRecord, users []int64, o management.AccessObject) (out []int64, err error) {
 	for _, id := range users {
-		in, err := management.UserIn(tx, id, p)
+		userScope, err := management.NewUserScope(tx, id, p)
 		if err != nil {
 			return nil, err
 		}
-		if in != nil && in.Sees(o) {
+		if userScope != nil && userScope.CanSee(o) {
 			out = append(out, id)
 		}
 	}

@@ -27,19 +27,19 @@ func (a *storedAlert) nextCheck(now time.Time, zone *time.Location) time.Time {
 }
 
 // daysToMonday is how many days there are until the next Monday, 7 on one.
-func daysToMonday(at time.Time) int { return (7+int(time.Monday)-int(at.Weekday())+6)%7 + 1 }
+func daysToMonday(t time.Time) int { return (7+int(time.Monday)-int(t.Weekday())+6)%7 + 1 }
 
 // afterWeekend puts a check of a weekend off to Monday where the alert says so. at is
 // local.
-func (a *storedAlert) afterWeekend(at time.Time) time.Time {
-	weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
+func (a *storedAlert) afterWeekend(t time.Time) time.Time {
+	weekend := t.Weekday() == time.Saturday || t.Weekday() == time.Sunday
 	if a.SkipWeekend == nil || !*a.SkipWeekend || !weekend {
-		return at
+		return t
 	}
-	year, month, day := at.Date()
-	hour := at.Hour()
+	year, month, day := t.Date()
+	hour := t.Hour()
 	if a.Interval == "hourly" {
 		hour = 0
 	}
-	return time.Date(year, month, day+daysToMonday(at), hour, at.Minute(), 0, 0, at.Location())
+	return time.Date(year, month, day+daysToMonday(t), hour, t.Minute(), 0, 0, t.Location())
 }

@@ -43,7 +43,7 @@ func TestAlert_Next(t *testing.T) {
 		}
 		// The minute counts in the zone of the project.
 		made := time.Date(2026, 1, 1, 10, 20, 0, 0, zone)
-		a := storedAlert{alertSettings: alertSettings{Interval: c.interval, SkipWeekend: &c.skip, Created: management.At(made)}}
+		a := storedAlert{alertSettings: alertSettings{Interval: c.interval, SkipWeekend: &c.skip, Created: management.NewStamp(made)}}
 		if got := a.nextCheck(now, zone).UTC().Format(time.RFC3339); got != c.want {
 			t.Errorf("%s in %s after %s: %s, want %s", c.interval, c.zone, c.now, got, c.want)
 		}
@@ -59,7 +59,7 @@ func TestAlert_NextAlways(t *testing.T) {
 			t.Fatal(err)
 		}
 		for interval, most := range longest {
-			a := storedAlert{alertSettings: alertSettings{Interval: interval, Created: management.At(time.Date(2011, 1, 1, 10, 20, 0, 0, zone))}}
+			a := storedAlert{alertSettings: alertSettings{Interval: interval, Created: management.NewStamp(time.Date(2011, 1, 1, 10, 20, 0, 0, zone))}}
 			for now := time.Date(2011, 1, 1, 0, 7, 0, 0, time.UTC); now.Year() < 2013; now = now.Add(37 * time.Minute) {
 				if wait := a.nextCheck(now, zone).Sub(now); wait <= 0 || wait > most {
 					t.Fatalf("%s in %s after %v: %v", interval, name, now, wait)

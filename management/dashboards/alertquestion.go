@@ -39,9 +39,9 @@ var timeless = []string{"BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsT
 
 const cumulativeDisplay = "ActionsLineGraphCumulative"
 
-// ask is the alert's question about an insight's query (§9.2, §9.3). Errors say why
+// buildQuestion is the alert's question about an insight's query (§9.2, §9.3). Errors say why
 // there is none.
-func (a *storedAlert) ask(query json.RawMessage) (*alertQuestion, error) {
+func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, error) {
 	q := &alertQuestion{series: -1}
 	var err error
 	if q.bounds, q.percentage, q.condition, err = a.limits(); err != nil {
@@ -84,7 +84,7 @@ func (q *alertQuestion) configure(config json.RawMessage, node, filter map[strin
 	case c.Type != "TrendsAlertConfig":
 		return management.NotAChoice("config__type", c.Type, []string{"TrendsAlertConfig"})
 	case c.Series == nil:
-		return management.Coded(management.CodeRequired, "config__series_index", "This field is required.")
+		return management.CodedFault(management.CodeRequired, "config__series_index", "This field is required.")
 	}
 	q.ongoing = c.Ongoing != nil && *c.Ongoing && q.interval != ""
 	var series []json.RawMessage
@@ -122,8 +122,8 @@ func formulasOf(filter map[string]json.RawMessage) (out []json.RawMessage) {
 	if len(out) > 0 {
 		return out
 	}
-	if one := management.JSONText(filter["formula"]); len(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })) == 0 {
-		texts = []string{one}
+	if formula := management.JSONText(filter["formula"]); len(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })) == 0 {
+		texts = []string{formula}
 	}
 	for _, text := range texts {
 		if text != "" {
@@ -148,8 +148,8 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 			intervals += min(smoothing, 1000)
 		}
 		from := management.Encode("-" + strconv.FormatInt(intervals, 10) + intervalUnits[q.interval])
-		if given := management.JSONObject(node["dateRange"])["date_from"]; display == cumulativeDisplay && management.JSONText(given) != "" {
-			from = given
+		if dateFrom := management.JSONObject(node["dateRange"])["date_from"]; display == cumulativeDisplay && management.JSONText(dateFrom) != "" {
+			from = dateFrom
 		}
 		node["dateRange"] = management.Encode(map[string]json.RawMessage{"date_from": from})
 	}
@@ -182,7 +182,7 @@ func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFind
 	var first *alertFinding
 	for i := range rows {
 		if r := &rows[i]; q.series < 0 || r.Action != nil && r.Action.Order == q.series {
-			found, err := q.look(r, now)
+			found, err := q.evaluateRow(r, now)
 			if err != nil || found.breach != "" {
 				return found, err
 			}
@@ -192,26 +192,26 @@ func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFind
 		}
 	}
 	if first == nil {
-		return q.look(&alertRow{Label: "no data", Aggregated: new(float64)}, now)
+		return q.evaluateRow(&alertRow{Label: "no data", Aggregated: new(float64)}, now)
 	}
 	return first, nil
 }
 
-func (q *alertQuestion) look(r *alertRow, now time.Time) (*alertFinding, error) {
+func (q *alertQuestion) evaluateRow(r *alertRow, now time.Time) (*alertFinding, error) {
 	value := r.Aggregated
 	if q.interval != "" {
 		// The bucket that runs is the last that has begun: the clock of a day that is
 		// set back writes two of them alike.
-		at := -1
+		index := -1
 		for i, day := range r.Days {
 			if day <= now.Format(time.DateTime) {
-				at = i
+				index = i
 			}
 		}
 		if !q.ongoing {
-			at--
+			index--
 		}
-		value = q.compare(r.at(at), r.at(at-1))
+		value = q.compare(r.point(index), r.point(index-1))
 	}
 	if value == nil || math.IsNaN(*value) {
 		return nil, management.Fault("", "The value of the insight is not a number.")
@@ -221,8 +221,8 @@ func (q *alertQuestion) look(r *alertRow, now time.Time) (*alertFinding, error) 
 	return f, nil
 }
 
-// at is a point of a row, 0 where it has none; nil is no number.
-func (r *alertRow) at(i int) *float64 {
+// point is a point of a row, 0 where it has none; nil is no number.
+func (r *alertRow) point(i int) *float64 {
 	if i < 0 || i >= len(r.Data) {
 		return new(float64)
 	}
@@ -237,18 +237,18 @@ func (q *alertQuestion) compare(now, before *float64) *float64 {
 	if now == nil || before == nil {
 		return nil
 	}
-	by := *now - *before
+	change := *now - *before
 	if q.condition == relativeDecrease {
-		by = -by
+		change = -change
 	}
 	switch {
-	case !q.percentage || by == 0:
+	case !q.percentage || change == 0:
 	case *before == 0:
-		by = math.Inf(int(math.Copysign(1, by)))
+		change = math.Inf(int(math.Copysign(1, change)))
 	default:
-		by /= *before
+		change /= *before
 	}
-	return &by
+	return &change
 }
 
 // maxLabel is how much of a series' name a mail has, in characters.
@@ -262,20 +262,20 @@ func (q *alertQuestion) breach(label string, value float64) string {
 		}
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
-	how := ""
+	relation := ""
 	switch {
 	case q.bounds.Lower != nil && value < *q.bounds.Lower:
-		how = "less than lower threshold (" + number(*q.bounds.Lower) + ")"
+		relation = "less than lower threshold (" + number(*q.bounds.Lower) + ")"
 	case q.bounds.Upper != nil && value > *q.bounds.Upper:
-		how = "more than upper threshold (" + number(*q.bounds.Upper) + ")"
+		relation = "more than upper threshold (" + number(*q.bounds.Upper) + ")"
 	default:
 		return ""
 	}
-	of := ""
+	period := ""
 	if q.interval != "" {
-		of = " for previous " + q.interval
+		period = " for previous " + q.interval
 		if q.ongoing {
-			of = " for current " + q.interval
+			period = " for current " + q.interval
 		}
 	}
 	verb := map[string]string{absoluteValue: "is", relativeIncrease: "increased", relativeDecrease: "decreased"}[q.condition]
@@ -283,5 +283,5 @@ func (q *alertQuestion) breach(label string, value float64) string {
 	if len(name) > maxLabel {
 		name = append(name[:maxLabel], '…')
 	}
-	return fmt.Sprintf("The insight value (%s)%s (%s) %s %s", string(name), of, number(value), verb, how)
+	return fmt.Sprintf("The insight value (%s)%s (%s) %s %s", string(name), period, number(value), verb, relation)
 }

@@ -56,8 +56,8 @@ type storedAlert struct {
 	Subscribers []int64 `json:"subscribed_users"`
 	Author      int64   `json:"created_by"` // a user's number
 
-	stirred bool // it is to be looked at when it is due, whatever was planned
-	snoozes bool // it has just been snoozed
+	rescheduled bool // it is to be looked at when it is due, whatever was planned
+	justSnoozed bool // it has just been snoozed
 }
 
 // alertsOf is Other of the alerts of an insight.
@@ -65,8 +65,8 @@ func alertsOf(project int64, insight string) string {
 	return management.ProjectParent(project) + "/insight/" + insight
 }
 
-// noted is what people change of an alert.
-func (a *storedAlert) noted() any {
+// auditView is what people change of an alert.
+func (a *storedAlert) auditView() any {
 	out := *a
 	out.State, out.Notified, out.Checked, out.Next, out.LastValue = "", management.Stamp{}, management.Stamp{}, management.Stamp{}, nil
 	return out
@@ -80,8 +80,8 @@ type insightAlert struct {
 	CreatedBy   *management.UserView   `json:"created_by"`
 }
 
-// alertsShown are the alerts of an insight, newest first.
-func alertsShown(v *view, insight int64) ([]insightAlert, error) {
+// showAlerts are the alerts of an insight, newest first.
+func showAlerts(v *view, insight int64) ([]insightAlert, error) {
 	other := alertsOf(v.Project.ID, strconv.FormatInt(insight, 10))
 	list, err := management.ListRecords[storedAlert](v.Tx, management.Query{Kind: kindAlert, Other: other, Descending: true})
 	out := []insightAlert{}
@@ -94,23 +94,23 @@ func alertsShown(v *view, insight int64) ([]insightAlert, error) {
 }
 
 // people are the subscribers of an alert, and who made it.
-func (a *storedAlert) people(v *view) (told []*management.UserView, by *management.UserView, err error) {
-	told = []*management.UserView{}
+func (a *storedAlert) people(v *view) (subscribers []*management.UserView, author *management.UserView, err error) {
+	subscribers = []*management.UserView{}
 	for _, id := range a.Subscribers {
 		u, err := v.Author(id)
 		if err != nil {
 			return nil, nil, err
 		}
 		if u != nil {
-			told = append(told, u)
+			subscribers = append(subscribers, u)
 		}
 	}
-	by, err = v.Author(a.Author)
-	return told, by, err
+	author, err = v.Author(a.Author)
+	return subscribers, author, err
 }
 
-// dropAlerts takes the alerts of an insight away whose query is no longer one of trends.
-func (s *core) dropAlerts(v *view, insight string, query json.RawMessage) error {
+// deleteAlerts takes the alerts of an insight away whose query is no longer one of trends.
+func (s *core) deleteAlerts(v *view, insight string, query json.RawMessage) error {
 	if _, err := trendsOf(query); err == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *core) dropAlerts(v *view, insight string, query json.RawMessage) error 
 		a := &list.Results[n]
 		err := errors.Join(
 			v.Tx.DeleteUnder(kindAlertCheck, a.ID), v.Tx.Delete(kindAlertTask, "", a.ID), v.Tx.Delete(kindAlert, v.Parent(), a.ID),
-			s.Desk.Note(v.Tx, v.Caller, v.Parent(), alertScope, a.ID, a.Name, a.noted(), nil))
+			s.Env.LogActivity(v.Tx, v.Caller, v.Parent(), alertScope, a.ID, a.Name, a.auditView(), nil))
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // rules check an alert, and say what a change makes of its state.
 func (s Alerts) rules(e *alertEdit) error {
-	a, was := e.Now, &e.Was
+	a, before := e.After, &e.Before
 	for _, read := range []func(*alertEdit) error{s.readAlertParts, s.readSubscribers, s.readSnooze} {
 		if err := read(e); err != nil {
 			return err
@@ -27,79 +27,79 @@ func (s Alerts) rules(e *alertEdit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.ask(i.Query); err != nil {
+	if _, err := a.buildQuestion(i.Query); err != nil {
 		return err
 	}
-	if e.Body != nil && e.Body.Warn != nil && s.Tell == nil && len(a.Subscribers) > 0 {
+	if e.Body != nil && e.Body.Warn != nil && s.Notify == nil && len(a.Subscribers) > 0 {
 		e.Body.Warn("nobody will be told: this server has no mail server")
 	}
-	other := e.Fresh || a.Insight != was.Insight || !bytes.Equal(a.Threshold.Configuration, was.Threshold.Configuration) ||
-		!bytes.Equal(a.Condition, was.Condition) || !bytes.Equal(a.Config, was.Config)
-	if other {
+	changed := e.IsNew || a.Insight != before.Insight || !bytes.Equal(a.Threshold.Configuration, before.Threshold.Configuration) ||
+		!bytes.Equal(a.Condition, before.Condition) || !bytes.Equal(a.Config, before.Config)
+	if changed {
 		a.State = alertQuiet
 	}
-	if other || a.Interval != was.Interval || a.Enabled && !was.Enabled {
+	if changed || a.Interval != before.Interval || a.Enabled && !before.Enabled {
 		a.Next = management.Stamp{}
 	}
-	asleep := a.asleep(s.Desk.Now())
+	isSnoozed := a.isSnoozed(s.Env.Now())
 	switch {
 	case !a.Enabled:
 		a.State = alertQuiet
-	case asleep:
+	case isSnoozed:
 		a.State = alertSnoozed
 	case a.State == alertSnoozed:
 		a.State = alertQuiet
 	}
-	a.snoozes = a.State == alertSnoozed && !a.Snoozed.Equal(was.Snoozed.Time)
-	a.stirred = other || a.Next != was.Next || a.Enabled != was.Enabled || !a.Snoozed.Equal(was.Snoozed.Time)
+	a.justSnoozed = a.State == alertSnoozed && !a.Snoozed.Equal(before.Snoozed.Time)
+	a.rescheduled = changed || a.Next != before.Next || a.Enabled != before.Enabled || !a.Snoozed.Equal(before.Snoozed.Time)
 	return nil
 }
 
-// asleep reports whether the alert is snoozed.
-func (a *storedAlert) asleep(now time.Time) bool { return a.Snoozed.After(now) }
+// isSnoozed reports whether the alert is snoozed.
+func (a *storedAlert) isSnoozed(now time.Time) bool { return a.Snoozed.After(now) }
 
 // plan puts an alert among those to be checked, or takes it away.
 func (s Alerts) plan(e *alertEdit) error {
-	a := e.Now
-	if a.snoozes {
+	a := e.After
+	if a.justSnoozed {
 		if err := s.addCheck(e.Tx, a, alertCheck{Value: a.LastValue}); err != nil {
 			return err
 		}
 	}
 	switch {
-	case !a.stirred:
+	case !a.rescheduled:
 		return nil
 	case !a.Enabled:
 		return e.Tx.Delete(kindAlertTask, "", a.ID)
 	}
-	return (&alertTask{Project: e.Project.ID, Alert: a.ID}).put(e.Tx, a.due(s.Desk.Now()))
+	return (&alertTask{Project: e.Project.ID, Alert: a.ID}).put(e.Tx, a.due(s.Env.Now()))
 }
 
 // alertInsight is the insight of an alert, which a body may change.
 func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
 	if !e.Values.Has("insight") {
-		i, err := insightOf(e.Tx, e.Project.ID, e.Now.Insight)
+		i, err := insightOf(e.Tx, e.Project.ID, e.After.Insight)
 		if err == nil && i == nil {
-			err = management.ErrNoObject("insight", e.Now.Insight)
+			err = management.ErrNoObject("insight", e.After.Insight)
 		}
 		return i, err
 	}
 	i, err := insightOfBody(e.Tx, e.Project.ID, "insight", e.Values.Raw("insight"))
-	var told *management.Error
+	var apiErr *management.Error
 	switch {
 	case err == nil && i == nil:
-		return nil, management.Coded(management.CodeNull, "insight", "This field may not be null.")
-	case errors.As(err, &told) && told.Code == management.CodeDoesNotExist, err == nil && !e.Sees(i.thing()):
+		return nil, management.CodedFault(management.CodeNull, "insight", "This field may not be null.")
+	case errors.As(err, &apiErr) && apiErr.Code == management.CodeDoesNotExist, err == nil && !e.CanSee(i.accessObject()):
 		return nil, management.Fault("insight", "This insight does not belong to your team.")
 	case err == nil:
-		e.Now.Insight = i.id()
+		e.After.Insight = i.id()
 	}
 	return i, err
 }
 
 // readAlertParts take threshold, condition and config of a body over.
 func (s Alerts) readAlertParts(e *alertEdit) error {
-	a := e.Now
+	a := e.After
 	for name, to := range map[string]*json.RawMessage{"threshold": nil, "condition": &a.Condition, "config": &a.Config} {
 		raw := e.Values.Raw(name)
 		switch {
@@ -110,7 +110,7 @@ func (s Alerts) readAlertParts(e *alertEdit) error {
 		case to == nil:
 			to = &a.Threshold.Configuration
 			if raw = management.JSONObject(raw)["configuration"]; raw == nil {
-				return management.Coded(management.CodeRequired, "threshold__configuration", "This field is required.")
+				return management.CodedFault(management.CodeRequired, "threshold__configuration", "This field is required.")
 			}
 		}
 		var compact bytes.Buffer // as it is stored: what is not changed must be the same
@@ -128,7 +128,7 @@ func (s Alerts) readSubscribers(e *alertEdit) error {
 	}
 	list := e.Values.Ints("subscribed_users")
 	if len(list) > maxSubscribers {
-		return management.Coded(management.CodeMaxLength, "subscribed_users", "Ensure this field has no more than %d elements.", maxSubscribers)
+		return management.CodedFault(management.CodeMaxLength, "subscribed_users", "Ensure this field has no more than %d elements.", maxSubscribers)
 	}
 	out := []int64{}
 	for _, id := range list {
@@ -149,7 +149,7 @@ func (s Alerts) readSubscribers(e *alertEdit) error {
 			out = append(out, id)
 		}
 	}
-	e.Now.Subscribers = out
+	e.After.Subscribers = out
 	return nil
 }
 
@@ -160,21 +160,21 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 		return nil
 	}
 	text := e.Values.Text("snoozed_until")
-	if e.Values.Null("snoozed_until") {
-		e.Now.Snoozed = management.Stamp{}
+	if e.Values.IsNull("snoozed_until") {
+		e.After.Snoozed = management.Stamp{}
 		return nil
 	}
 	if parts := snoozeFor.FindStringSubmatch(text); parts != nil {
 		n, _ := strconv.Atoi(parts[1]) // three digits
 		unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[parts[2]]
-		e.Now.Snoozed = management.At(s.Desk.Now().Add(time.Duration(n) * unit))
+		e.After.Snoozed = management.NewStamp(s.Env.Now().Add(time.Duration(n) * unit))
 		return nil
 	}
 	at, ok := management.ParseTime(text)
 	if !ok {
 		return management.Fault("snoozed_until", "Give 2h, 1d, 1w, a time in ISO 8601, or null.")
 	}
-	e.Now.Snoozed = management.At(at)
+	e.After.Snoozed = management.NewStamp(at)
 	return nil
 }
 

@@ -15,10 +15,10 @@ const (
 	maxAlertJSON   = 4096   // bytes of threshold, condition and config, each
 	maxSubscribers = 100
 	// Checks are kept for checkLife, at most maxChecks of an alert; answers have
-	// usualChecks of them unless they are asked for more.
-	checkLife   = 14 * 24 * time.Hour
-	maxChecks   = 1000
-	usualChecks = 5
+	// defaultChecks of them unless they are asked for more.
+	checkLife     = 14 * 24 * time.Hour
+	maxChecks     = 1000
+	defaultChecks = 5
 )
 
 // The states of alerts.
@@ -38,17 +38,17 @@ type Alerts struct {
 
 // AlertFields are the writable fields of an alert.
 var AlertFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Blank: true, Max: maxAlertName},
-	{Name: "insight", Type: management.Any, Required: true, Ruled: true, Help: "the id of an insight whose query is of trends"},
-	{Name: "subscribed_users", Type: management.IntList, Required: true, Ruled: true, Help: "the numbers of members who are told"},
-	{Name: "threshold", Type: management.Object, Required: true, Ruled: true, Help: "configuration: type absolute or percentage (0.2 is 20 %), bounds with lower and upper"},
-	{Name: "condition", Type: management.Object, Ruled: true, Help: "type: absolute_value, relative_increase or relative_decrease"},
-	{Name: "config", Type: management.Object, Ruled: true, Help: "type TrendsAlertConfig, series_index from 0 on, check_ongoing_interval"},
+	{Name: "name", Type: management.Text, Required: true, Blank: true, MaxLength: maxAlertName},
+	{Name: "insight", Type: management.Any, Required: true, Custom: true, Help: "the id of an insight whose query is of trends"},
+	{Name: "subscribed_users", Type: management.IntList, Required: true, Custom: true, Help: "the numbers of members who are told"},
+	{Name: "threshold", Type: management.Object, Required: true, Custom: true, Help: "configuration: type absolute or percentage (0.2 is 20 %), bounds with lower and upper"},
+	{Name: "condition", Type: management.Object, Custom: true, Help: "type: absolute_value, relative_increase or relative_decrease"},
+	{Name: "config", Type: management.Object, Custom: true, Help: "type TrendsAlertConfig, series_index from 0 on, check_ongoing_interval"},
 	{Name: "calculation_interval", Type: management.Choice, Choices: []string{"hourly", "daily", "weekly", "monthly"}},
 	{Name: "enabled", Type: management.Bool},
 	{Name: "skip_weekend", Type: management.Bool, Null: true, Help: "what would be checked on Saturday or Sunday waits for Monday"},
-	{Name: "snoozed_until", Type: management.Text, Null: true, Ruled: true, Help: "2h, 1d, 1w or a time; null: no longer"},
-	{Name: "detector_config", Type: management.Any, Ruled: true, Help: "null: there are no detectors of anomalies"},
+	{Name: "snoozed_until", Type: management.Text, Null: true, Custom: true, Help: "2h, 1d, 1w or a time; null: no longer"},
+	{Name: "detector_config", Type: management.Any, Custom: true, Help: "null: there are no detectors of anomalies"},
 }
 
 // Alert is an alert as it is shown. Only one that is asked for has its checks.
@@ -74,35 +74,35 @@ type alertEdit = management.Edit[management.Tx, storedAlert]
 
 func newAlerts(c *core) (s Alerts) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAlert, Alert]{
-		Kind: kindAlert, Scope: alertScope, Fields: AlertFields, Newest: true,
-		Place: func(st *management.Standing, a *storedAlert) management.Place {
-			return management.Place{ID: a.ID, Title: a.Name, Other: alertsOf(st.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
+	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAlert, Alert]{
+		Kind: kindAlert, ActivityScope: alertScope, Fields: AlertFields, NewestFirst: true,
+		Header: func(scope *management.Scope, a *storedAlert) management.RecordHeader {
+			return management.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
 		},
-		New:   s.fresh,
+		New:   s.newAlert,
 		Rules: s.rules,
-		Leave: func(e *alertEdit) error {
-			if err := e.Tx.DeleteUnder(kindAlertCheck, e.Now.ID); err != nil {
+		BeforeDelete: func(e *alertEdit) error {
+			if err := e.Tx.DeleteUnder(kindAlertCheck, e.After.ID); err != nil {
 				return err
 			}
-			return e.Tx.Delete(kindAlertTask, "", e.Now.ID)
+			return e.Tx.Delete(kindAlertTask, "", e.After.ID)
 		},
-		Done:  s.plan,
-		Show:  showAlert,
-		Noted: func(a *storedAlert) any { return a.noted() },
+		AfterSave: s.plan,
+		Show:      showAlert,
+		Audit:     func(a *storedAlert) any { return a.auditView() },
 	})
 	return s
 }
 
-func (s Alerts) fresh(v *view) (*storedAlert, error) {
+func (s Alerts) newAlert(v *view) (*storedAlert, error) {
 	_, count, err := v.Tx.List(management.Query{Kind: kindAlert, Parent: v.Parent(), Limit: 1})
 	if err == nil && count >= maxAlerts {
 		err = management.Fault("", "A project may have %d alerts.", maxAlerts)
 	}
-	now, no := management.At(s.Desk.Now()), false
+	now, no := management.NewStamp(s.Env.Now()), false
 	return &storedAlert{Author: v.User.ID, alertSettings: alertSettings{
-		ID: s.Desk.NewID(), Interval: "daily", Enabled: true, SkipWeekend: &no, State: alertQuiet, Created: now,
-		Threshold: alertThreshold{ID: s.Desk.NewID(), Created: now},
+		ID: s.Env.NewID(), Interval: "daily", Enabled: true, SkipWeekend: &no, State: alertQuiet, Created: now,
+		Threshold: alertThreshold{ID: s.Env.NewID(), Created: now},
 		Condition: json.RawMessage(`{"type":"absolute_value"}`), Config: json.RawMessage(`{"type":"TrendsAlertConfig","series_index":0}`),
 	}}, err
 }
@@ -113,7 +113,7 @@ func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
 		return nil, err
 	}
 	i, err := insightOf(v.Tx, v.Project.ID, a.Insight)
-	if err != nil || i == nil || !v.Sees(i.thing()) {
+	if err != nil || i == nil || !v.CanSee(i.accessObject()) {
 		return out, err
 	}
 	out.Insight, err = i.show(v)
@@ -121,18 +121,18 @@ func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
 }
 
 // List returns a page of alerts, newest first; of one insight when that is not empty.
-func (s Alerts) List(ctx context.Context, st *management.Standing, insight string, p management.Page) (management.List[Alert], error) {
+func (s Alerts) List(ctx context.Context, scope *management.Scope, insight string, p management.Page) (management.List[Alert], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if insight != "" {
-		i, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*insightRecord, error) {
-			return insightNamed(&view{Tx: tx, Standing: st}, insight, true)
+		i, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*insightRecord, error) {
+			return findInsight(&view{Tx: tx, Scope: scope}, insight, true)
 		})
 		if err != nil || i == nil {
 			return management.List[Alert]{}, err
 		}
-		q.Other = alertsOf(st.Project.ID, i.id())
+		q.Other = alertsOf(scope.Project.ID, i.id())
 	}
-	return s.Query(ctx, st, q)
+	return s.Query(ctx, scope, q)
 }
 
 // CheckQuery says which checks of an alert are asked for: of a time, at most Limit of
@@ -143,13 +143,13 @@ type CheckQuery struct {
 }
 
 // Get returns an alert with its newest checks.
-func (s Alerts) Get(ctx context.Context, st *management.Standing, id string, q CheckQuery) (*Alert, error) {
-	return management.Of(ctx, s.Resource, st, id, func(v *view, a *storedAlert) (*Alert, error) {
+func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q CheckQuery) (*Alert, error) {
+	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, a *storedAlert) (*Alert, error) {
 		out, err := showAlert(v, a)
 		if err != nil {
 			return nil, err
 		}
-		limit := usualChecks
+		limit := defaultChecks
 		if q.Limit > 0 {
 			limit = int(min(q.Limit, maxChecks))
 		}
@@ -168,7 +168,7 @@ func (s Alerts) Get(ctx context.Context, st *management.Standing, id string, q C
 
 // addCheck keeps a check, and takes the old ones away.
 func (s *core) addCheck(tx management.Tx, a *storedAlert, c alertCheck) error {
-	c.ID, c.Created, c.State = s.Desk.NewID(), management.At(s.Desk.Now()), a.State
+	c.ID, c.Created, c.State = s.Env.NewID(), management.NewStamp(s.Env.Now()), a.State
 	if err := tx.Put(&management.Record{Kind: kindAlertCheck, Parent: a.ID, ID: c.ID, Sort: management.SortTime(c.Created.Time), Data: management.Encode(c)}); err != nil {
 		return err
 	}

@@ -39,13 +39,13 @@ type Annotations struct {
 
 // AnnotationFields are the writable fields of an annotation.
 var AnnotationFields = management.Fields{
-	{Name: "content", Type: management.Text, Null: true, Blank: true, Max: maxAnnotation},
+	{Name: "content", Type: management.Text, Null: true, Blank: true, MaxLength: maxAnnotation},
 	{Name: "date_marker", Type: management.Time, Null: true, Help: "what it is a remark on"},
 	{Name: "creation_type", Type: management.Choice, Choices: []string{"USR", "GIT"}},
-	{Name: "dashboard_item", Type: management.Any, Ruled: true, Help: "the number of an insight, or null"},
+	{Name: "dashboard_item", Type: management.Any, Custom: true, Help: "the number of an insight, or null"},
 	{Name: "dashboard_id", Type: management.Int, Null: true, Help: "the number of a dashboard"},
-	{Name: "scope", Type: management.Text, Ruled: true, Help: "dashboard_item, dashboard, project or organization: where it is shown"},
-	{Name: "emoji", Type: management.Text, Null: true, Blank: true, Max: maxEmoji},
+	{Name: "scope", Type: management.Text, Custom: true, Help: "dashboard_item, dashboard, project or organization: where it is shown"},
+	{Name: "emoji", Type: management.Text, Null: true, Blank: true, MaxLength: maxEmoji},
 	{Name: "hidden_in_user_interface", Type: management.Bool, Null: true},
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
@@ -85,19 +85,19 @@ type Annotation struct {
 
 func newAnnotations(c *core) (s Annotations) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAnnotation, Annotation]{
-		Kind: kindAnnotation, Scope: "Annotation", Fields: AnnotationFields, Newest: true,
-		Place: func(st *management.Standing, a *storedAnnotation) management.Place {
+	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAnnotation, Annotation]{
+		Kind: kindAnnotation, ActivityScope: "Annotation", Fields: AnnotationFields, NewestFirst: true,
+		Header: func(scope *management.Scope, a *storedAnnotation) management.RecordHeader {
 			id := strconv.FormatInt(a.ID, 10)
-			return management.Place{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: st.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
+			return management.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
 		},
 		Load: loadAnnotation,
 		New: func(v *view) (*storedAnnotation, error) {
 			id, err := v.Tx.Next(kindAnnotation)
-			return &storedAnnotation{Author: v.User.ID, Project: v.Project.ID, annotationSettings: annotationSettings{ID: id, MadeBy: "USR", Scope: onInsight, Created: management.At(c.Desk.Now())}}, err
+			return &storedAnnotation{Author: v.User.ID, Project: v.Project.ID, annotationSettings: annotationSettings{ID: id, MadeBy: "USR", Scope: onInsight, Created: management.NewStamp(c.Env.Now())}}, err
 		},
 		Rules: s.rules, Show: showAnnotation,
-		Noted: func(a *storedAnnotation) any { return a.annotationSettings },
+		Audit: func(a *storedAnnotation) any { return a.annotationSettings },
 	})
 	return s
 }
@@ -110,13 +110,13 @@ func loadAnnotation(v *view, id string, change *management.Body) (*storedAnnotat
 		return nil, err
 	}
 	a, err := management.Decode[storedAnnotation](r)
-	if err != nil || !a.within(v.Project.ID) || a.Deleted && !bringsBack(change) {
+	if err != nil || !a.isVisibleIn(v.Project.ID) || a.Deleted && !isRestore(change) {
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *storedAnnotation) within(project int64) bool {
+func (a *storedAnnotation) isVisibleIn(project int64) bool {
 	return a.Project == project || a.Scope == onOrganization
 }
 
@@ -136,12 +136,12 @@ func (a *storedAnnotation) sort() string {
 }
 
 func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) error {
-	a := e.Now
-	a.Updated = management.At(s.Desk.Now())
+	a := e.After
+	a.Updated = management.NewStamp(s.Env.Now())
 	if a.Emoji != nil && *a.Emoji == "" {
 		a.Emoji = nil
 	}
-	if scope, there := management.Value[string](e.Values, "scope"); there {
+	if scope, found := management.Value[string](e.Values, "scope"); found {
 		switch {
 		case scope == "recording":
 			return management.Fault("scope", "Recording scope is deprecated")
@@ -151,7 +151,7 @@ func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) 
 		a.Scope = scope
 	}
 	if a.Dashboard != nil && e.Values.Has("dashboard_id") {
-		if there, err := Exists(e.Tx, a.Project, *a.Dashboard); err != nil || !there {
+		if found, err := Exists(e.Tx, a.Project, *a.Dashboard); err != nil || !found {
 			if err == nil {
 				err = management.Fault("dashboard_id", "Dashboard not found.")
 			}
@@ -174,7 +174,7 @@ func insightOfBody(tx management.Tx, project int64, name string, raw json.RawMes
 		return nil, nil
 	}
 	id := strings.Trim(string(raw), `"`)
-	i, err := insightNamed(&view{Tx: tx, Standing: &management.Standing{Project: &management.ProjectRecord{ID: project}}}, id, false)
+	i, err := findInsight(&view{Tx: tx, Scope: &management.Scope{Project: &management.ProjectRecord{ID: project}}}, id, false)
 	if err == nil && i == nil {
 		err = management.ErrNoObject(name, management.ShortText(id))
 	}
@@ -191,7 +191,7 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if i != nil && v.Sees(i.thing()) {
+		if i != nil && v.CanSee(i.accessObject()) {
 			out.Insight, out.ShortID, out.InsightName = &i.ID, &i.ShortID, i.Name
 		}
 	}
@@ -200,7 +200,7 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if d != nil && v.Sees(d.thing()) {
+		if d != nil && v.CanSee(d.accessObject()) {
 			out.DashboardName = d.Name
 		}
 	}
@@ -218,12 +218,12 @@ type AnnotationQuery struct {
 }
 
 // List returns a page of annotations, the latest dates first.
-func (s Annotations) List(ctx context.Context, st *management.Standing, q AnnotationQuery) (management.List[Annotation], error) {
-	match, err := q.match(st.Project.ID)
+func (s Annotations) List(ctx context.Context, scope *management.Scope, q AnnotationQuery) (management.List[Annotation], error) {
+	match, err := q.match(scope.Project.ID)
 	if err != nil {
 		return management.List[Annotation]{}, err
 	}
-	return s.Query(ctx, st, management.Query{Other: st.Organization.ID, Match: match, Offset: q.Offset, Limit: q.Limit})
+	return s.Query(ctx, scope, management.Query{Other: scope.Organization.ID, Match: match, Offset: q.Offset, Limit: q.Limit})
 }
 
 func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, error) {
@@ -234,11 +234,11 @@ func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, e
 	if scope != "" && !slices.Contains(annotationScopes, scope) {
 		return nil, management.Fault("scope", "Invalid scope: %s", management.ShortText(scope))
 	}
-	from, err := markedDate("date_from", q.From)
+	from, err := readMarkedDate("date_from", q.From)
 	if err != nil {
 		return nil, err
 	}
-	to, err := markedDate("date_to", q.To)
+	to, err := readMarkedDate("date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -250,20 +250,20 @@ func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, e
 	}
 	return func(r *management.Record) bool {
 		a, err := management.Decode[storedAnnotation](r)
-		return err == nil && a.within(project) && (scope == "" || a.Scope == scope) && management.HoldsText(a.title(), q.Search) &&
-			a.marked(from, to) && management.Is(q.Emoji, a.Emoji != nil) && management.Is(q.Unseen, a.Unseen != nil && *a.Unseen)
+		return err == nil && a.isVisibleIn(project) && (scope == "" || a.Scope == scope) && management.ContainsFold(a.title(), q.Search) &&
+			a.isMarked(from, to) && management.MatchesBool(q.Emoji, a.Emoji != nil) && management.MatchesBool(q.Unseen, a.Unseen != nil && *a.Unseen)
 	}, nil
 }
 
-func (a *storedAnnotation) marked(from, to time.Time) bool {
+func (a *storedAnnotation) isMarked(from, to time.Time) bool {
 	if from.IsZero() && to.IsZero() {
 		return true
 	}
 	return a.Marks != nil && !a.Marks.Before(from) && (to.IsZero() || !a.Marks.After(to))
 }
 
-// markedDate reads a bound of a list, zero for none.
-func markedDate(name, text string) (time.Time, error) {
+// readMarkedDate reads a bound of a list, zero for none.
+func readMarkedDate(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

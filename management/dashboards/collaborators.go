@@ -36,9 +36,9 @@ type collaboratorRecord struct {
 }
 
 // Collaborators returns all active collaborators of a dashboard, oldest first.
-func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, dashboard string) ([]collaborator, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]collaborator, error) {
-		d, err := parentDashboard(tx, st, dashboard)
+func (s Dashboards) Collaborators(ctx context.Context, scope *management.Scope, dashboard string) ([]collaborator, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]collaborator, error) {
+		d, err := parentDashboard(tx, scope, dashboard)
 		if err != nil {
 			return nil, err
 		}
@@ -66,13 +66,13 @@ func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) collab
 }
 
 // AddCollaborator lets somebody edit a restricted dashboard.
-func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*collaborator, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*collaborator, error) {
-		d, err := parentDashboard(tx, st, dashboard)
+func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope, dashboard string, b management.Body) (*collaborator, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*collaborator, error) {
+		d, err := parentDashboard(tx, scope, dashboard)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.mayEdit(tx, st); err != nil {
+		if err := d.checkEdit(tx, scope); err != nil {
 			return nil, err
 		}
 		v, err := CollaboratorFields.Create(b)
@@ -84,23 +84,23 @@ func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing
 		case v.Int("level") != canEdit:
 			return nil, management.Fault("", "Only edit access can be explicitly specified currently.")
 		}
-		u, err := s.newCollaborator(tx, st, d, v.Text("user_uuid"))
+		u, err := s.newCollaborator(tx, scope, d, v.Text("user_uuid"))
 		if err != nil {
 			return nil, err
 		}
-		now := management.At(s.Desk.Now())
-		c := collaboratorRecord{ID: s.Desk.NewID(), User: u.UUID, Level: canEdit, Added: now, Updated: now}
+		now := management.NewStamp(s.Env.Now())
+		c := collaboratorRecord{ID: s.Env.NewID(), User: u.UUID, Level: canEdit, Added: now, Updated: now}
 		err = tx.Put(&management.Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: management.SortTime(now.Time), Data: management.Encode(c)})
 		if err != nil {
 			return nil, err
 		}
 		out := c.show(d, u)
-		return &out, s.noteCollaborator(tx, st, d, u, true)
+		return &out, s.logCollaborator(tx, scope, d, u, true)
 	})
 }
 
 // newCollaborator looks whether somebody can become a collaborator.
-func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d *dashboardRecord, uuid string) (*management.User, error) {
+func (s Dashboards) newCollaborator(tx management.Tx, scope *management.Scope, d *dashboardRecord, uuid string) (*management.User, error) {
 	u, err := management.UserByUUID(tx, uuid)
 	if err != nil {
 		return nil, err
@@ -112,10 +112,10 @@ func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d
 	if err != nil {
 		return nil, err
 	}
-	switch in := (&management.Standing{Caller: c, Project: st.Project}); {
-	case !c.Reaches(st.Project):
+	switch collaboratorScope := (&management.Scope{Caller: c, Project: scope.Project}); {
+	case !c.CanReach(scope.Project):
 		return nil, management.Fault("", "Cannot add collaborators that have no access to the project.")
-	case d.inherent(in):
+	case d.hasInherentAccess(collaboratorScope):
 		return nil, management.Fault("", "Cannot add collaborators that already have inherent access (the dashboard owner or a project admins).")
 	}
 	old, err := tx.Get(kindCollaborator, dashboardParent(d.ID), u.UUID)
@@ -133,19 +133,19 @@ func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d
 }
 
 // RemoveCollaborator takes the right to edit from somebody.
-func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Standing, dashboard, user string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		d, err := parentDashboard(tx, st, dashboard)
+func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Scope, dashboard, user string) error {
+	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
+		d, err := parentDashboard(tx, scope, dashboard)
 		if err != nil {
 			return err
 		}
-		if err := d.mayEdit(tx, st); err != nil {
+		if err := d.checkEdit(tx, scope); err != nil {
 			return err
 		}
 		if d.RestrictionLevel == everyoneEdits {
 			return management.Fault("", "Cannot remove collaborators from a dashboard on the lowest restriction level.")
 		}
-		user, ok := management.NormalUUID(user)
+		user, ok := management.NormalizeUUID(user)
 		if !ok {
 			return management.ErrNotFound()
 		}
@@ -163,16 +163,16 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Stand
 		if err != nil || u == nil {
 			return err
 		}
-		return s.noteCollaborator(tx, st, d, u, false)
+		return s.logCollaborator(tx, scope, d, u, false)
 	})
 }
 
-// noteCollaborator notes that somebody has come or gone.
-func (s Dashboards) noteCollaborator(tx management.Tx, st *management.Standing, d *dashboardRecord, u *management.User, added bool) error {
+// logCollaborator notes that somebody has come or gone.
+func (s Dashboards) logCollaborator(tx management.Tx, scope *management.Scope, d *dashboardRecord, u *management.User, added bool) error {
 	c := management.Change{Type: dashboardScope, Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
 	if !added {
 		c.Action, c.Before, c.After = "deleted", c.After, nil
 	}
-	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "updated", dashboardScope, strconv.FormatInt(d.ID, 10),
+	return s.Env.LogActivityAs(tx, scope.Caller, management.ProjectParent(scope.Project.ID), "updated", dashboardScope, strconv.FormatInt(d.ID, 10),
 		management.ActivityDetail{Name: d.title(), Changes: []management.Change{c}})
 }

@@ -9,16 +9,16 @@ import (
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk[management.Tx]
-	// Ask runs a query of a project for its alerts and returns the rows of the answer.
+	Env management.Env[management.Tx]
+	// RunQuery runs a query of a project for its alerts and returns the rows of the answer.
 	// A *management.Error is the query's fault, or where it is Unavailable nobody's:
 	// it is asked again, as after any other error. Nil: alerts are kept and never
 	// checked.
-	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Tell writes to users, within a transaction. Nil: nobody is told.
-	Tell func(tx management.Tx, n management.Notice) (bool, error)
-	// Told is called after a transaction in which somebody was told. May be nil.
-	Told func()
+	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// Notify writes to users, within a transaction. Nil: nobody is told.
+	Notify func(tx management.Tx, n management.Notice) (bool, error)
+	// MailQueued is called after a transaction in which somebody was told. May be nil.
+	MailQueued func()
 }
 
 // core is what dashboards and insights share.

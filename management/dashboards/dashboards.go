@@ -61,22 +61,22 @@ type Dashboard struct {
 // Fields are the writable fields of a dashboard (§4.1.1), and what is
 // read of the body beside them (§4.1.4).
 var Fields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: 400},
-	{Name: "description", Type: management.Text, Blank: true, Max: maxDashboardText},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
+	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxDashboardText},
 	{Name: "pinned", Type: management.Bool},
-	{Name: "deleted", Type: management.Bool, Ruled: true, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
-	{Name: "use_template", Type: management.Text, Blank: true, Max: 400, Ruled: true, Help: "only when it is made: DEFAULT_APP or WEBSITE_TRAFFIC"},
-	{Name: "use_dashboard", Type: management.Int, Null: true, Ruled: true, Help: "only when it is made: the dashboard whose tiles it gets"},
-	{Name: "delete_insights", Type: management.Bool, Ruled: true, Help: "with deleted: also the insights that have no other tile"},
+	{Name: "deleted", Type: management.Bool, Custom: true, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+	{Name: "use_template", Type: management.Text, Blank: true, MaxLength: 400, Custom: true, Help: "only when it is made: DEFAULT_APP or WEBSITE_TRAFFIC"},
+	{Name: "use_dashboard", Type: management.Int, Null: true, Custom: true, Help: "only when it is made: the dashboard whose tiles it gets"},
+	{Name: "delete_insights", Type: management.Bool, Custom: true, Help: "with deleted: also the insights that have no other tile"},
 	{Name: "breakdown_colors", Type: management.Any},
 	{Name: "data_color_theme_id", Type: management.Int, Null: true},
-	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Help: "trimmed, in lower case, without duplicates"},
-	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{everyoneEdits, collaboratorsEdit}, Ruled: true, Help: "21: everyone edits, 37: only collaborators"},
-	{Name: "_create_in_folder", Type: management.Text, Blank: true, Max: 1000, Ruled: true, Help: "without effect"},
-	{Name: "filters", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
-	{Name: "variables", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
-	{Name: "tiles", Type: management.Any, Ruled: true, Help: "only changes: tiles to change, and texts to add"},
-	{Name: "duplicate_tiles", Type: management.Any, Ruled: true, Help: "changes: tiles to copy, as objects with an id; with use_dashboard: true copies the insights too"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{everyoneEdits, collaboratorsEdit}, Custom: true, Help: "21: everyone edits, 37: only collaborators"},
+	{Name: "_create_in_folder", Type: management.Text, Blank: true, MaxLength: 1000, Custom: true, Help: "without effect"},
+	{Name: "filters", Type: management.Any, Custom: true, Help: "an object; an empty one changes nothing"},
+	{Name: "variables", Type: management.Any, Custom: true, Help: "an object; an empty one changes nothing"},
+	{Name: "tiles", Type: management.Any, Custom: true, Help: "only changes: tiles to change, and texts to add"},
+	{Name: "duplicate_tiles", Type: management.Any, Custom: true, Help: "changes: tiles to copy, as objects with an id; with use_dashboard: true copies the insights too"},
 }
 
 // Filter narrows a list of dashboards down (§3).
@@ -89,48 +89,48 @@ type Filter struct {
 }
 
 // List returns a page of dashboards, pinned ones first, then by name.
-func (s Dashboards) List(ctx context.Context, st *management.Standing, f Filter, p management.Page) (management.List[Dashboard], error) {
+func (s Dashboards) List(ctx context.Context, scope *management.Scope, f Filter, p management.Page) (management.List[Dashboard], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if err := management.CheckSearch(f.Search); err != nil {
 		return management.List[Dashboard]{}, err
 	}
 	if len(f.Tags) > maxDashboardTags {
-		return management.List[Dashboard]{}, tooManyTags()
+		return management.List[Dashboard]{}, errTooManyTags()
 	}
 	if len(f.Tags) > 0 || f.ExcludeGenerated || f.Search != "" || f.Pinned != nil || f.Creators != nil {
 		q.Match = f.match()
 	}
-	return s.dashboards.Query(ctx, st, q)
+	return s.dashboards.Query(ctx, scope, q)
 }
 
 func (f Filter) match() func(*management.Record) bool {
-	tags := management.TidyTags(f.Tags)
+	tags := management.NormalizeTags(f.Tags)
 	return func(r *management.Record) bool {
 		d, err := management.Decode[dashboardRecord](r)
 		if err != nil {
 			return false
 		}
-		return management.Shares(tags, d.Tags) && management.Is(f.Pinned, d.Pinned) && management.Among(f.Creators, d.Author) &&
+		return management.MatchesAny(tags, d.Tags) && management.MatchesBool(f.Pinned, d.Pinned) && management.MatchesValue(f.Creators, d.Author) &&
 			(!f.ExcludeGenerated || !strings.HasPrefix(d.title(), "Generated Dashboard")) &&
-			(f.Search == "" || management.HoldsText(d.title(), f.Search) || management.HoldsText(d.Description, f.Search))
+			(f.Search == "" || management.ContainsFold(d.title(), f.Search) || management.ContainsFold(d.Description, f.Search))
 	}
 }
 
 func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecord, Dashboard] {
-	return management.NewResource(&s.Desk, management.Spec[management.Tx, dashboardRecord, Dashboard]{
-		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields, Named: "a dashboard", Body: bodyShape.Body, Thing: (*dashboardRecord).thing,
-		Place: func(_ *management.Standing, d *dashboardRecord) management.Place {
-			return management.Place{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
+	return management.NewResource(&s.Env, management.Spec[management.Tx, dashboardRecord, Dashboard]{
+		Kind: kindDashboard, ActivityScope: dashboardScope, Fields: Fields, ObjectName: "a dashboard", Body: bodyShape.Body, Object: (*dashboardRecord).accessObject,
+		Header: func(_ *management.Scope, d *dashboardRecord) management.RecordHeader {
+			return management.RecordHeader{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
 		},
 		Load: func(v *view, id string, change *management.Body) (*dashboardRecord, error) {
 			d, err := anyDashboardOf(v.Tx, v.Project.ID, dashboardNumber(id))
-			if d != nil && d.Deleted && !bringsBack(change) {
+			if d != nil && d.Deleted && !isRestore(change) {
 				d = nil
 			}
 			return d, err
 		},
-		May: func(v *view, d *dashboardRecord) error { return d.mayEdit(v.Tx, v.Standing) },
-		New: s.newDashboard, Rules: s.rules,
+		AuthorizeChange: func(v *view, d *dashboardRecord) error { return d.checkEdit(v.Tx, v.Scope) },
+		New:             s.newDashboard, Rules: s.rules,
 		Show: func(v *view, d *dashboardRecord) (*Dashboard, error) { return d.showFull(v) },
 		Row: func(v *view, d *dashboardRecord) (*Dashboard, error) {
 			out, err := d.show(v)
@@ -139,28 +139,28 @@ func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecor
 			}
 			return out, err
 		},
-		Noted: func(d *dashboardRecord) any {
+		Audit: func(d *dashboardRecord) any {
 			return struct {
 				*dashboardRecord
 				Tiles []int64 `json:"tiles,omitempty"`
-			}{d, d.touched}
+			}{d, d.changedTiles}
 		},
 	})
 }
 
 // Get returns a dashboard with its tiles.
-func (s Dashboards) Get(ctx context.Context, st *management.Standing, id string) (*Dashboard, error) {
-	return s.dashboards.Get(ctx, st, id)
+func (s Dashboards) Get(ctx context.Context, scope *management.Scope, id string) (*Dashboard, error) {
+	return s.dashboards.Get(ctx, scope, id)
 }
 
 // Create makes a dashboard, also out of a template or another dashboard (§4.1.3).
-func (s Dashboards) Create(ctx context.Context, st *management.Standing, b management.Body) (*Dashboard, error) {
-	return s.dashboards.Create(ctx, st, b)
+func (s Dashboards) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Dashboard, error) {
+	return s.dashboards.Create(ctx, scope, b)
 }
 
 // Update changes a dashboard, deletes it softly or brings it back (§4.1.4, §4.1.5).
-func (s Dashboards) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
-	return s.dashboards.Update(ctx, st, id, b, false)
+func (s Dashboards) Update(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
+	return s.dashboards.Update(ctx, scope, id, b, false)
 }
 
 func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
@@ -169,47 +169,47 @@ func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 		return nil, err
 	}
 	return &dashboardRecord{Author: v.User.ID, dashboardSettings: dashboardSettings{
-		ID: id, Created: management.At(s.Desk.Now()), CreationMode: madeByHand, Tags: []string{}, RestrictionLevel: everyoneEdits,
+		ID: id, Created: management.NewStamp(s.Env.Now()), CreationMode: madeByHand, Tags: []string{}, RestrictionLevel: everyoneEdits,
 		Filters: json.RawMessage("{}"), Variables: json.RawMessage("{}"), BreakdownColors: json.RawMessage("[]"),
 	}}, nil
 }
 
 // rules check a dashboard and do with its tiles what a body says.
 func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (err error) {
-	d, change := e.Now, s.change
-	if e.Fresh {
+	d, change := e.After, s.change
+	if e.IsNew {
 		change = s.fill
 	}
-	if err := d.check(e.Standing, e.Values); err != nil {
+	if err := d.check(e.Scope, e.Values); err != nil {
 		return err
 	}
-	if bringsBack(e.Body) {
+	if isRestore(e.Body) {
 		d.Deleted = false
-		return s.restoreTiles(e.Tx, e.Standing, d)
+		return s.restoreTiles(e.Tx, e.Scope, d)
 	}
-	if d.touched, err = change(e.Tx, e.Standing, d, e.Values); err != nil || !e.Values.Bool("deleted") {
+	if d.changedTiles, err = change(e.Tx, e.Scope, d, e.Values); err != nil || !e.Values.Bool("deleted") {
 		return err
 	}
 	d.Deleted = true
-	return s.hideTiles(e.Tx, e.Standing, d, e.Values.Bool("delete_insights"))
+	return s.hideTiles(e.Tx, e.Scope, d, e.Values.Bool("delete_insights"))
 }
 
 // fill makes the tiles of a new dashboard and returns their numbers.
-func (s Dashboards) fill(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) ([]int64, error) {
+func (s Dashboards) fill(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) ([]int64, error) {
 	template, from := v.Text("use_template"), v.Int("use_dashboard")
 	switch {
 	case template != "" && from != 0:
 		return nil, management.Fault("", "`use_dashboard` and `use_template` cannot be used together")
 	case template != "":
-		plan, known := dashboardTemplates[template]
-		if !known {
+		plan, ok := dashboardTemplates[template]
+		if !ok {
 			return nil, management.Fault("use_template", "Invalid template provided: %s", template)
 		}
 		d.CreationMode = madeFromTemplate
-		return s.addPlanned(tx, st, d, plan)
+		return s.addPlanned(tx, scope, d, plan)
 	case from != 0:
-		origin, err := dashboardOf(tx, st.Project.ID, from)
-		if origin != nil && !st.Sees(origin.thing()) {
+		origin, err := dashboardOf(tx, scope.Project.ID, from)
+		if origin != nil && !scope.CanSee(origin.accessObject()) {
 			origin = nil
 		}
 		if err == nil && origin == nil {
@@ -219,36 +219,36 @@ func (s Dashboards) fill(tx management.Tx, st *management.Standing, d *dashboard
 			return nil, err
 		}
 		d.CreationMode = madeByCopying
-		return s.copyTiles(tx, st, origin, d, pythonTrue(v.Raw("duplicate_tiles")))
+		return s.copyTiles(tx, scope, origin, d, isTruthy(v.Raw("duplicate_tiles")))
 	}
 	return nil, nil
 }
 
 // change does with the tiles of a dashboard what a body says, and returns the numbers
 // of those that it made or changed.
-func (s Dashboards) change(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) ([]int64, error) {
-	changed, err := s.changeTiles(tx, st, d, v.Raw("tiles"))
+func (s Dashboards) change(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) ([]int64, error) {
+	changed, err := s.changeTiles(tx, scope, d, v.Raw("tiles"))
 	if err != nil {
 		return nil, err
 	}
-	copied, err := s.duplicateTiles(tx, st, d, v.Raw("duplicate_tiles"))
+	copied, err := s.duplicateTiles(tx, scope, d, v.Raw("duplicate_tiles"))
 	return append(changed, copied...), err
 }
 
-// noteDashboard notes a change of something that belongs to a dashboard.
-func (s Dashboards) noteDashboard(tx management.Tx, st *management.Standing, d *dashboardRecord, before, after any) error {
-	return s.Desk.Note(tx, st.Caller, st.Parent(), dashboardScope, strconv.FormatInt(d.ID, 10), d.title(), before, after)
+// logDashboard notes a change of something that belongs to a dashboard.
+func (s Dashboards) logDashboard(tx management.Tx, scope *management.Scope, d *dashboardRecord, before, after any) error {
+	return s.Env.LogActivity(tx, scope.Caller, scope.Parent(), dashboardScope, strconv.FormatInt(d.ID, 10), d.title(), before, after)
 }
 
-// bringsBack reports whether there is a body, and it is exactly {"deleted": false}.
-func bringsBack(b *management.Body) bool {
+// isRestore reports whether there is a body, and it is exactly {"deleted": false}.
+func isRestore(b *management.Body) bool {
 	if b == nil {
 		return false
 	}
-	raw, there := b.Members["deleted"]
-	if !there || len(b.Members) != 1 {
+	raw, ok := b.Members["deleted"]
+	if !ok || len(b.Members) != 1 {
 		return false
 	}
-	no, err := management.ReadBool(&management.Field{Name: "deleted"}, raw, management.JSONKind(raw))
-	return err == nil && no == false
+	deleted, err := management.ReadBool(&management.Field{Name: "deleted"}, raw, management.JSONKind(raw))
+	return err == nil && deleted == false
 }

@@ -16,9 +16,9 @@ func TestFaults(t *testing.T) {
 		"places": placeRows, "deleted insights": insightDeletedRows, "short ids": shortIDRows, "copies of insights": insightCopyRows[:4], "lists of insights": insightListRows[:14],
 	} {
 		t.Run(name, func(t *testing.T) {
-			faulty := &memstore.Faulty{Store: memstore.New(memstore.Outside{}), After: -1}
+			faulty := &memstore.Faulty{Store: memstore.New(memstore.ExternalData{}), After: -1}
 			w := ruletest.New(t, faulty)
-			w.AskFaulty(t, dashboardCalls(t, w), rows, memstore.ErrDisk, func(after int) bool {
+			w.RunFaulty(t, dashboardCalls(t, w), rows, memstore.ErrDisk, func(after int) bool {
 				failed := faulty.Failed
 				faulty.After, faulty.Failed = after, false
 				return failed

@@ -18,8 +18,8 @@ const (
 	// keeps nobody from another. One is derived at a time.
 	maxGuesses     = 16
 	maxLinkGuesses = 2
-	// maxKnownPasswords is how many right passwords are remembered, as a keyed hash.
-	maxKnownPasswords = 10_000
+	// maxRememberedPasswords is how many right passwords are remembered, as a keyed hash.
+	maxRememberedPasswords = 10_000
 )
 
 // guesses bounds the work that passwords of links make, which anybody may ask for.
@@ -35,7 +35,7 @@ type guesses struct {
 func newGuesses() *guesses {
 	g := &guesses{deriving: make(chan struct{}, 1), byLink: map[string]int{}}
 	_, _ = rand.Read(g.key[:]) // never fails
-	g.right, _ = lru.New[[32]byte, bool](maxKnownPasswords)
+	g.right, _ = lru.New[[32]byte, bool](maxRememberedPasswords)
 	return g
 }
 
@@ -51,7 +51,7 @@ func (g *guesses) name(c *sharingRecord, password string) (out [32]byte) {
 	return out
 }
 
-func (g *guesses) known(name [32]byte) bool { return g.right.Contains(name) }
+func (g *guesses) isRemembered(name [32]byte) bool { return g.right.Contains(name) }
 
 func (g *guesses) remember(name [32]byte) { g.right.Add(name, true) }
 
@@ -66,7 +66,7 @@ func (g *guesses) begin(ctx context.Context, link string) (done func(), err erro
 	g.all++
 	g.byLink[link]++
 	g.mu.Unlock()
-	leave := func() {
+	release := func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.all--
@@ -76,9 +76,9 @@ func (g *guesses) begin(ctx context.Context, link string) (done func(), err erro
 	}
 	select {
 	case g.deriving <- struct{}{}:
-		return func() { <-g.deriving; leave() }, nil
+		return func() { <-g.deriving; release() }, nil
 	case <-ctx.Done():
-		leave()
+		release()
 		return nil, ctx.Err()
 	}
 }

@@ -16,56 +16,56 @@ func (i *insightRecord) title() string {
 	return *i.Name
 }
 
-// place puts an insight on the dashboards that are named and takes it from all
+// setDashboards puts an insight on the dashboards that are named and takes it from all
 // others. All of them have to be ones that the caller may edit.
-func (s Insights) place(tx management.Tx, st *management.Standing, i *insightRecord, wanted []int64) error {
-	if len(wanted) > maxInsightPlaces {
-		return management.Coded(management.CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
+func (s Insights) setDashboards(tx management.Tx, scope *management.Scope, i *insightRecord, ids []int64) error {
+	if len(ids) > maxInsightPlaces {
+		return management.CodedFault(management.CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
 	}
-	now, err := dashboardsOfInsight(tx, i.id())
+	current, err := dashboardsOfInsight(tx, i.id())
 	if err != nil {
 		return err
 	}
-	for _, id := range wanted {
-		if slices.Contains(now, id) {
+	for _, id := range ids {
+		if slices.Contains(current, id) {
 			continue
 		}
-		d, err := dashboardOf(tx, st.Project.ID, id)
+		d, err := dashboardOf(tx, scope.Project.ID, id)
 		if err == nil && d == nil {
 			err = management.Fault("dashboards", "Dashboard not found")
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.putOn(tx, st, d, i); err != nil {
+		if err := s.addToDashboard(tx, scope, d, i); err != nil {
 			return err
 		}
 	}
-	for _, id := range now {
-		if slices.Contains(wanted, id) {
+	for _, id := range current {
+		if slices.Contains(ids, id) {
 			continue
 		}
-		if err := s.takeFrom(tx, st, id, i); err != nil {
+		if err := s.removeFromDashboard(tx, scope, id, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mayPlace refuses who may not edit a dashboard, and says what they wanted to do.
-func mayPlace(d *dashboardRecord, tx management.Tx, st *management.Standing, wanted string) error {
-	err := d.mayEdit(tx, st)
-	var told *management.Error
-	if errors.As(err, &told) {
-		return management.Denied("You don't have permission to %s: %d", wanted, d.ID)
+// checkTileAccess refuses who may not edit a dashboard, and says what they wanted to do.
+func checkTileAccess(d *dashboardRecord, tx management.Tx, scope *management.Scope, action string) error {
+	err := d.checkEdit(tx, scope)
+	var apiErr *management.Error
+	if errors.As(err, &apiErr) {
+		return management.Denied("You don't have permission to %s: %d", action, d.ID)
 	}
 	return err
 }
 
-// putOn gives an insight a tile on a dashboard, the one that it had there before
+// addToDashboard gives an insight a tile on a dashboard, the one that it had there before
 // if there is one.
-func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardRecord, i *insightRecord) error {
-	if err := mayPlace(d, tx, st, "add insights to dashboard"); err != nil {
+func (s Insights) addToDashboard(tx management.Tx, scope *management.Scope, d *dashboardRecord, i *insightRecord) error {
+	if err := checkTileAccess(d, tx, scope, "add insights to dashboard"); err != nil {
 		return err
 	}
 	t, err := tileOfInsightOn(tx, d.ID, i.id())
@@ -85,13 +85,13 @@ func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardR
 	return putTile(tx, d.ID, t)
 }
 
-// takeFrom flags the tile of an insight on a dashboard as deleted.
-func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard int64, i *insightRecord) error {
-	d, err := dashboardOf(tx, st.Project.ID, dashboard)
+// removeFromDashboard flags the tile of an insight on a dashboard as deleted.
+func (s Insights) removeFromDashboard(tx management.Tx, scope *management.Scope, dashboard int64, i *insightRecord) error {
+	d, err := dashboardOf(tx, scope.Project.ID, dashboard)
 	if err != nil || d == nil {
 		return err
 	}
-	if err := mayPlace(d, tx, st, "remove insights from dashboards"); err != nil {
+	if err := checkTileAccess(d, tx, scope, "remove insights from dashboards"); err != nil {
 		return err
 	}
 	t, err := tileOfInsightOn(tx, d.ID, i.id())
@@ -105,7 +105,7 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 // copyOf makes a copy of an insight and says so in its name.
 func (s Insights) copyOf(v *view, i *insightRecord) (*Insight, error) {
 	const mark = " (Copy)"
-	out, err := s.fresh(v)
+	out, err := s.newInsight(v)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (s Insights) setDeleted(v *view, id string, deleted bool) error {
 	if err != nil || i == nil || i.Deleted == deleted {
 		return err
 	}
-	if err := v.Needs(management.Editor, i.thing()); err != nil {
+	if err := v.RequireAccess(management.Editor, i.accessObject()); err != nil {
 		return err
 	}
-	return s.insights.Keep(v, i, func() { i.Deleted, i.Modified, i.Modifier = deleted, management.At(s.Desk.Now()), v.User.ID })
+	return s.insights.Modify(v, i, func() { i.Deleted, i.Modified, i.Modifier = deleted, management.NewStamp(s.Env.Now()), v.User.ID })
 }

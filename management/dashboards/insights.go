@@ -53,17 +53,17 @@ type Insight struct {
 
 // InsightFields are the writable fields of an insight.
 var InsightFields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName},
-	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName, Help: "what a client calls it as long as it has no name"},
-	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: maxDashboardText},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName},
+	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName, Help: "what a client calls it as long as it has no name"},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDashboardText},
 	{Name: "query", Type: management.Any, Help: "kept as given; what cannot be run is said where its result would be"},
 	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given; query goes first"},
-	{Name: "dashboards", Type: management.IntList, Ruled: true, Help: "the dashboards on which it stands"},
-	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "dashboards", Type: management.IntList, Custom: true, Help: "the dashboards on which it stands"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
 	{Name: "favorited", Type: management.Bool},
 	{Name: "saved", Type: management.Bool},
 	{Name: "order", Type: management.Int, Null: true},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Max: 1000, Ruled: true, Help: "without effect"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, MaxLength: 1000, Custom: true, Help: "without effect"},
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
@@ -95,30 +95,30 @@ type insightRecord struct {
 }
 
 func (s Insights) resource() management.Resource[management.Tx, insightRecord, Insight] {
-	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
-		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Named: "an insight", Newest: true, Thing: (*insightRecord).thing,
-		Place: func(_ *management.Standing, i *insightRecord) management.Place {
-			return management.Place{ID: i.id(), Title: i.title()}
+	return management.NewResource(&s.Env, management.Spec[management.Tx, insightRecord, Insight]{
+		Kind: kindInsight, ActivityScope: "Insight", Fields: InsightFields, ObjectName: "an insight", NewestFirst: true, Object: (*insightRecord).accessObject,
+		Header: func(_ *management.Scope, i *insightRecord) management.RecordHeader {
+			return management.RecordHeader{ID: i.id(), Title: i.title()}
 		},
 		Load: func(v *view, id string, change *management.Body) (*insightRecord, error) {
-			return insightNamed(v, id, bringsBack(change))
+			return findInsight(v, id, isRestore(change))
 		},
-		New:   s.fresh,
+		New:   s.newInsight,
 		Rules: s.rules,
 		Put:   func(v *view, i *insightRecord) error { return putInsight(v.Tx, v.Project.ID, i) },
-		Done: func(e *management.Edit[management.Tx, insightRecord]) error {
-			if !e.Fresh && e.Values.Has("query") {
-				if err := s.dropAlerts(e.View, e.Now.id(), e.Now.Query); err != nil {
+		AfterSave: func(e *management.Edit[management.Tx, insightRecord]) error {
+			if !e.IsNew && e.Values.Has("query") {
+				if err := s.deleteAlerts(e.View, e.After.id(), e.After.Query); err != nil {
 					return err
 				}
 			}
 			if !e.Values.Has("dashboards") {
 				return nil
 			}
-			return s.place(e.Tx, e.Standing, e.Now, e.Values.Ints("dashboards"))
+			return s.setDashboards(e.Tx, e.Scope, e.After, e.Values.Ints("dashboards"))
 		},
 		Show:  func(v *view, i *insightRecord) (*Insight, error) { return i.showFull(v) },
-		Noted: func(i *insightRecord) any { return i },
+		Audit: func(i *insightRecord) any { return i },
 	})
 }
 
@@ -137,34 +137,34 @@ func InsightExists(tx management.Tx, project, id int64) (bool, error) {
 	return i != nil && !i.Deleted, err
 }
 
-// insightNamed finds the insight of a path; deleted: also one that is deleted.
-func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
+// findInsight finds the insight of a path; deleted: also one that is deleted.
+func findInsight(v *view, ref string, deleted bool) (*insightRecord, error) {
 	find := insightByShortID
-	id, err := management.NumberNamed(v.Tx, kindInsight, v.Parent(), named)
+	id, err := management.ResolveNumber(v.Tx, kindInsight, v.Parent(), ref)
 	if err != nil {
 		return nil, err
 	}
 	if id != "" {
-		named, find = id, insightOf
+		ref, find = id, insightOf
 	}
-	i, err := find(v.Tx, v.Project.ID, named)
+	i, err := find(v.Tx, v.Project.ID, ref)
 	if i != nil && i.Deleted && !deleted {
 		i = nil
 	}
 	return i, err
 }
 
-func (i *insightRecord) thing() management.Thing {
-	return management.Thing{Kind: kindInsight, ID: i.id(), Author: i.Author}
+func (i *insightRecord) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindInsight, ID: i.id(), Author: i.Author}
 }
 
 // show is the insight without its dashboards.
 func (i *insightRecord) show(v *view) (_ *Insight, err error) {
 	out := &Insight{
-		insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
-		LastModified: i.Modified, Updated: i.Modified, Restriction: everyoneEdits, Privilege: canView, UserAccessLevel: v.AccessTo(i.thing()),
+		insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.NonNilStrings(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
+		LastModified: i.Modified, Updated: i.Modified, Restriction: everyoneEdits, Privilege: canView, UserAccessLevel: v.AccessTo(i.accessObject()),
 	}
-	if v.Standing != nil && out.UserAccessLevel.Allows(management.Editor) {
+	if v.Scope != nil && out.UserAccessLevel.Allows(management.Editor) {
 		out.Privilege = canEdit
 	}
 	if out.LastViewed, err = i.viewed(v); err != nil {
@@ -187,7 +187,7 @@ func (i *insightRecord) showFull(v *view) (*Insight, error) {
 		return nil, err
 	}
 	out.Dashboards = dashboardsOf(out.Tiles)
-	out.Alerts, err = alertsShown(v, i.ID)
+	out.Alerts, err = showAlerts(v, i.ID)
 	return out, err
 }
 
@@ -249,25 +249,25 @@ func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord,
 }
 
 // Get returns an insight.
-func (s Insights) Get(ctx context.Context, st *management.Standing, id string) (*Insight, error) {
-	return s.insights.Get(ctx, st, id)
+func (s Insights) Get(ctx context.Context, scope *management.Scope, id string) (*Insight, error) {
+	return s.insights.Get(ctx, scope, id)
 }
 
 // Create makes an insight.
-func (s Insights) Create(ctx context.Context, st *management.Standing, b management.Body) (*Insight, error) {
-	return s.insights.Create(ctx, st, b)
+func (s Insights) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Insight, error) {
+	return s.insights.Create(ctx, scope, b)
 }
 
 // Update changes an insight, deletes it softly or brings it back.
-func (s Insights) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Insight, error) {
-	return s.insights.Update(ctx, st, id, b, false)
+func (s Insights) Update(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Insight, error) {
+	return s.insights.Update(ctx, scope, id, b, false)
 }
 
-// fresh is an empty insight that is not saved.
-func (s Insights) fresh(v *view) (*insightRecord, error) {
-	now := management.At(s.Desk.Now())
+// newInsight is an empty insight that is not saved.
+func (s Insights) newInsight(v *view) (*insightRecord, error) {
+	now := management.NewStamp(s.Env.Now())
 	id, err := v.Tx.Next(kindInsight)
-	return &insightRecord{UUID: s.Desk.NewID(), Author: v.User.ID, Modified: now, Modifier: v.User.ID, insightSettings: insightSettings{
+	return &insightRecord{UUID: s.Env.NewID(), Author: v.User.ID, Modified: now, Modifier: v.User.ID, insightSettings: insightSettings{
 		ID: id, Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now,
 	}}, err
 }
@@ -277,11 +277,11 @@ func (i *insightRecord) id() string { return strconv.FormatInt(i.ID, 10) }
 
 // rules check an insight.
 func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error {
-	i := e.Now
-	i.Modified, i.Modifier = management.At(s.Desk.Now()), e.User.ID
+	i := e.After
+	i.Modified, i.Modifier = management.NewStamp(s.Env.Now()), e.User.ID
 	if e.Values.Has("tags") {
-		if i.Tags = management.TidyTags(i.Tags); len(i.Tags) > maxDashboardTags {
-			return tooManyTags()
+		if i.Tags = management.NormalizeTags(i.Tags); len(i.Tags) > maxDashboardTags {
+			return errTooManyTags()
 		}
 	}
 	for name, raw := range map[string]json.RawMessage{"query": i.Query, "filters": i.Filters} {
@@ -293,9 +293,9 @@ func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error 
 }
 
 // Duplicate makes a copy of an insight that stands on no dashboard.
-func (s Insights) Duplicate(ctx context.Context, st *management.Standing, id string) (*Insight, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Insight, error) {
-		v := &view{Tx: tx, Standing: st}
+func (s Insights) Duplicate(ctx context.Context, scope *management.Scope, id string) (*Insight, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*Insight, error) {
+		v := &view{Tx: tx, Scope: scope}
 		i, err := s.insights.Load(v, id)
 		if err != nil {
 			return nil, err

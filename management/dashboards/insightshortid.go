@@ -17,8 +17,8 @@ const shortIDAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 // shortIDOf makes the short id of an insight out of its uuid; again is how many of
 // them were another insight's. It is never a number, so that a path says which of
 // the two ids it has (spec/clients.md §1.1).
-func shortIDOf(uuid string, again int) string {
-	sum := sha256.Sum256([]byte(uuid + "/" + strconv.Itoa(again)))
+func shortIDOf(uuid string, attempt int) string {
+	sum := sha256.Sum256([]byte(uuid + "/" + strconv.Itoa(attempt)))
 	n := binary.BigEndian.Uint64(sum[:])
 	var out [shortIDLength]byte
 	for i := range out {
@@ -55,8 +55,8 @@ func isShortID(text string) bool {
 	return len(text) == shortIDLength && !digits
 }
 
-// shortIDPlace is what only one insight of a project has.
-func shortIDPlace(project int64, short string) string {
+// shortIDKey is what only one insight of a project has.
+func shortIDKey(project int64, short string) string {
 	return management.ProjectParent(project) + "/" + short
 }
 
@@ -65,12 +65,12 @@ const maxShortIDs = 10
 
 func putInsight(tx management.Tx, project int64, i *insightRecord) error {
 	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.id(), Sort: management.SortTime(i.Created.Time), Hidden: i.Deleted}
-	for again := 0; ; again++ {
-		if i.ShortID == "" || again > 0 {
-			i.ShortID = shortIDOf(i.UUID, again)
+	for attempt := 0; ; attempt++ {
+		if i.ShortID == "" || attempt > 0 {
+			i.ShortID = shortIDOf(i.UUID, attempt)
 		}
-		r.Unique, r.Data = shortIDPlace(project, i.ShortID), management.Encode(i)
-		if err := tx.Put(&r); !errors.Is(err, management.ErrTaken) || again == maxShortIDs {
+		r.Unique, r.Data = shortIDKey(project, i.ShortID), management.Encode(i)
+		if err := tx.Put(&r); !errors.Is(err, management.ErrDuplicate) || attempt == maxShortIDs {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func insightByShortID(tx management.Tx, project int64, short string) (*insightRe
 	if !isShortID(short) {
 		return nil, nil
 	}
-	r, err := tx.Find(kindInsight, shortIDPlace(project, short))
+	r, err := tx.Find(kindInsight, shortIDKey(project, short))
 	if err != nil {
 		return nil, err
 	}

@@ -37,15 +37,15 @@ type Between struct{ From, To time.Time }
 
 // insightOrders are the fields by which insights can be ordered.
 var insightOrders = map[string]func(a, b insightKey) int{
-	"created_at":       func(a, b insightKey) int { return a.made.Compare(b.made.Time) },
-	"last_modified_at": func(a, b insightKey) int { return a.changed.Compare(b.changed.Time) },
+	"created_at":       func(a, b insightKey) int { return a.created.Compare(b.created.Time) },
+	"last_modified_at": func(a, b insightKey) int { return a.modified.Compare(b.modified.Time) },
 	"name":             func(a, b insightKey) int { return cmp.Compare(a.name, b.name) },
 }
 
 // insightKey is what orders an insight.
 type insightKey struct {
-	id, name      string
-	made, changed management.Stamp
+	id, name          string
+	created, modified management.Stamp
 }
 
 // insightKinds are the words of a query for the kinds of insights.
@@ -76,45 +76,45 @@ func (i *insightRecord) kind() (kind string, query bool) {
 	return strings.ToUpper(management.JSONText(management.JSONObject(i.Filters)["insight"])), false
 }
 
-func (i *insightRecord) isOf(asked string) bool {
+func (i *insightRecord) hasKind(requested string) bool {
 	kind, query := i.kind()
-	if asked == insightJSON {
+	if requested == insightJSON {
 		return query && kind != insightSQL
 	}
-	return asked == "" || kind == asked
+	return requested == "" || kind == requested
 }
 
 // match looks at an insight; st is whose list it is.
-func (q *InsightQuery) match(st *management.Standing, i *insightRecord) bool {
-	onAll := !slices.ContainsFunc(q.onDashboards, func(on map[string]bool) bool { return !on[i.id()] })
-	found := management.HoldsText(i.title(), q.Search) || management.HoldsText(i.Description, q.Search) ||
-		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.HoldsText(tag, q.Search) })
+func (q *InsightQuery) match(scope *management.Scope, i *insightRecord) bool {
+	onAll := !slices.ContainsFunc(q.onDashboards, func(onDashboard map[string]bool) bool { return !onDashboard[i.id()] })
+	found := management.ContainsFold(i.title(), q.Search) || management.ContainsFold(i.Description, q.Search) ||
+		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.ContainsFold(tag, q.Search) })
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
-	if q.NotOfFlags && i.Name != nil && ofUsage(*i.Name) {
+	if q.NotOfFlags && i.Name != nil && isUsageTile(*i.Name) {
 		return false
 	}
-	return st.Sees(i.thing()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
-		(!q.Mine || i.Author == st.User.ID) && management.Among(q.Creators, i.Author) && management.Shares(q.Tags, i.Tags) && i.isOf(q.Kind) &&
-		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
+	return scope.CanSee(i.accessObject()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
+		(!q.Mine || i.Author == scope.User.ID) && management.MatchesValue(q.Creators, i.Author) && management.MatchesAny(q.Tags, i.Tags) && i.hasKind(q.Kind) &&
+		management.IsBetween(i.Modified, q.Changed.From, q.Changed.To) && management.IsBetween(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
 }
 
-// look finds out what stands on the dashboards that a query asks about.
-func (q *InsightQuery) look(tx management.Tx, st *management.Standing) error {
-	project := st.Project.ID
+// prepare finds out what stands on the dashboards that a query asks about.
+func (q *InsightQuery) prepare(tx management.Tx, scope *management.Scope) error {
+	project := scope.Project.ID
 	for _, id := range q.Dashboards {
-		on := map[string]bool{}
+		onDashboard := map[string]bool{}
 		d, err := dashboardOf(tx, project, id)
 		if err == nil && d != nil { // on one of nobody or of another project there is nothing
-			err = insightsOn(tx, id, on)
+			err = insightsOn(tx, id, onDashboard)
 		}
 		if err != nil {
 			return err
 		}
-		q.onDashboards = append(q.onDashboards, on)
+		q.onDashboards = append(q.onDashboards, onDashboard)
 	}
 	if q.Viewed != (Between{}) {
 		var err error
-		if q.viewed, err = viewsOf(tx, st, q.Viewed); err != nil {
+		if q.viewed, err = viewsOf(tx, scope, q.Viewed); err != nil {
 			return err
 		}
 	}
@@ -134,55 +134,55 @@ func (q *InsightQuery) look(tx management.Tx, st *management.Standing) error {
 }
 
 // insightsOn adds the ids of the insights on a dashboard.
-func insightsOn(tx management.Tx, dashboard int64, to map[string]bool) error {
+func insightsOn(tx management.Tx, dashboard int64, ids map[string]bool) error {
 	tiles, err := tilesOf(tx, dashboard, false)
 	for i := range tiles {
-		to[tiles[i].Insight] = true
+		ids[tiles[i].Insight] = true
 	}
 	return err
 }
 
 // List returns a page of insights.
-func (s Insights) List(ctx context.Context, st *management.Standing, q InsightQuery) (management.List[Insight], error) {
+func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQuery) (management.List[Insight], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Insight]{}, err
 	}
-	q.Tags = management.TidyTags(q.Tags)
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Insight], error) {
-		again := q
-		if err := again.look(tx, st); err != nil {
+	q.Tags = management.NormalizeTags(q.Tags)
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[Insight], error) {
+		query := q
+		if err := query.prepare(tx, scope); err != nil {
 			return management.List[Insight]{}, err
 		}
-		keys, err := again.chosen(tx, st)
+		keys, err := query.matchingKeys(tx, scope)
 		if err != nil {
 			return management.List[Insight]{}, err
 		}
 		page, count := management.PageOf(keys, q.Page)
-		out, v := management.List[Insight]{Count: count}, &view{Tx: tx, Standing: st}
+		out, v := management.List[Insight]{Count: count}, &view{Tx: tx, Scope: scope}
 		for i := range page {
-			insight, err := insightOf(tx, st.Project.ID, page[i].id)
+			insight, err := insightOf(tx, scope.Project.ID, page[i].id)
 			if err != nil {
 				return management.List[Insight]{}, err
 			}
-			shown, err := insight.showFull(v)
+			item, err := insight.showFull(v)
 			if err != nil {
 				return management.List[Insight]{}, err
 			}
-			out.Results = append(out.Results, *shown)
+			out.Results = append(out.Results, *item)
 		}
 		return out, nil
 	})
 }
 
-// chosen are the insights that a query asks for, in its order. Their queries may be
+// matchingKeys are the insights that a query asks for, in its order. Their queries may be
 // large: only what orders them is kept.
-func (q *InsightQuery) chosen(tx management.Tx, st *management.Standing) (keys []insightKey, err error) {
+func (q *InsightQuery) matchingKeys(tx management.Tx, scope *management.Scope) (keys []insightKey, err error) {
 	var failed error
-	_, _, err = tx.List(management.Query{Kind: kindInsight, Parent: management.ProjectParent(st.Project.ID), Descending: true, Limit: 1, Match: func(r *management.Record) bool {
+	_, _, err = tx.List(management.Query{Kind: kindInsight, Parent: management.ProjectParent(scope.Project.ID), Descending: true, Limit: 1, Match: func(r *management.Record) bool {
 		i, err := management.Decode[insightRecord](r)
 		if err != nil {
 			failed = err
-		} else if q.match(st, i) {
+		} else if q.match(scope, i) {
 			keys = append(keys, insightKey{i.id(), strings.ToLower(i.title()), i.Created, i.Modified})
 		}
 		return false
@@ -190,6 +190,6 @@ func (q *InsightQuery) chosen(tx management.Tx, st *management.Standing) (keys [
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
-	management.Order(keys, insightOrders, q.Order)
+	management.SortBy(keys, insightOrders, q.Order)
 	return keys, nil
 }

@@ -20,9 +20,9 @@ const lastViewed = 5
 
 // Bounds of what is trending: days back, and the people that are named of an insight.
 const (
-	usualTrend = 7
-	maxTrend   = 90
-	maxViewers = 10
+	defaultTrend = 7
+	maxTrend     = 90
+	maxViewers   = 10
 )
 
 // trendingInsight is an insight and who has viewed it of late: ViewCount of them, of
@@ -34,21 +34,21 @@ type trendingInsight struct {
 }
 
 type insightView struct {
-	Insight string           `json:"insight"`
-	User    int64            `json:"user"`
-	At      management.Stamp `json:"at"`
+	Insight  string           `json:"insight"`
+	User     int64            `json:"user"`
+	ViewedAt management.Stamp `json:"at"`
 }
 
 func (w *insightView) id() string { return w.Insight + "/" + strconv.FormatInt(w.User, 10) }
 
-// viewer is Other of what a user has viewed in a project.
-func viewer(st *management.Standing) string {
-	return st.Parent() + "/user/" + strconv.FormatInt(st.User.ID, 10)
+// viewerKey is Other of what a user has viewed in a project.
+func viewerKey(scope *management.Scope) string {
+	return scope.Parent() + "/user/" + strconv.FormatInt(scope.User.ID, 10)
 }
 
 // viewed is when the caller has last viewed the insight.
 func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
-	if v.Standing == nil {
+	if v.Scope == nil {
 		return management.Stamp{}, nil
 	}
 	w := &insightView{Insight: i.id(), User: v.User.ID}
@@ -57,36 +57,36 @@ func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 		return management.Stamp{}, err
 	}
 	w, err = management.Decode[insightView](r)
-	return w.At, err
+	return w.ViewedAt, err
 }
 
 // View notes that the caller views an insight.
-func (s Insights) View(ctx context.Context, st *management.Standing, id string) error {
-	_, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (any, error) {
-		v := &view{Tx: tx, Standing: st}
+func (s Insights) View(ctx context.Context, scope *management.Scope, id string) error {
+	_, err := management.Write(ctx, &s.Env, func(tx management.Tx) (any, error) {
+		v := &view{Tx: tx, Scope: scope}
 		i, err := s.insights.Load(v, id)
 		if err == nil {
-			err = v.Needs(management.Viewer, i.thing())
+			err = v.RequireAccess(management.Viewer, i.accessObject())
 		}
 		if err != nil {
 			return nil, err
 		}
-		w := insightView{Insight: i.id(), User: st.User.ID, At: management.At(s.Desk.Now())}
+		w := insightView{Insight: i.id(), User: scope.User.ID, ViewedAt: management.NewStamp(s.Env.Now())}
 		return nil, tx.Put(&management.Record{
-			Kind: kindInsightView, Parent: st.Parent(), ID: w.id(), Other: viewer(st), Sort: management.SortTime(w.At.Time), Data: management.Encode(w),
+			Kind: kindInsightView, Parent: scope.Parent(), ID: w.id(), Other: viewerKey(scope), Sort: management.SortTime(w.ViewedAt.Time), Data: management.Encode(w),
 		})
 	})
 	return err
 }
 
 // viewsOf are the insights that the caller has last viewed in a time.
-func viewsOf(tx management.Tx, st *management.Standing, in Between) (map[string]management.Stamp, error) {
-	list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewer(st)}, func(w *insightView) bool {
-		return management.Within(w.At, in.From, in.To)
+func viewsOf(tx management.Tx, scope *management.Scope, period Between) (map[string]management.Stamp, error) {
+	list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope)}, func(w *insightView) bool {
+		return management.IsBetween(w.ViewedAt, period.From, period.To)
 	})
 	out := map[string]management.Stamp{}
 	for _, w := range list {
-		out[w.Insight] = w.At
+		out[w.Insight] = w.ViewedAt
 	}
 	return out, err
 }
@@ -97,19 +97,19 @@ func (q *InsightQuery) wasViewed(id string) bool {
 }
 
 // Viewed are the insights that the caller has viewed last, the newest view first.
-func (s Insights) Viewed(ctx context.Context, st *management.Standing) ([]Insight, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Insight, error) {
-		list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewer(st), Descending: true}, func(*insightView) bool { return true })
+func (s Insights) Viewed(ctx context.Context, scope *management.Scope) ([]Insight, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]Insight, error) {
+		list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope), Descending: true}, func(*insightView) bool { return true })
 		out := []Insight{}
-		v := &view{Tx: tx, Standing: st}
+		v := &view{Tx: tx, Scope: scope}
 		for n := 0; n < len(list) && len(out) < lastViewed && err == nil; n++ {
 			var i *insightRecord
-			if i, err = insightOf(tx, st.Project.ID, list[n].Insight); err != nil || i == nil || i.Deleted || !st.Sees(i.thing()) {
+			if i, err = insightOf(tx, scope.Project.ID, list[n].Insight); err != nil || i == nil || i.Deleted || !scope.CanSee(i.accessObject()) {
 				continue
 			}
-			var shown *Insight
-			if shown, err = i.showFull(v); err == nil {
-				out = append(out, *shown)
+			var item *Insight
+			if item, err = i.showFull(v); err == nil {
+				out = append(out, *item)
 			}
 		}
 		return out, err
@@ -118,38 +118,38 @@ func (s Insights) Viewed(ctx context.Context, st *management.Standing) ([]Insigh
 
 // Trending are the insights that most people have viewed in the last days, 7 when that
 // is 0.
-func (s Insights) Trending(ctx context.Context, st *management.Standing, days int64, p management.Page) (management.List[trendingInsight], error) {
+func (s Insights) Trending(ctx context.Context, scope *management.Scope, days int64, p management.Page) (management.List[trendingInsight], error) {
 	if days == 0 {
-		days = usualTrend
+		days = defaultTrend
 	}
 	if days < 1 || days > maxTrend {
 		return management.List[trendingInsight]{}, management.Fault("days", "Ask for 1 to %d days.", maxTrend)
 	}
-	since := s.Desk.Now().Add(-time.Duration(days) * 24 * time.Hour)
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[trendingInsight], err error) {
-		all, err := trends(tx, st, since)
+	since := s.Env.Now().Add(-time.Duration(days) * 24 * time.Hour)
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (out management.List[trendingInsight], err error) {
+		all, err := trends(tx, scope, since)
 		if err != nil {
 			return out, err
 		}
 		page, count := management.PageOf(all, p)
 		out.Count = count
-		v := &view{Tx: tx, Standing: st}
+		v := &view{Tx: tx, Scope: scope}
 		for _, t := range page {
-			shown, err := t.insight.showFull(v)
+			item, err := t.insight.showFull(v)
 			if err != nil {
 				return out, err
 			}
-			of := trendingInsight{Insight: *shown, ViewCount: len(t.users), Viewers: []*management.UserView{}}
+			trending := trendingInsight{Insight: *item, ViewCount: len(t.users), Viewers: []*management.UserView{}}
 			for _, user := range t.users[:min(len(t.users), maxViewers)] {
-				who, err := v.Author(user)
+				person, err := v.Author(user)
 				if err != nil {
 					return out, err
 				}
-				if who != nil {
-					of.Viewers = append(of.Viewers, who)
+				if person != nil {
+					trending.Viewers = append(trending.Viewers, person)
 				}
 			}
-			out.Results = append(out.Results, of)
+			out.Results = append(out.Results, trending)
 		}
 		return out, nil
 	})
@@ -162,9 +162,9 @@ type trend struct {
 }
 
 // trends are the insights that were viewed since a time, those of most people first.
-func trends(tx management.Tx, st *management.Standing, since time.Time) (out []trend, err error) {
+func trends(tx management.Tx, scope *management.Scope, since time.Time) (out []trend, err error) {
 	list, err := management.EveryRecord(tx, management.Query{
-		Kind: kindInsightView, Parent: st.Parent(), From: management.SortTime(since), Descending: true,
+		Kind: kindInsightView, Parent: scope.Parent(), From: management.SortTime(since), Descending: true,
 	}, func(*insightView) bool { return true })
 	if err != nil {
 		return nil, err
@@ -174,11 +174,11 @@ func trends(tx management.Tx, st *management.Standing, since time.Time) (out []t
 		users[w.Insight] = append(users[w.Insight], w.User)
 	}
 	for id, viewers := range users {
-		i, err := insightOf(tx, st.Project.ID, id)
+		i, err := insightOf(tx, scope.Project.ID, id)
 		if err != nil {
 			return nil, err
 		}
-		if i != nil && !i.Deleted && st.Sees(i.thing()) {
+		if i != nil && !i.Deleted && scope.CanSee(i.accessObject()) {
 			out = append(out, trend{i, viewers})
 		}
 	}

@@ -30,8 +30,8 @@ type dashboardSettings struct {
 type dashboardRecord struct {
 	dashboardSettings
 	Author int64 `json:"created_by"` // a user's number
-	// touched are the tiles that a call has made or changed.
-	touched []int64
+	// changedTiles are the tiles that a call has made or changed.
+	changedTiles []int64
 }
 
 // title is the name, empty for none.
@@ -49,14 +49,14 @@ func dashboardParent(id int64) string { return dashboardParentPrefix + strconv.F
 
 // sort puts pinned dashboards first, then goes by name; those without one are last.
 func (d *dashboardRecord) sort() string {
-	first, named := "1", "1"
+	first, ref := "1", "1"
 	if d.Pinned {
 		first = "0"
 	}
 	if d.Name != nil {
-		named = "0" + *d.Name
+		ref = "0" + *d.Name
 	}
-	return first + named
+	return first + ref
 }
 
 // Exists reports whether a project has a dashboard of a number.
@@ -83,54 +83,54 @@ func anyDashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, erro
 }
 
 // dashboardNumber reads the id of a path, 0 for what is none.
-func dashboardNumber(named string) int64 {
-	id, err := strconv.ParseInt(named, 10, 64)
-	if err != nil || strconv.FormatInt(id, 10) != named {
+func dashboardNumber(ref string) int64 {
+	id, err := strconv.ParseInt(ref, 10, 64)
+	if err != nil || strconv.FormatInt(id, 10) != ref {
 		return 0
 	}
 	return id
 }
 
 // parentDashboard finds the dashboard of a path for what stands below it.
-func parentDashboard(tx management.Tx, st *management.Standing, named string) (*dashboardRecord, error) {
-	d, err := dashboardOf(tx, st.Project.ID, dashboardNumber(named))
+func parentDashboard(tx management.Tx, scope *management.Scope, ref string) (*dashboardRecord, error) {
+	d, err := dashboardOf(tx, scope.Project.ID, dashboardNumber(ref))
 	if err == nil && d == nil {
 		err = management.Missing("Dashboard not found.")
 	}
 	return d, err
 }
 
-// inherent reports whether the caller edits the dashboard whoever else may: its
+// hasInherentAccess reports whether the caller edits the dashboard whoever else may: its
 // creator, and who administers the project.
-func (d *dashboardRecord) inherent(st *management.Standing) bool {
-	return d.Author == st.User.ID || st.Administers()
+func (d *dashboardRecord) hasInherentAccess(scope *management.Scope) bool {
+	return d.Author == scope.User.ID || scope.CanAdminister()
 }
 
-func (d *dashboardRecord) thing() management.Thing {
-	return management.Thing{Kind: kindDashboard, ID: strconv.FormatInt(d.ID, 10), Author: d.Author}
+func (d *dashboardRecord) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindDashboard, ID: strconv.FormatInt(d.ID, 10), Author: d.Author}
 }
 
 // privilege is what the caller may do with the dashboard: canView or canEdit.
-func (d *dashboardRecord) privilege(tx management.Tx, st *management.Standing) (int64, error) {
-	if !st.AccessTo(d.thing()).Allows(management.Editor) {
+func (d *dashboardRecord) privilege(tx management.Tx, scope *management.Scope) (int64, error) {
+	if !scope.AccessTo(d.accessObject()).Allows(management.Editor) {
 		return canView, nil
 	}
-	if d.RestrictionLevel == everyoneEdits || d.inherent(st) {
+	if d.RestrictionLevel == everyoneEdits || d.hasInherentAccess(scope) {
 		return canEdit, nil
 	}
-	r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), st.User.UUID)
+	r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), scope.User.UUID)
 	if err != nil || r == nil {
 		return canView, err
 	}
 	return canEdit, nil
 }
 
-// mayEdit refuses who may only look at the dashboard.
-func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) error {
-	if err := st.Needs(management.Editor, d.thing()); err != nil {
+// checkEdit refuses who may only look at the dashboard.
+func (d *dashboardRecord) checkEdit(tx management.Tx, scope *management.Scope) error {
+	if err := scope.RequireAccess(management.Editor, d.accessObject()); err != nil {
 		return err
 	}
-	level, err := d.privilege(tx, st)
+	level, err := d.privilege(tx, scope)
 	if err == nil && level < canEdit {
 		err = management.Denied("You don't have edit permissions for this dashboard.")
 	}
@@ -140,11 +140,11 @@ func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) err
 // show is the dashboard without its tiles. v has no standing for who looks at it
 // through a link.
 func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
-	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: v.AccessTo(d.thing()), AccessControlVersion: "v2"}
+	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: v.AccessTo(d.accessObject()), AccessControlVersion: "v2"}
 	if d.RestrictionLevel > everyoneEdits {
 		out.AccessControlVersion = "v1"
 	}
-	if v.Standing == nil {
+	if v.Scope == nil {
 		out.EffectiveRestriction, out.EffectivePrivilege = collaboratorsEdit, canView
 		return out, nil
 	}
@@ -152,7 +152,7 @@ func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
 	if out.CreatedBy, err = v.Author(d.Author); err != nil {
 		return nil, err
 	}
-	out.EffectivePrivilege, err = d.privilege(v.Tx, v.Standing)
+	out.EffectivePrivilege, err = d.privilege(v.Tx, v.Scope)
 	return out, err
 }
 
@@ -167,17 +167,17 @@ func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
 }
 
 // check looks at a dashboard that a body was laid over, and takes the rest of it over.
-func (d *dashboardRecord) check(st *management.Standing, v management.Values) error {
+func (d *dashboardRecord) check(scope *management.Scope, v management.Values) error {
 	if v.Has("breakdown_colors") && len(d.BreakdownColors) > maxDashboardJSON {
 		return overBytes("breakdown_colors", maxDashboardJSON)
 	}
 	if v.Has("tags") {
-		if d.Tags = management.TidyTags(d.Tags); len(d.Tags) > maxDashboardTags {
-			return tooManyTags()
+		if d.Tags = management.NormalizeTags(d.Tags); len(d.Tags) > maxDashboardTags {
+			return errTooManyTags()
 		}
 	}
 	if level := v.Int("restriction_level"); level != 0 && level != d.RestrictionLevel {
-		if !d.inherent(st) {
+		if !d.hasInherentAccess(scope) {
 			return management.Denied("Only the dashboard owner and project admins have the restriction rights required to change the dashboard's restriction level.")
 		}
 		d.RestrictionLevel = level
@@ -189,27 +189,27 @@ func (d *dashboardRecord) check(st *management.Standing, v management.Values) er
 }
 
 // setDictionary takes an object over; what counts as nothing changes nothing (§4.1.4).
-func setDictionary(v management.Values, name string, to *json.RawMessage) error {
+func setDictionary(v management.Values, name string, dst *json.RawMessage) error {
 	raw := v.Raw(name)
 	switch {
-	case !pythonTrue(raw):
+	case !isTruthy(raw):
 		return nil
 	case management.JSONKind(raw) != "dict":
 		return management.Fault("", "Filters must be a dictionary")
 	case len(raw) > maxDashboardJSON:
 		return overBytes(name, maxDashboardJSON)
 	}
-	*to = raw
+	*dst = raw
 	return nil
 }
 
-func overBytes(field string, most int) error {
-	return management.Coded(management.CodeMaxLength, field, "Ensure this field has no more than %d bytes.", most)
+func overBytes(field string, limit int) error {
+	return management.CodedFault(management.CodeMaxLength, field, "Ensure this field has no more than %d bytes.", limit)
 }
 
-// pythonTrue reports whether a JSON value is more than null, false, 0 and the
+// isTruthy reports whether a JSON value is more than null, false, 0 and the
 // empty text, list and object.
-func pythonTrue(raw json.RawMessage) bool {
+func isTruthy(raw json.RawMessage) bool {
 	var compact bytes.Buffer
 	if raw == nil || json.Compact(&compact, raw) != nil {
 		return false
@@ -223,8 +223,8 @@ func pythonTrue(raw json.RawMessage) bool {
 	}
 }
 
-func tooManyTags() error {
-	return management.Coded(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxDashboardTags)
+func errTooManyTags() error {
+	return management.CodedFault(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxDashboardTags)
 }
 
 // kindCollaborator is somebody who edits a restricted dashboard: Parent is the

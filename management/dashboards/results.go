@@ -47,8 +47,8 @@ func (i *Insight) Question() (query, filters json.RawMessage) {
 	return nil, present(i.question.Filters)
 }
 
-// Laid are the filters that a tile lays over its insight.
-func (t *tile) Laid() json.RawMessage { return t.laid }
+// StoredOverrides are the filters that a tile lays over its insight.
+func (t *tile) StoredOverrides() json.RawMessage { return t.stored }
 
-// Of is the project of a shared dashboard.
-func (s *SharedDashboard) Of() *management.ProjectRecord { return s.project }
+// Project is the project of a shared dashboard.
+func (s *SharedDashboard) Project() *management.ProjectRecord { return s.project }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestDashboards_Rules(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{
+	runTables(t, map[string][]ruletest.Row{
 		"fields":        fieldRows,
 		"deletion":      deletionRows,
 		"restriction":   restrictionRows,

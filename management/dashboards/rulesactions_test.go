@@ -11,8 +11,8 @@ import (
 func TestActions(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{"fields": actionFieldRows, "steps": actionStepRows, "lists": actionListRows} {
 		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{}))
-			w.Ask(t, actionCalls(t, w), rows)
+			w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+			w.Run(t, actionCalls(t, w), rows)
 		})
 	}
 }
@@ -20,13 +20,15 @@ func TestActions(t *testing.T) {
 func actionCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	r, ctx := w.Dashboards.Actions, t.Context()
 	return ruletest.Calls{
-		"make": func(st *management.Standing, _, b string) (any, error) { return r.Create(ctx, st, ruletest.Body(t, b)) },
-		"get":  func(st *management.Standing, path, _ string) (any, error) { return r.Get(ctx, st, path) },
-		"change": func(st *management.Standing, path, b string) (any, error) {
-			return r.Update(ctx, st, path, ruletest.Body(t, b), false)
+		"make": func(scope *management.Scope, _, b string) (any, error) {
+			return r.Create(ctx, scope, ruletest.Body(t, b))
 		},
-		"list": func(st *management.Standing, _, _ string) (any, error) {
-			return ruletest.List(r.List(ctx, st, management.Page{Limit: management.DefaultPage}))
+		"get": func(scope *management.Scope, path, _ string) (any, error) { return r.Get(ctx, scope, path) },
+		"change": func(scope *management.Scope, path, b string) (any, error) {
+			return r.Update(ctx, scope, path, ruletest.Body(t, b), false)
+		},
+		"list": func(scope *management.Scope, _, _ string) (any, error) {
+			return ruletest.List(r.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
 		},
 	}
 }

@@ -74,23 +74,23 @@ func TestAlerts_Conditions(t *testing.T) {
 	} {
 		tables[fmt.Sprint(i, " ", c[0])] = found(c[0], c[1], c[2], c[3], c[4], c[5])
 	}
-	askAlerts(t, tables)
+	runAlertTables(t, tables)
 }
 
 // What is asked is no more than is looked at.
 func TestAlerts_Question(t *testing.T) {
-	asked := func(insight, want string) []ruletest.Row {
+	rowsFor := func(insight, want string) []ruletest.Row {
 		rows := found("absolute_value", absolute(`{}`), firstSeries, insight, `[]`, `{"state":"Not firing"}`)
 		return append(rows, ruletest.Row{"clients.md §9.3", "-", "asked", ``, want})
 	}
-	askAlerts(t, map[string][]ruletest.Row{
-		"days":       asked(trends(`,"dateRange":{"date_from":"2020-01-01","date_to":"2020-02-01"},"compareFilter":{"compare":true}`), `{"kind":"TrendsQuery","dateRange":{"date_from":"-3d","date_to":"(absent)"},"compareFilter":"(absent)"}`),
-		"hours":      asked(trends(`,"interval":"hour"`), `{"dateRange":{"date_from":"-3h"},"interval":"hour"}`),
-		"months":     asked(trends(`,"interval":"month"`), `{"dateRange":{"date_from":"-3m"}}`),
-		"smoothed":   asked(trends(`,"trendsFilter":{"smoothingIntervals":7}`), `{"dateRange":{"date_from":"-10d"}}`),
-		"cumulative": asked(trends(`,"dateRange":{"date_from":"-30d","date_to":"-1d"},"trendsFilter":{"display":"ActionsLineGraphCumulative"}`), `{"dateRange":{"date_from":"-30d","date_to":"(absent)"}}`),
-		"no time":    asked(trends(`,"dateRange":{"date_from":"2020-01-01"},"trendsFilter":{"display":"BoldNumber"}`), `{"dateRange":{"date_from":"2020-01-01"}}`),
-		"formula":    asked(trends(`,"trendsFilter":{"formulas":["A/B","B"]}`), `{"trendsFilter":{"formulas":"(absent)","formulaNodes":[{"formula":"A/B"}]}}`),
+	runAlertTables(t, map[string][]ruletest.Row{
+		"days":       rowsFor(trends(`,"dateRange":{"date_from":"2020-01-01","date_to":"2020-02-01"},"compareFilter":{"compare":true}`), `{"kind":"TrendsQuery","dateRange":{"date_from":"-3d","date_to":"(absent)"},"compareFilter":"(absent)"}`),
+		"hours":      rowsFor(trends(`,"interval":"hour"`), `{"dateRange":{"date_from":"-3h"},"interval":"hour"}`),
+		"months":     rowsFor(trends(`,"interval":"month"`), `{"dateRange":{"date_from":"-3m"}}`),
+		"smoothed":   rowsFor(trends(`,"trendsFilter":{"smoothingIntervals":7}`), `{"dateRange":{"date_from":"-10d"}}`),
+		"cumulative": rowsFor(trends(`,"dateRange":{"date_from":"-30d","date_to":"-1d"},"trendsFilter":{"display":"ActionsLineGraphCumulative"}`), `{"dateRange":{"date_from":"-30d","date_to":"(absent)"}}`),
+		"no time":    rowsFor(trends(`,"dateRange":{"date_from":"2020-01-01"},"trendsFilter":{"display":"BoldNumber"}`), `{"dateRange":{"date_from":"2020-01-01"}}`),
+		"formula":    rowsFor(trends(`,"trendsFilter":{"formulas":["A/B","B"]}`), `{"trendsFilter":{"formulas":"(absent)","formulaNodes":[{"formula":"A/B"}]}}`),
 	})
 }
 
@@ -107,7 +107,7 @@ func TestAlerts_States(t *testing.T) {
 		},
 	)
 	with := func(more ...ruletest.Row) []ruletest.Row { return rows(begin, more) }
-	askAlerts(t, map[string][]ruletest.Row{
+	runAlertTables(t, map[string][]ruletest.Row{
 		"again": with(
 			ruletest.Row{"clients.md §9.3", "-", "at 2026-01-06T01:20:00Z", ``, `null`},
 			ruletest.Row{"clients.md §9.3", "-", "rows", `[]`, `null`},
@@ -200,18 +200,18 @@ func TestAlerts_States(t *testing.T) {
 func TestAlerts_ChangedMeanwhile(t *testing.T) {
 	w := newAlertWorld(t)
 	calls := w.calls(t)
-	w.Ask(t, calls, found("absolute_value", absolute(`{"upper":10}`), firstSeries, trends(""), `[]`, `{"state":"Not firing"}`))
-	w.Ask(t, calls, []ruletest.Row{{"clients.md §9.3", "-", "at 2026-01-06T12:00:00Z", ``, `null`}})
+	w.Run(t, calls, found("absolute_value", absolute(`{"upper":10}`), firstSeries, trends(""), `[]`, `{"state":"Not firing"}`))
+	w.Run(t, calls, []ruletest.Row{{"clients.md §9.3", "-", "at 2026-01-06T12:00:00Z", ``, `null`}})
 	r := w.Dashboards.Alerts
-	list, err := r.List(t.Context(), w.Standing(t, "bob"), "", management.Page{Limit: 1})
+	list, err := r.List(t.Context(), w.Scope(t, "bob"), "", management.Page{Limit: 1})
 	if err != nil || list.Count != 1 {
 		t.Fatal(list, err)
 	}
 	id := list.Results[0].ID
 	w.rows = "[" + strings.ReplaceAll(daily("99", "99", "99", "99"), "2026-01-05", "2026-01-06") + "]"
-	r.Config.Ask = func(ctx context.Context, _ *management.ProjectRecord, _ json.RawMessage) (json.RawMessage, error) {
-		_, err := r.Update(ctx, w.Standing(t, "bob"), id, ruletest.Body(t, `{"threshold":{"configuration":{"type":"absolute","bounds":{"upper":100}}}}`), false)
-		r.Config.Ask = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
+	r.Config.RunQuery = func(ctx context.Context, _ *management.ProjectRecord, _ json.RawMessage) (json.RawMessage, error) {
+		_, err := r.Update(ctx, w.Scope(t, "bob"), id, ruletest.Body(t, `{"threshold":{"configuration":{"type":"absolute","bounds":{"upper":100}}}}`), false)
+		r.Config.RunQuery = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(w.rows), nil
 		}
 		return json.RawMessage(w.rows), err
@@ -219,26 +219,26 @@ func TestAlerts_ChangedMeanwhile(t *testing.T) {
 	if _, err := r.CheckDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, calls, []ruletest.Row{{"clients.md §9.3", "bob", "get " + id, ``, `{"state":"Not firing","last_value":99}`}})
+	w.Run(t, calls, []ruletest.Row{{"clients.md §9.3", "bob", "get " + id, ``, `{"state":"Not firing","last_value":99}`}})
 }
 
 // A store or a queue that is away is no error of the alert until it has been five times.
 func TestAlerts_Unavailable(t *testing.T) {
 	w := newAlertWorld(t)
 	calls := w.calls(t)
-	w.Ask(t, calls, found("absolute_value", absolute(`{"upper":10}`), firstSeries, trends(""), `[]`, `{"state":"Not firing"}`))
+	w.Run(t, calls, found("absolute_value", absolute(`{"upper":10}`), firstSeries, trends(""), `[]`, `{"state":"Not firing"}`))
 	w.Clock = time.Date(2026, 1, 6, 12, 0, 0, 0, time.UTC)
 	for try := 1; try <= 5; try++ {
-		w.fails = &management.Error{Kind: management.Unavailable, Message: "Busy."}
+		w.err = &management.Error{Kind: management.Unavailable, Message: "Busy."}
 		_, err := w.Dashboards.Alerts.CheckDue(t.Context())
-		want, told := "Not firing", true
+		want, wantErr := "Not firing", true
 		if try == 5 {
-			want, told = "Errored", false
+			want, wantErr = "Errored", false
 		}
-		if (err != nil) != told {
+		if (err != nil) != wantErr {
 			t.Errorf("try %d: %v", try, err)
 		}
-		list, err := w.Dashboards.Alerts.List(t.Context(), w.Standing(t, "bob"), "", management.Page{Limit: 1})
+		list, err := w.Dashboards.Alerts.List(t.Context(), w.Scope(t, "bob"), "", management.Page{Limit: 1})
 		if err != nil || list.Results[0].State != want {
 			t.Errorf("try %d: %v %v, want %s", try, list.Results, err, want)
 		}

@@ -18,18 +18,18 @@ import (
 // alertWorld is a World whose queries are answered by a test.
 type alertWorld struct {
 	*ruletest.World
-	rows  string          // of the answer
-	fails error           // instead of one
-	asked json.RawMessage // last
-	count int
+	rows      string          // of the answer
+	err       error           // instead of one
+	lastQuery json.RawMessage // last
+	count     int
 }
 
 func newAlertWorld(t *testing.T) *alertWorld {
 	a := &alertWorld{rows: `[]`}
-	a.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) {
-		c.Ask = func(_ context.Context, _ *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-			a.asked, a.count = query, a.count+1
-			return json.RawMessage(a.rows), a.fails
+	a.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
+		c.RunQuery = func(_ context.Context, _ *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			a.lastQuery, a.count = query, a.count+1
+			return json.RawMessage(a.rows), a.err
 		}
 	})
 	return a
@@ -38,81 +38,83 @@ func newAlertWorld(t *testing.T) *alertWorld {
 // calls: insights are named by the letters that rows give them, alerts too.
 func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 	calls, r, ctx := dashboardCalls(t, a.World), a.Dashboards.Alerts, t.Context()
-	named := map[string]string{}
+	ref := map[string]string{}
 	fill := func(text string) string {
-		for name, id := range named {
+		for name, id := range ref {
 			text = strings.ReplaceAll(text, "<"+name+">", id)
 		}
 		return text
 	}
 	keep := func(name, id string) {
 		if name != "" {
-			named[name] = id
+			ref[name] = id
 		}
 	}
-	calls["insight"] = func(st *management.Standing, name, b string) (any, error) {
-		i, err := a.Dashboards.Insights.Create(ctx, st, ruletest.Body(t, b))
+	calls["insight"] = func(scope *management.Scope, name, b string) (any, error) {
+		i, err := a.Dashboards.Insights.Create(ctx, scope, ruletest.Body(t, b))
 		if err == nil {
 			keep(name, strconv.FormatInt(i.ID, 10))
 		}
 		return i, err
 	}
-	calls["changeinsight"] = func(st *management.Standing, name, b string) (any, error) {
-		return a.Dashboards.Insights.Update(ctx, st, named[name], ruletest.Body(t, b))
+	calls["changeinsight"] = func(scope *management.Scope, name, b string) (any, error) {
+		return a.Dashboards.Insights.Update(ctx, scope, ref[name], ruletest.Body(t, b))
 	}
-	calls["make"] = func(st *management.Standing, name, b string) (any, error) {
-		x, err := r.Create(ctx, st, ruletest.Body(t, fill(b)))
+	calls["make"] = func(scope *management.Scope, name, b string) (any, error) {
+		x, err := r.Create(ctx, scope, ruletest.Body(t, fill(b)))
 		if err == nil {
 			keep(name, x.ID)
 		}
 		return x, err
 	}
-	calls["get"] = func(st *management.Standing, name, b string) (any, error) {
+	calls["get"] = func(scope *management.Scope, name, b string) (any, error) {
 		var q dashboards.CheckQuery
 		if b != "" {
 			ruletest.Read(t, b, &q)
 		}
 		id := name
-		if known := named[name]; known != "" {
-			id = known
+		if alertID := ref[name]; alertID != "" {
+			id = alertID
 		}
-		return r.Get(ctx, st, id, q)
+		return r.Get(ctx, scope, id, q)
 	}
-	calls["change"] = func(st *management.Standing, name, b string) (any, error) {
-		return r.Update(ctx, st, named[name], ruletest.Body(t, fill(b)), false)
+	calls["change"] = func(scope *management.Scope, name, b string) (any, error) {
+		return r.Update(ctx, scope, ref[name], ruletest.Body(t, fill(b)), false)
 	}
-	calls["delete"] = func(st *management.Standing, name, _ string) (any, error) { return nil, r.Delete(ctx, st, named[name]) }
-	calls["list"] = func(st *management.Standing, insight, _ string) (any, error) {
-		return ruletest.List(r.List(ctx, st, fill(insight), management.Page{Limit: 100}))
+	calls["delete"] = func(scope *management.Scope, name, _ string) (any, error) {
+		return nil, r.Delete(ctx, scope, ref[name])
 	}
-	calls["rows"] = func(_ *management.Standing, _, b string) (any, error) {
-		a.rows, a.fails = b, nil
+	calls["list"] = func(scope *management.Scope, insight, _ string) (any, error) {
+		return ruletest.List(r.List(ctx, scope, fill(insight), management.Page{Limit: 100}))
+	}
+	calls["rows"] = func(_ *management.Scope, _, b string) (any, error) {
+		a.rows, a.err = b, nil
 		return nil, nil
 	}
-	calls["fails"] = func(_ *management.Standing, text, _ string) (any, error) {
-		a.fails = management.Fault("", "%s", text)
+	calls["fails"] = func(_ *management.Scope, text, _ string) (any, error) {
+		a.err = management.Fault("", "%s", text)
 		return nil, nil
 	}
-	calls["at"] = func(_ *management.Standing, at, _ string) (any, error) {
-		when, err := time.Parse(time.RFC3339, at)
+	calls["at"] = func(_ *management.Scope, clock, _ string) (any, error) {
+		when, err := time.Parse(time.RFC3339, clock)
 		a.Clock = when
 		return nil, err
 	}
-	calls["check"] = func(*management.Standing, string, string) (any, error) {
+	calls["check"] = func(*management.Scope, string, string) (any, error) {
 		before := a.count
 		_, err := r.CheckDue(ctx)
 		return a.count - before, err // how many questions were asked
 	}
-	calls["asked"] = func(*management.Standing, string, string) (any, error) { return a.asked, nil }
+	calls["asked"] = func(*management.Scope, string, string) (any, error) { return a.lastQuery, nil }
 	return calls
 }
 
-func askAlerts(t *testing.T, tables map[string][]ruletest.Row) {
+func runAlertTables(t *testing.T, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
 		t.Run(name, func(t *testing.T) {
 			w := newAlertWorld(t)
-			w.Ask(t, w.calls(t), rows)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
@@ -131,7 +133,7 @@ const firstSeries = `{"type":"TrendsAlertConfig","series_index":0}`
 
 func TestAlerts_Fields(t *testing.T) {
 	const over10 = `{"type":"absolute","bounds":{"upper":10}}`
-	askAlerts(t, map[string][]ruletest.Row{"record": rows(
+	runAlertTables(t, map[string][]ruletest.Row{"record": rows(
 		[]ruletest.Row{
 			{"clients.md §9.1", "bob", "insight A", trends(""), `{"name":"Sales"}`},
 			{"clients.md §9.1", "bob", "make X", `{"name":"N","insight":"<A>","subscribed_users":[],"threshold":{"configuration":{"type":"absolute","bounds":{}}}}`,

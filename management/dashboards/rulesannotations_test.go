@@ -12,23 +12,25 @@ import (
 func TestAnnotations(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{"fields": annotationFieldRows, "places": annotationPlaceRows, "lists": annotationListRows} {
 		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{}))
-			w.Ask(t, annotationCalls(t, w), rows)
+			w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+			w.Run(t, annotationCalls(t, w), rows)
 		})
 	}
 }
 
 func annotationCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	calls, r, ctx := dashboardCalls(t, w), w.Dashboards.Annotations, t.Context()
-	calls["make"] = func(st *management.Standing, _, b string) (any, error) { return r.Create(ctx, st, ruletest.Body(t, b)) }
-	calls["get"] = func(st *management.Standing, path, _ string) (any, error) { return r.Get(ctx, st, path) }
-	calls["change"] = func(st *management.Standing, path, b string) (any, error) {
-		return r.Update(ctx, st, path, ruletest.Body(t, b), false)
+	calls["make"] = func(scope *management.Scope, _, b string) (any, error) {
+		return r.Create(ctx, scope, ruletest.Body(t, b))
 	}
-	calls["list"] = func(st *management.Standing, _, b string) (any, error) {
+	calls["get"] = func(scope *management.Scope, path, _ string) (any, error) { return r.Get(ctx, scope, path) }
+	calls["change"] = func(scope *management.Scope, path, b string) (any, error) {
+		return r.Update(ctx, scope, path, ruletest.Body(t, b), false)
+	}
+	calls["list"] = func(scope *management.Scope, _, b string) (any, error) {
 		q := dashboards.AnnotationQuery{Page: management.Page{Limit: 1000}}
 		ruletest.Read(t, b, &q)
-		return ruletest.List(r.List(ctx, st, q))
+		return ruletest.List(r.List(ctx, scope, q))
 	}
 	return calls
 }

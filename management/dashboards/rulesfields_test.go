@@ -8,7 +8,7 @@ import (
 )
 
 func TestDashboards_Record(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{
+	runTables(t, map[string][]ruletest.Row{
 		"types of fields": typeRows, "everything at once": allRows, "filters and variables": dictionaryRows, "who sees what": levelRows, "who may": mayRows,
 		"deleted": deletedRows, "the log": logRows, "tags": tagRows, "lists": moreListRows, "limits": limitRows, "ids": idRows,
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 func TestInsights(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{
+	runTables(t, map[string][]ruletest.Row{
 		"fields": insightFieldRows, "round trip": queryRows, "places": placeRows, "places and rights": placeRightRows, "deleted": insightDeletedRows,
 		"short ids": shortIDRows, "copies": insightCopyRows, "lists": insightListRows, "kinds": kindRows, "orders": insightOrderRows, "the log": insightLogRows, "who": insightWhoRows,
 	})
@@ -257,8 +257,8 @@ var insightWhoRows = []ruletest.Row{
 
 // Whether a project has a dashboard is what flags ask.
 func TestExists(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
-	w.Ask(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.5", "bob", "create", `{"deleted":true}`, `{"id":2}`}})
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+	w.Run(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.5", "bob", "create", `{"deleted":true}`, `{"id":2}`}})
 	err := w.Store.Read(t.Context(), func(tx rooms.Tx) error {
 		for _, c := range []struct {
 			project, id int64

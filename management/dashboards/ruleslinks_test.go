@@ -14,8 +14,8 @@ import (
 // §4.1.8: a link works while sharing is on, and its token for a short time after it was
 // replaced. Passwords: TestDashboards_Passwords.
 func TestDashboards_Links(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
-	ctx, bob, d := t.Context(), w.Standing(t, "bob"), w.Dashboards
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+	ctx, bob, d := t.Context(), w.Scope(t, "bob"), w.Dashboards
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -31,17 +31,17 @@ func TestDashboards_Links(t *testing.T) {
 	}
 	opens := func(what, token string, want management.Kind, code string) {
 		t.Helper()
-		shown, err := d.Shared(ctx, token, "", nil)
-		var told *management.Error
+		shared, err := d.Shared(ctx, token, "", nil)
+		var apiErr *management.Error
 		switch {
-		case errors.As(err, &told):
-			if told.Kind != want || told.Code != code {
+		case errors.As(err, &apiErr):
+			if apiErr.Kind != want || apiErr.Code != code {
 				t.Errorf("%s: %v, want %s", what, err, code)
 			}
 		case err != nil || code != "":
 			t.Errorf("%s: %v, want %q", what, err, code)
-		case *shown.Dashboard.Name != "one" || shown.Dashboard.CreatedBy != nil || shown.Dashboard.EffectivePrivilege != 21 || shown.Dashboard.EffectiveRestriction != 37:
-			t.Errorf("%s: %+v", what, shown.Dashboard)
+		case *shared.Dashboard.Name != "one" || shared.Dashboard.CreatedBy != nil || shared.Dashboard.EffectivePrivilege != 21 || shared.Dashboard.EffectiveRestriction != 37:
+			t.Errorf("%s: %+v", what, shared.Dashboard)
 		}
 	}
 	opens("while it is off", first.AccessToken, management.NotFound, "not_found")
@@ -66,8 +66,8 @@ func TestDashboards_Links(t *testing.T) {
 		return tx.PutOrganization(o)
 	}))
 	opens("the organization shares nothing", second.AccessToken, management.NotFound, "not_found")
-	var told *management.Error
-	if _, err = d.Links().UpdateSharing(ctx, w.Standing(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &told) || told.Message != "Public sharing is disabled for this organization." {
+	var apiErr *management.Error
+	if _, err = d.Links().UpdateSharing(ctx, w.Scope(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &apiErr) || apiErr.Message != "Public sharing is disabled for this organization." {
 		t.Errorf("turning it on: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestDashboards_More(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{
+	runTables(t, map[string][]ruletest.Row{
 		"changed tiles": tileFieldRows, "order of tiles": tileOrderRows, "copied tiles": tileCopyRows, "moved tiles": moreMoveRows, "copies": deepCopyRows,
 		"templates": templateFieldRows, "tiles of templates": templateTileRows, "variables of templates": templateVariableRows, "ready templates": readyRows,
 		"collaborators": moreCollaboratorRows, "sharing": moreSharingRows, "tokens": tokenRows, "what strangers see": strangerRows,
@@ -63,15 +63,15 @@ var tileFieldRows = rows(
 	},
 )
 
-// at is an entry for a text at a place.
-func at(body, layout string) string {
+// tileAt is an entry for a text at a place.
+func tileAt(body, layout string) string {
 	return `{"text":{"body":"` + body + `"},"layouts":` + layout + `}`
 }
 
 var tileOrderRows = []ruletest.Row{
 	aDashboard,
 	{"§4.1.2 by y, then x; what is missing is 100", "bob", "change 1",
-		tiles(at("c", `{"sm":{"x":5,"y":5}}`) + `,` + at("a", `{"sm":{"x":9,"y":1}}`) + `,` + at("b", `{"sm":{"x":0,"y":5}}`) + `,` + at("none", `{}`) + `,` + at("no y", `{"sm":{"x":0}}`) + `,` + at("101", `{"sm":{"x":0,"y":101}}`) + `,` + at("no x", `{"sm":{"y":5}}`)),
+		tiles(tileAt("c", `{"sm":{"x":5,"y":5}}`) + `,` + tileAt("a", `{"sm":{"x":9,"y":1}}`) + `,` + tileAt("b", `{"sm":{"x":0,"y":5}}`) + `,` + tileAt("none", `{}`) + `,` + tileAt("no y", `{"sm":{"x":0}}`) + `,` + tileAt("101", `{"sm":{"x":0,"y":101}}`) + `,` + tileAt("no x", `{"sm":{"y":5}}`)),
 		`{"tiles":[{"order":0,"text":{"body":"a"}},{"order":1,"text":{"body":"b"}},{"order":2,"text":{"body":"c"}},{"order":3,"text":{"body":"no x"}},{"order":4,"text":{"body":"no y"}},{"order":5,"text":{"body":"none"}},{"order":6,"text":{"body":"101"}}]}`},
 	{"§4.1.2 what is no number is missing", "bob", "change 1", tiles(`{"id":2,"layouts":{"sm":{"x":0,"y":"first"}}}`), `{"tiles":[{"text":{"body":"b"}},{"text":{"body":"c"}},{"text":{"body":"no x"}},{"text":{"body":"a"}},{"text":{"body":"no y"}},{"text":{"body":"none"}},{"text":{"body":"101"}}]}`},
 	{"§4.1.2 xs says nothing", "bob", "change 1", tiles(`{"id":2,"layouts":{"xs":{"x":0,"y":0}}}`), `{"tiles":[{"order":0,"text":{"body":"b"}},{"text":{"body":"c"}},{"text":{"body":"no x"}},{"text":{"body":"no y"}},{"text":{"body":"a"}},{"text":{"body":"none"}},{"text":{"body":"101"}}]}`},
@@ -352,44 +352,44 @@ var strangerRows = []ruletest.Row{
 // A guess of a password is asked for before it costs anything; one that was right is
 // not asked for again. Each costs a tenth of a second, so there are few here.
 func TestDashboards_Passwords(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{}))
-	w.Ask(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`}})
-	ctx, d, bob := t.Context(), w.Dashboards, w.Standing(t, "bob")
-	made, err := d.Links().AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"note":"press"}`))
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+	w.Run(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`}})
+	ctx, d, bob := t.Context(), w.Dashboards, w.Scope(t, "bob")
+	created, err := d.Links().AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"note":"press"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Password) < 20 || made.Note != "press" || made.CreatedByEmail != "bob@example.com" {
-		t.Errorf("one that is made up: %+v", made)
+	if len(created.Password) < 20 || created.Note != "press" || created.CreatedByEmail != "bob@example.com" {
+		t.Errorf("one that is made up: %+v", created)
 	}
 	sharing, err := d.Links().Sharing(ctx, bob, "1")
 	if err != nil || len(sharing.Passwords) != 1 || sharing.Passwords[0].Password != "" {
 		t.Fatalf("it is shown again: %+v, %v", sharing, err)
 	}
-	asked := 0
-	may := func() error { asked++; return nil }
-	never := func() error { return management.Denied("too many") }
-	guess := func(what, password string, may func() error, wantCode string, wantAsked int) {
+	checks := 0
+	allow := func() error { checks++; return nil }
+	deny := func() error { return management.Denied("too many") }
+	guess := func(what, password string, allow func() error, wantCode string, wantChecks int) {
 		t.Helper()
-		_, err := d.Shared(ctx, sharing.AccessToken, password, may)
-		var told *management.Error
-		if code := ""; errors.As(err, &told) {
-			code = told.Code
-			if code != wantCode || asked != wantAsked {
-				t.Errorf("%s: %q after %d questions, want %q after %d", what, code, asked, wantCode, wantAsked)
+		_, err := d.Shared(ctx, sharing.AccessToken, password, allow)
+		var apiErr *management.Error
+		if code := ""; errors.As(err, &apiErr) {
+			code = apiErr.Code
+			if code != wantCode || checks != wantChecks {
+				t.Errorf("%s: %q after %d questions, want %q after %d", what, code, checks, wantCode, wantChecks)
 			}
-		} else if err != nil || wantCode != "" || asked != wantAsked {
-			t.Errorf("%s: opens after %d questions, %v, want %q after %d", what, asked, err, wantCode, wantAsked)
+		} else if err != nil || wantCode != "" || checks != wantChecks {
+			t.Errorf("%s: opens after %d questions, %v, want %q after %d", what, checks, err, wantCode, wantChecks)
 		}
 	}
-	guess("no password costs nothing", "", never, dashboards.CodePasswordRequired, 0)
-	guess("one that is too long costs nothing", strings.Repeat("x", 200), never, dashboards.CodePasswordWrong, 0)
-	guess("who may not guess", made.Password, never, "permission_denied", 0)
-	guess("a wrong one", made.Password+"x", may, dashboards.CodePasswordWrong, 1)
-	guess("the right one", made.Password, may, "", 2)
-	guess("the right one again", "  "+made.Password+"  ", never, "", 2)
-	if err := d.Links().DeleteSharePassword(ctx, bob, "1", strings.ToUpper(made.ID)); err != nil {
+	guess("no password costs nothing", "", deny, dashboards.CodePasswordRequired, 0)
+	guess("one that is too long costs nothing", strings.Repeat("x", 200), deny, dashboards.CodePasswordWrong, 0)
+	guess("who may not guess", created.Password, deny, "permission_denied", 0)
+	guess("a wrong one", created.Password+"x", allow, dashboards.CodePasswordWrong, 1)
+	guess("the right one", created.Password, allow, "", 2)
+	guess("the right one again", "  "+created.Password+"  ", deny, "", 2)
+	if err := d.Links().DeleteSharePassword(ctx, bob, "1", strings.ToUpper(created.ID)); err != nil {
 		t.Fatal(err)
 	}
-	guess("one that is gone", made.Password, never, dashboards.CodePasswordWrong, 2)
+	guess("one that is gone", created.Password, deny, dashboards.CodePasswordWrong, 2)
 }

@@ -25,8 +25,8 @@ const (
 // SharePasswordFields are the fields that make a password of a link. Spaces
 // around a password do not count, here and where it is given.
 var SharePasswordFields = management.Fields{
-	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, Max: maxPassword, Help: "at least 8 characters; without one it is made up"},
-	{Name: "note", Type: management.Text, Null: true, Blank: true, Max: maxNote},
+	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, MaxLength: maxPassword, Help: "at least 8 characters; without one it is made up"},
+	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: maxNote},
 }
 
 // derive is a password as it is kept.
@@ -35,9 +35,9 @@ func derive(password string, salt []byte) ([]byte, error) {
 }
 
 // AddSharePassword adds a password to a link that asks for one, and tells it.
-func (s Links) AddSharePassword(ctx context.Context, st *management.Standing, named string, b management.Body) (*SharePassword, error) {
-	c, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		_, c, err := s.ownSharing(&view{Tx: tx, Standing: st}, named)
+func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*SharePassword, error) {
+	c, err := management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
+		_, c, err := s.writableSharing(&view{Tx: tx, Scope: scope}, ref)
 		return c, err
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s Links) AddSharePassword(ctx context.Context, st *management.Standing, na
 		password = management.RandomText(16)
 	}
 	if utf8.RuneCountInString(password) < minPassword {
-		return nil, management.Coded("min_length", "raw_password", "Ensure this field has at least %d characters.", minPassword)
+		return nil, management.CodedFault("min_length", "raw_password", "Ensure this field has at least %d characters.", minPassword)
 	}
 	if !c.PasswordRequired {
 		return nil, management.Fault("", "Password protection must be enabled before a password can be added.")
@@ -61,8 +61,8 @@ func (s Links) AddSharePassword(ctx context.Context, st *management.Standing, na
 	if err != nil {
 		return nil, err
 	}
-	p := sharePassword{ID: s.Desk.NewID(), Note: v.Text("note"), Created: management.At(s.Desk.Now()), Email: st.User.Email, Hash: hash}
-	_, err = s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
+	p := sharePassword{ID: s.Env.NewID(), Note: v.Text("note"), Created: management.NewStamp(s.Env.Now()), Email: scope.User.Email, Hash: hash}
+	_, err = s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		if len(c.Passwords) >= maxSharePasswords {
 			return management.Fault("", "A link has at most %d passwords.", maxSharePasswords)
 		}
@@ -80,8 +80,8 @@ type SharedDashboard struct {
 	Dashboard *Dashboard      `json:"dashboard"`
 	Settings  map[string]bool `json:"settings"`
 
-	alone   bool                      // it is an insight
-	project *management.ProjectRecord // see Of
+	isInsight bool                      // it is an insight
+	project   *management.ProjectRecord // see Of
 }
 
 // The codes of links that ask for a password.
@@ -96,21 +96,21 @@ const (
 // given. A wrong password costs that and one derivation; may is asked before it, with
 // the error that ends the guess, nil for none. A password that has been right before
 // costs none, and is not asked for.
-func (s Dashboards) Shared(ctx context.Context, token, password string, may func() error) (*SharedDashboard, error) {
+func (s Dashboards) Shared(ctx context.Context, token, password string, allow func() error) (*SharedDashboard, error) {
 	if len(token) > maxShareToken {
 		return nil, management.ErrNotFound()
 	}
 	password = strings.TrimSpace(password)
-	l, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*shareLink, error) { return s.link(tx, token) })
+	l, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*shareLink, error) { return s.link(tx, token) })
 	if err != nil {
 		return nil, err
 	}
 	if l.sharing.PasswordRequired {
-		if err := s.checkPassword(ctx, token, l.sharing, password, may); err != nil {
+		if err := s.checkPassword(ctx, token, l.sharing, password, allow); err != nil {
 			return nil, err
 		}
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*SharedDashboard, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) (*SharedDashboard, error) {
 		l, err := s.link(tx, token)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, may func
 	})
 }
 
-func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, may func() error) error {
+func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, allow func() error) error {
 	if password == "" {
 		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard asks for a password."}
 	}
@@ -128,11 +128,11 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 		return wrong
 	}
 	right := s.guesses.name(c, password)
-	if s.guesses.known(right) {
+	if s.guesses.isRemembered(right) {
 		return nil
 	}
-	if may != nil {
-		if err := may(); err != nil {
+	if allow != nil {
+		if err := allow(); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 
 // shareLink is what a token is of.
 type shareLink struct {
-	*linked
+	*linkTarget
 	sharing *sharingRecord
 	project *management.ProjectRecord
 }
@@ -170,17 +170,17 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 		return nil, err
 	}
 	t, err := management.Decode[shareToken](r)
-	if err == nil && (t == nil || !t.Until.IsZero() && !s.Desk.Now().Before(t.Until.Time)) {
+	if err == nil && (t == nil || !t.Until.IsZero() && !s.Env.Now().Before(t.Until.Time)) {
 		err = management.ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
 	l := &shareLink{}
-	if l.linked, err = linkedBy(tx, t); err != nil {
+	if l.linkTarget, err = targetOfToken(tx, t); err != nil {
 		return nil, err
 	}
-	if l.sharing, err = sharingOf(tx, l.linked); err != nil {
+	if l.sharing, err = sharingOf(tx, l.linkTarget); err != nil {
 		return nil, err
 	}
 	if l.project, err = tx.Project(t.Project); err != nil {
@@ -204,18 +204,18 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 // page or not.
 func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, error) {
 	v := &view{Tx: tx}
-	shown, err := l.board(v)
+	rendered, err := l.dashboardView(v)
 	if err != nil {
 		return nil, err
 	}
 	settings := l.sharing.Settings
-	for i := range shown.Tiles {
-		insight := shown.Tiles[i].Insight
+	for i := range rendered.Tiles {
+		insight := rendered.Tiles[i].Insight
 		if insight == nil {
 			continue
 		}
 		if !settings["showInspector"] {
-			shown.Tiles[i].Overrides = json.RawMessage("null")
+			rendered.Tiles[i].Overrides = json.RawMessage("null")
 			insight.Query, insight.Filters = json.RawMessage("null"), json.RawMessage("null")
 		}
 		if settings["hideExtraDetails"] {
@@ -223,7 +223,7 @@ func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, erro
 		}
 	}
 	if settings["noHeader"] {
-		shown.Description = ""
+		rendered.Description = ""
 	}
-	return &SharedDashboard{shown, settings, l.insight != nil, l.project}, nil
+	return &SharedDashboard{rendered, settings, l.insight != nil, l.project}, nil
 }

@@ -98,17 +98,17 @@ type shareToken struct {
 	Until     management.Stamp `json:"until"`
 }
 
-func putSharing(tx management.Tx, x *linked, c *sharingRecord) error {
+func putSharing(tx management.Tx, x *linkTarget, c *sharingRecord) error {
 	return tx.Put(&management.Record{Kind: kindSharing, Parent: x.parent(), ID: sharingID, Data: management.Encode(c)})
 }
 
-func putShareToken(tx management.Tx, x *linked, token string, until time.Time) error {
-	t := shareToken{Project: x.project, Dashboard: x.dashboardID(), Insight: x.insightID(), Until: management.At(until)}
+func putShareToken(tx management.Tx, x *linkTarget, token string, until time.Time) error {
+	t := shareToken{Project: x.project, Dashboard: x.dashboardID(), Insight: x.insightID(), Until: management.NewStamp(until)}
 	return tx.Put(&management.Record{Kind: kindShareToken, Parent: x.parent(), ID: token, Unique: token, Data: management.Encode(t)})
 }
 
 // sharingOf returns how a thing is shared, nil while nobody has asked yet.
-func sharingOf(tx management.Tx, x *linked) (*sharingRecord, error) {
+func sharingOf(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
 	r, err := tx.Get(kindSharing, x.parent(), sharingID)
 	if err != nil {
 		return nil, err
@@ -126,14 +126,14 @@ func newShareToken() string {
 	return base64.RawURLEncoding.EncodeToString(randomBytes(shareTokenBytes))
 }
 
-// someSharing is sharingOf, which makes what is not there: the token stays the
+// ensureSharing is sharingOf, which makes what is not there: the token stays the
 // same from the first look on.
-func (s Links) someSharing(tx management.Tx, x *linked) (*sharingRecord, error) {
+func (s Links) ensureSharing(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
 	c, err := sharingOf(tx, x)
 	if err != nil || c != nil {
 		return c, err
 	}
-	c = &sharingRecord{Created: management.At(s.Desk.Now()), Token: newShareToken(), Salt: randomBytes(16)}
+	c = &sharingRecord{Created: management.NewStamp(s.Env.Now()), Token: newShareToken(), Salt: randomBytes(16)}
 	if err := putShareToken(tx, x, c.Token, time.Time{}); err != nil {
 		return nil, err
 	}
@@ -141,21 +141,21 @@ func (s Links) someSharing(tx management.Tx, x *linked) (*sharingRecord, error) 
 }
 
 // Sharing returns how a thing is shared.
-func (s Links) Sharing(ctx context.Context, st *management.Standing, named string) (*sharing, error) {
-	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		x, err := s.find(&view{Tx: tx, Standing: st}, named)
+func (s Links) Sharing(ctx context.Context, scope *management.Scope, ref string) (*sharing, error) {
+	c, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
+		x, err := s.find(&view{Tx: tx, Scope: scope}, ref)
 		if err != nil {
 			return nil, err
 		}
 		return sharingOf(tx, x)
 	})
 	if err == nil && c == nil {
-		c, err = management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-			x, err := s.find(&view{Tx: tx, Standing: st}, named)
+		c, err = management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
+			x, err := s.find(&view{Tx: tx, Scope: scope}, ref)
 			if err != nil {
 				return nil, err
 			}
-			return s.someSharing(tx, x)
+			return s.ensureSharing(tx, x)
 		})
 	}
 	if err != nil {
@@ -164,13 +164,13 @@ func (s Links) Sharing(ctx context.Context, st *management.Standing, named strin
 	return c.show(), nil
 }
 
-// ownSharing finds a thing and how it is shared for somebody who wants to change that.
-func (s Links) ownSharing(v *view, named string) (*linked, *sharingRecord, error) {
-	x, err := s.find(v, named)
+// writableSharing finds a thing and how it is shared for somebody who wants to change that.
+func (s Links) writableSharing(v *view, ref string) (*linkTarget, *sharingRecord, error) {
+	x, err := s.find(v, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := x.mayEdit(v); err != nil {
+	if err := x.checkEdit(v); err != nil {
 		return nil, nil, err
 	}
 	meta, err := management.MetaOfOrganization(v.Organization)
@@ -180,20 +180,20 @@ func (s Links) ownSharing(v *view, named string) (*linked, *sharingRecord, error
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := s.someSharing(v.Tx, x)
+	c, err := s.ensureSharing(v.Tx, x)
 	return x, c, err
 }
 
 // changeSharing runs change on how a thing is shared, saves it and notes what is other
 // now.
-func (s Links) changeSharing(ctx context.Context, st *management.Standing, named string, change func(*view, *linked, *sharingRecord) error) (*sharing, error) {
-	c, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
-		v := &view{Tx: tx, Standing: st}
-		x, c, err := s.ownSharing(v, named)
+func (s Links) changeSharing(ctx context.Context, scope *management.Scope, ref string, change func(*view, *linkTarget, *sharingRecord) error) (*sharing, error) {
+	c, err := management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
+		v := &view{Tx: tx, Scope: scope}
+		x, c, err := s.writableSharing(v, ref)
 		if err != nil {
 			return nil, err
 		}
-		before := c.noted()
+		before := c.auditView()
 		if err := change(v, x, c); err != nil {
 			return nil, err
 		}
@@ -206,8 +206,8 @@ func (s Links) changeSharing(ctx context.Context, st *management.Standing, named
 				return nil, err
 			}
 		}
-		scope, item, title := x.names()
-		return c, s.Desk.Note(tx, st.Caller, st.Parent(), scope, item, title, before, c.noted())
+		activityScope, item, title := x.logNames()
+		return c, s.Env.LogActivity(tx, scope.Caller, scope.Parent(), activityScope, item, title, before, c.auditView())
 	})
 	if err != nil {
 		return nil, err
@@ -215,16 +215,16 @@ func (s Links) changeSharing(ctx context.Context, st *management.Standing, named
 	return c.show(), nil
 }
 
-// sharingNote is what the log tells of sharing: no token, and no password.
-type sharingNote struct {
+// sharingAudit is what the log tells of sharing: no token, and no password.
+type sharingAudit struct {
 	Enabled          bool            `json:"sharing_enabled"`
 	Settings         map[string]bool `json:"sharing_settings"`
 	PasswordRequired bool            `json:"sharing_password_required"`
 	Passwords        []string        `json:"sharing_passwords"` // their ids
 }
 
-func (c *sharingRecord) noted() sharingNote {
-	out := sharingNote{Enabled: c.Enabled, Settings: c.Settings, PasswordRequired: c.PasswordRequired}
+func (c *sharingRecord) auditView() sharingAudit {
+	out := sharingAudit{Enabled: c.Enabled, Settings: c.Settings, PasswordRequired: c.PasswordRequired}
 	for i := range c.Passwords {
 		out.Passwords = append(out.Passwords, c.Passwords[i].ID)
 	}
@@ -232,8 +232,8 @@ func (c *sharingRecord) noted() sharingNote {
 }
 
 // UpdateSharing turns sharing on or off and changes its settings.
-func (s Links) UpdateSharing(ctx context.Context, st *management.Standing, named string, b management.Body) (*sharing, error) {
-	return s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
+func (s Links) UpdateSharing(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*sharing, error) {
+	return s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		v, err := SharingFields.Change(b)
 		if err != nil {
 			return err
@@ -261,9 +261,9 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 	}
 	out := map[string]bool{}
 	for _, name := range shareSettings {
-		value, there := members[name]
+		value, ok := members[name]
 		switch kind := management.JSONKind(value); {
-		case !there || kind == "NoneType":
+		case !ok || kind == "NoneType":
 		case kind != "bool":
 			return nil, wrong
 		default:
@@ -275,33 +275,33 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 
 // RefreshSharing gives a link a new token; the old one works for shareTokenGrace, and
 // those before it no longer.
-func (s Links) RefreshSharing(ctx context.Context, st *management.Standing, named string) (*sharing, error) {
-	return s.changeSharing(ctx, st, named, func(v *view, x *linked, c *sharingRecord) error {
+func (s Links) RefreshSharing(ctx context.Context, scope *management.Scope, ref string) (*sharing, error) {
+	return s.changeSharing(ctx, scope, ref, func(v *view, x *linkTarget, c *sharingRecord) error {
 		if err := v.Tx.DeleteUnder(kindShareToken, x.parent()); err != nil {
 			return err
 		}
-		if err := putShareToken(v.Tx, x, c.Token, s.Desk.Now().Add(shareTokenGrace)); err != nil {
+		if err := putShareToken(v.Tx, x, c.Token, s.Env.Now().Add(shareTokenGrace)); err != nil {
 			return err
 		}
 		c.Token = newShareToken()
 		if err := putShareToken(v.Tx, x, c.Token, time.Time{}); err != nil {
 			return err
 		}
-		scope, item, title := x.names()
-		return s.Desk.NoteAs(v.Tx, st.Caller, st.Parent(), "access_token_refreshed", scope, item,
+		activityScope, item, title := x.logNames()
+		return s.Env.LogActivityAs(v.Tx, scope.Caller, scope.Parent(), "access_token_refreshed", activityScope, item,
 			management.ActivityDetail{Name: title, Changes: []management.Change{}})
 	})
 }
 
 // DeleteSharePassword takes a password of a link away.
-func (s Links) DeleteSharePassword(ctx context.Context, st *management.Standing, named, id string) error {
-	_, err := s.changeSharing(ctx, st, named, func(_ *view, _ *linked, c *sharingRecord) error {
-		id, ok := management.NormalUUID(id)
-		at := slices.IndexFunc(c.Passwords, func(p sharePassword) bool { return p.ID == id })
-		if !ok || at < 0 {
+func (s Links) DeleteSharePassword(ctx context.Context, scope *management.Scope, ref, id string) error {
+	_, err := s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
+		id, ok := management.NormalizeUUID(id)
+		index := slices.IndexFunc(c.Passwords, func(p sharePassword) bool { return p.ID == id })
+		if !ok || index < 0 {
 			return management.ErrNotFound()
 		}
-		c.Passwords = slices.Delete(c.Passwords, at, at+1)
+		c.Passwords = slices.Delete(c.Passwords, index, index+1)
 		return nil
 	})
 	return err

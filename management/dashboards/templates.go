@@ -12,7 +12,7 @@ import (
 // plannedTile is a tile of a template: a text, or an insight that is to be made.
 type plannedTile struct {
 	insight           bool
-	unnoted           bool // the log says nothing of it
+	unlogged          bool // the log says nothing of it
 	name, description string
 	query, filters    json.RawMessage // nil: none
 	body              string
@@ -20,14 +20,14 @@ type plannedTile struct {
 	color             *string
 }
 
-// planned is an insight of a template with a trend over events; place is where it
+// planInsight is an insight of a template with a trend over events; place is where it
 // stands on a wide screen: x, y, width, height.
-func planned(name, description, source string, place [4]int) plannedTile {
+func planInsight(name, description, source string, place [4]int) plannedTile {
 	query := `{"kind":"InsightVizNode","source":` + source + `}`
 	return plannedTile{insight: true, name: name, description: description, query: json.RawMessage(query), layouts: layoutAt(place)}
 }
 
-func plannedText(body string, place [4]int) plannedTile {
+func planText(body string, place [4]int) plannedTile {
 	return plannedTile{body: body, layouts: layoutAt(place)}
 }
 
@@ -39,24 +39,24 @@ func layoutAt(p [4]int) json.RawMessage {
 // the programs that run them.
 var dashboardTemplates = map[string][]plannedTile{
 	"DEFAULT_APP": {
-		plannedText("How people use the product. Every chart counts page views; change the event to count something else.", [4]int{0, 0, 12, 2}),
-		planned("Daily users", "People with at least one page view on a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 2, 6, 5}),
-		planned("Weekly users", "People with at least one page view in a week", `{"kind":"TrendsQuery","interval":"week","dateRange":{"date_from":"-90d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{6, 2, 6, 5}),
-		planned("Return rate", "Who comes back in the weeks after the first visit", `{"kind":"RetentionQuery","retentionFilter":{"period":"Week","totalIntervals":8,"retentionType":"retention_first_time","targetEntity":{"id":"$pageview","type":"events"},"returningEntity":{"id":"$pageview","type":"events"}}}`, [4]int{0, 7, 6, 5}),
-		planned("New, returning and lost users", "How the number of users changes from week to week", `{"kind":"LifecycleQuery","interval":"week","dateRange":{"date_from":"-90d"},"series":[{"kind":"EventsNode","event":"$pageview"}]}`, [4]int{6, 7, 6, 5}),
+		planText("How people use the product. Every chart counts page views; change the event to count something else.", [4]int{0, 0, 12, 2}),
+		planInsight("Daily users", "People with at least one page view on a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 2, 6, 5}),
+		planInsight("Weekly users", "People with at least one page view in a week", `{"kind":"TrendsQuery","interval":"week","dateRange":{"date_from":"-90d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{6, 2, 6, 5}),
+		planInsight("Return rate", "Who comes back in the weeks after the first visit", `{"kind":"RetentionQuery","retentionFilter":{"period":"Week","totalIntervals":8,"retentionType":"retention_first_time","targetEntity":{"id":"$pageview","type":"events"},"returningEntity":{"id":"$pageview","type":"events"}}}`, [4]int{0, 7, 6, 5}),
+		planInsight("New, returning and lost users", "How the number of users changes from week to week", `{"kind":"LifecycleQuery","interval":"week","dateRange":{"date_from":"-90d"},"series":[{"kind":"EventsNode","event":"$pageview"}]}`, [4]int{6, 7, 6, 5}),
 	},
 	"WEBSITE_TRAFFIC": {
-		plannedText("Who visits the website, where visitors come from and what they look at.", [4]int{0, 0, 12, 2}),
-		planned("Visitors", "People with at least one page view on a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 2, 6, 5}),
-		planned("Page views", "All page views of a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"total"}]}`, [4]int{6, 2, 6, 5}),
-		planned("Pages", "Page views by path", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$pathname","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"total"}]}`, [4]int{0, 7, 6, 5}),
-		planned("Referring sites", "Visitors by the site they came from", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$referring_domain","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{6, 7, 6, 5}),
-		planned("Countries", "Visitors by country", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$geoip_country_code","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 12, 12, 5}),
+		planText("Who visits the website, where visitors come from and what they look at.", [4]int{0, 0, 12, 2}),
+		planInsight("Visitors", "People with at least one page view on a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 2, 6, 5}),
+		planInsight("Page views", "All page views of a day", `{"kind":"TrendsQuery","interval":"day","dateRange":{"date_from":"-30d"},"series":[{"kind":"EventsNode","event":"$pageview","math":"total"}]}`, [4]int{6, 2, 6, 5}),
+		planInsight("Pages", "Page views by path", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$pathname","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"total"}]}`, [4]int{0, 7, 6, 5}),
+		planInsight("Referring sites", "Visitors by the site they came from", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$referring_domain","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{6, 7, 6, 5}),
+		planInsight("Countries", "Visitors by country", `{"kind":"TrendsQuery","dateRange":{"date_from":"-30d"},"breakdownFilter":{"breakdown":"$geoip_country_code","breakdown_type":"event"},"series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}]}`, [4]int{0, 12, 12, 5}),
 	},
 }
 
 // addPlanned makes the tiles of a template and returns their numbers.
-func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *dashboardRecord, plan []plannedTile) ([]int64, error) {
+func (s Dashboards) addPlanned(tx management.Tx, scope *management.Scope, d *dashboardRecord, plan []plannedTile) ([]int64, error) {
 	if err := makeRoom(tx, d.ID, len(plan)); err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 			t.Layouts = p.layouts
 		}
 		if p.insight {
-			if t.Insight, err = Insights(s).planned(&view{Tx: tx, Standing: st}, p); err != nil {
+			if t.Insight, err = Insights(s).addPlanned(&view{Tx: tx, Scope: scope}, p); err != nil {
 				return nil, err
 			}
 		} else {
-			s.writeText(st, t, p.body)
+			s.writeText(scope, t, p.body)
 		}
 		if err := putTile(tx, d.ID, t); err != nil {
 			return nil, err
@@ -86,9 +86,9 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 	return ids, nil
 }
 
-// planned makes the insight of a template's tile.
-func (s Insights) planned(v *view, p *plannedTile) (id string, err error) {
-	i, err := s.fresh(v)
+// addPlanned makes the insight of a template's tile.
+func (s Insights) addPlanned(v *view, p *plannedTile) (id string, err error) {
+	i, err := s.newInsight(v)
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func (s Insights) planned(v *view, p *plannedTile) (id string, err error) {
 	if p.filters != nil {
 		i.Filters = p.filters
 	}
-	if p.unnoted {
+	if p.unlogged {
 		return i.id(), s.insights.Put(v, i)
 	}
 	_, err = s.insights.Add(v, i)
@@ -108,22 +108,22 @@ func (s Insights) planned(v *view, p *plannedTile) (id string, err error) {
 
 // templateFields are what a template says (§4.1.6). All texts have to be texts.
 var templateFields = management.Fields{
-	{Name: "template_name", Type: management.Text, Required: true, Max: 400},
-	{Name: "dashboard_description", Type: management.Text, Required: true, Blank: true, Max: maxDashboardText},
+	{Name: "template_name", Type: management.Text, Required: true, MaxLength: 400},
+	{Name: "dashboard_description", Type: management.Text, Required: true, Blank: true, MaxLength: maxDashboardText},
 	{Name: "dashboard_filters", Type: management.Object, Required: true},
 	{Name: "tiles", Type: management.ObjectList, Required: true},
 	{Name: "variables", Type: management.ObjectList, Null: true},
-	{Name: "tags", Type: management.TextList, Max: maxDashboardTag},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag},
 	{Name: "team_id", Type: management.Int, Null: true},
-	{Name: "image_url", Type: management.Text, Null: true, Blank: true, Max: 8000},
+	{Name: "image_url", Type: management.Text, Null: true, Blank: true, MaxLength: 8000},
 }
 
 var templateVariableFields = management.Fields{
-	{Name: "id", Type: management.Text, Required: true, Max: 400},
-	{Name: "name", Type: management.Text, Required: true, Max: 400},
+	{Name: "id", Type: management.Text, Required: true, MaxLength: 400},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"event"}},
 	{Name: "default", Type: management.Object, Required: true},
-	{Name: "description", Type: management.Text, Required: true, Blank: true, Max: maxDashboardText},
+	{Name: "description", Type: management.Text, Required: true, Blank: true, MaxLength: maxDashboardText},
 	{Name: "required", Type: management.Bool, Required: true},
 }
 
@@ -134,35 +134,35 @@ const (
 
 var templateTileFields = management.Fields{
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{insightTile, textTile}},
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName},
-	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: maxDashboardText},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDashboardText},
 	{Name: "query", Type: management.Object, Null: true},
 	{Name: "filters", Type: management.Object, Null: true},
 	{Name: "body", Type: management.Text, Null: true, Blank: true},
 	{Name: "layouts", Type: management.Object, Null: true},
-	{Name: "color", Type: management.Text, Null: true, Blank: true, Max: maxTileColor},
+	{Name: "color", Type: management.Text, Null: true, Blank: true, MaxLength: maxTileColor},
 }
 
-// strictly reads an object and takes no number for a text. What is wrong is told
+// readStrict reads an object and takes no number for a text. What is wrong is told
 // without a field (§4.1.6): the place stands in the text.
-func strictly(f management.Fields, raw json.RawMessage, place string) (management.Values, error) {
+func readStrict(f management.Fields, raw json.RawMessage, path string) (management.Values, error) {
 	if kind := management.JSONKind(raw); kind != "dict" {
-		return nil, management.Fault("", "%s is not of type 'object'.", place)
+		return nil, management.Fault("", "%s is not of type 'object'.", path)
 	}
 	var b management.Body
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
 		return nil, fmt.Errorf("an object cannot be read: %w", err)
 	}
 	for i := range f {
-		value, there := b.Members[f[i].Name]
-		if kind := management.JSONKind(value); there && f[i].Type == management.Text && kind != "str" && kind != "NoneType" {
-			return nil, management.Fault("", "%s.%s is not of type 'string'.", place, f[i].Name)
+		value, ok := b.Members[f[i].Name]
+		if kind := management.JSONKind(value); ok && f[i].Type == management.Text && kind != "str" && kind != "NoneType" {
+			return nil, management.Fault("", "%s.%s is not of type 'string'.", path, f[i].Name)
 		}
 	}
 	v, err := f.Create(b)
-	var told *management.Error
-	if errors.As(err, &told) {
-		return nil, management.Fault("", "%s.%s: %s", place, told.Field, told.Message)
+	var apiErr *management.Error
+	if errors.As(err, &apiErr) {
+		return nil, management.Fault("", "%s.%s: %s", path, apiErr.Field, apiErr.Message)
 	}
 	return v, err
 }
@@ -174,12 +174,12 @@ type dashboardPlan struct {
 }
 
 func readTemplate(raw json.RawMessage) (*dashboardPlan, error) {
-	v, err := strictly(templateFields, raw, "template")
+	v, err := readStrict(templateFields, raw, "template")
 	if err != nil {
 		return nil, err
 	}
 	for i, variable := range v.Objects("variables") {
-		if _, err := strictly(templateVariableFields, variable, fmt.Sprintf("template.variables[%d]", i)); err != nil {
+		if _, err := readStrict(templateVariableFields, variable, fmt.Sprintf("template.variables[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
@@ -205,8 +205,8 @@ func readTemplate(raw json.RawMessage) (*dashboardPlan, error) {
 	return out, nil
 }
 
-func readPlannedTile(raw json.RawMessage, place string) (*plannedTile, error) {
-	v, err := strictly(templateTileFields, raw, place)
+func readPlannedTile(raw json.RawMessage, path string) (*plannedTile, error) {
+	v, err := readStrict(templateTileFields, raw, path)
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +221,12 @@ func readPlannedTile(raw json.RawMessage, place string) (*plannedTile, error) {
 		most int
 	}{{"query", p.query, maxInsightJSON}, {"filters", p.filters, maxInsightJSON}, {"layouts", p.layouts, maxTileJSON}} {
 		if len(bound.raw) > bound.most {
-			return nil, management.Fault("", "%s.%s is larger than %d bytes.", place, bound.name, bound.most)
+			return nil, management.Fault("", "%s.%s is larger than %d bytes.", path, bound.name, bound.most)
 		}
 	}
-	var told *management.Error
-	if err := checkTileText("", p.body); errors.As(err, &told) {
-		return nil, management.Fault("", "%s.body: %s", place, told.Message)
+	var apiErr *management.Error
+	if err := checkTileText("", p.body); errors.As(err, &apiErr) {
+		return nil, management.Fault("", "%s.body: %s", path, apiErr.Message)
 	}
 	return p, nil
 }
@@ -235,52 +235,52 @@ func readPlannedTile(raw json.RawMessage, place string) (*plannedTile, error) {
 // dashboard.
 var TemplateJSONFields = append(management.Fields{
 	{Name: "template", Type: management.Object, Help: "a template with its tiles; without it the other fields make a dashboard without tiles"},
-	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, Max: 400, Help: "without effect"},
+	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "without effect"},
 }, Fields...)
 
 // CreateFromTemplate makes a dashboard out of a template that stands in the body,
 // or, where the body has fields of a dashboard instead, an empty one (§4.1.6).
-func (s Dashboards) CreateFromTemplate(ctx context.Context, st *management.Standing, b management.Body) (*Dashboard, error) {
+func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Scope, b management.Body) (*Dashboard, error) {
 	v, err := TemplateJSONFields[1:].Create(b)
 	if err != nil {
 		return nil, err
 	}
-	raw, there := b.Members["template"]
-	if !there {
-		if !namesDashboard(b) {
-			return nil, management.Coded(management.CodeRequired, "template", "This field is required.")
+	raw, ok := b.Members["template"]
+	if !ok {
+		if !hasDashboardFields(b) {
+			return nil, management.CodedFault(management.CodeRequired, "template", "This field is required.")
 		}
 		for _, name := range []string{"use_template", "use_dashboard"} {
 			delete(v, name)
 		}
-		return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-			return s.dashboards.Make(&view{Tx: tx, Standing: st}, v)
+		return management.Write(ctx, &s.Env, func(tx management.Tx) (*Dashboard, error) {
+			return s.dashboards.CreateFrom(&view{Tx: tx, Scope: scope}, v)
 		})
 	}
 	plan, err := readTemplate(raw)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		v := &view{Tx: tx, Standing: st}
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*Dashboard, error) {
+		v := &view{Tx: tx, Scope: scope}
 		d, err := s.newDashboard(v)
 		if err != nil {
 			return nil, err
 		}
 		name := plan.Text("template_name")
-		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), management.TidyTags(plan.Texts("tags"))
-		if d.touched, err = s.addPlanned(tx, st, d, plan.tiles); err != nil {
+		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), management.NormalizeTags(plan.Texts("tags"))
+		if d.changedTiles, err = s.addPlanned(tx, scope, d, plan.tiles); err != nil {
 			return nil, err
 		}
 		return s.dashboards.Add(v, d)
 	})
 }
 
-// namesDashboard reports whether a body has a field of a dashboard; the folder
+// hasDashboardFields reports whether a body has a field of a dashboard; the folder
 // belongs to templates too.
-func namesDashboard(b management.Body) bool {
+func hasDashboardFields(b management.Body) bool {
 	for i := range Fields {
-		if _, there := b.Members[Fields[i].Name]; there && Fields[i].Name != "_create_in_folder" {
+		if _, ok := b.Members[Fields[i].Name]; ok && Fields[i].Name != "_create_in_folder" {
 			return true
 		}
 	}

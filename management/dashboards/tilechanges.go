@@ -15,7 +15,7 @@ var tileFields = management.Fields{
 	{Name: "id", Type: management.Int},
 	{Name: "text", Type: management.Object, Null: true},
 	{Name: "deleted", Type: management.Bool},
-	{Name: "color", Type: management.Text, Null: true, Blank: true, Max: maxTileColor},
+	{Name: "color", Type: management.Text, Null: true, Blank: true, MaxLength: maxTileColor},
 	{Name: "show_description", Type: management.Bool, Null: true},
 	{Name: "layouts", Type: management.Object, Null: true},
 	{Name: "filters_overrides", Type: management.Object, Null: true},
@@ -25,36 +25,36 @@ var tileFields = management.Fields{
 // one may come back as it is.
 var bodyShape = &management.Shape{Inside: map[string]*management.Shape{"tiles": {
 	Name: "a tile", Members: "id text deleted color show_description layouts filters_overrides",
-	Shown: "insight order last_refresh is_cached error refreshing refresh_attempt dashboard dashboard_id insight_id",
+	ReadOnly: "insight order last_refresh is_cached error refreshing refresh_attempt dashboard dashboard_id insight_id",
 	Idle:  "button_tile transparent_background widget",
 	Inside: map[string]*management.Shape{
-		"text":    {Name: "a text", Members: "body", Shown: "id created_by last_modified_by last_modified_at team dashboard_tiles"},
-		"layouts": {Name: "layouts", Members: "sm xs", Shown: "xxs md lg xl", Inside: map[string]*management.Shape{"sm": placeShape, "xs": placeShape}},
+		"text":    {Name: "a text", Members: "body", ReadOnly: "id created_by last_modified_by last_modified_at team dashboard_tiles"},
+		"layouts": {Name: "layouts", Members: "sm xs", ReadOnly: "xxs md lg xl", Inside: map[string]*management.Shape{"sm": placeShape, "xs": placeShape}},
 	},
 }}}
 
 // placeShape is the place of a tile on a screen of a width.
-var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", Shown: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
+var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", ReadOnly: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
 
 var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}
 
-// belowPlace puts a place in front of the place of an error.
-func belowPlace(place string, err error) error {
-	var told *management.Error
-	if !errors.As(err, &told) {
+// prefixField puts a place in front of the place of an error.
+func prefixField(field string, err error) error {
+	var apiErr *management.Error
+	if !errors.As(err, &apiErr) {
 		return err
 	}
-	out := *told
+	out := *apiErr
 	if out.Field != "" {
-		place += "__" + out.Field
+		field += "__" + out.Field
 	}
-	out.Field = place
+	out.Field = field
 	return &out
 }
 
 // tileObjects takes an array of objects apart; what counts as nothing is none.
-func tileObjects(name string, raw json.RawMessage, most int) ([]management.Body, error) {
-	if !pythonTrue(raw) {
+func tileObjects(name string, raw json.RawMessage, limit int) ([]management.Body, error) {
+	if !isTruthy(raw) {
 		return nil, nil
 	}
 	list, err := (&management.Field{Name: name, Type: management.ObjectList}).Read(raw)
@@ -62,8 +62,8 @@ func tileObjects(name string, raw json.RawMessage, most int) ([]management.Body,
 		return nil, err
 	}
 	entries := list.([]json.RawMessage)
-	if len(entries) > most {
-		return nil, management.Coded(management.CodeMaxLength, name, "Ensure this field has no more than %d elements.", most)
+	if len(entries) > limit {
+		return nil, management.CodedFault(management.CodeMaxLength, name, "Ensure this field has no more than %d elements.", limit)
 	}
 	out := make([]management.Body, len(entries))
 	for i, entry := range entries {
@@ -76,29 +76,29 @@ func tileObjects(name string, raw json.RawMessage, most int) ([]management.Body,
 
 // changeTiles does what the tiles of a body say, and returns the numbers of those
 // that it made or changed.
-func (s Dashboards) changeTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+func (s Dashboards) changeTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
 	entries, err := tileObjects("tiles", raw, MaxTiles)
 	if err != nil {
 		return nil, err
 	}
 	changes := make([]management.Values, len(entries))
-	fresh := 0
+	newCount := 0
 	for i, entry := range entries {
 		if changes[i], err = readTileChange(entry); err != nil {
-			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+			return nil, prefixField(fmt.Sprintf("tiles__%d", i), err)
 		}
 		if !changes[i].Has("id") {
-			fresh++
+			newCount++
 		}
 	}
-	if err := makeRoom(tx, d.ID, fresh); err != nil {
+	if err := makeRoom(tx, d.ID, newCount); err != nil {
 		return nil, err
 	}
 	var ids []int64
 	for i, v := range changes {
-		id, err := s.changeTile(tx, st, d, v)
+		id, err := s.changeTile(tx, scope, d, v)
 		if err != nil {
-			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+			return nil, prefixField(fmt.Sprintf("tiles__%d", i), err)
 		}
 		if id != 0 {
 			ids = append(ids, id)
@@ -115,7 +115,7 @@ func readTileChange(b management.Body) (management.Values, error) {
 	}
 	text := v.Raw("text")
 	if !v.Has("id") && text == nil {
-		return nil, management.Coded(management.CodeRequired, "id", "This field is required.")
+		return nil, management.CodedFault(management.CodeRequired, "id", "This field is required.")
 	}
 	for _, name := range []string{"layouts", "filters_overrides"} {
 		if len(v.Raw(name)) > maxTileJSON {
@@ -128,21 +128,21 @@ func readTileChange(b management.Body) (management.Values, error) {
 		if err := json.Unmarshal(text, &inner.Members); err != nil {
 			return nil, fmt.Errorf("an object cannot be read: %w", err)
 		}
-		of, err := tileTextFields.Change(inner)
+		textValues, err := tileTextFields.Change(inner)
 		if err != nil {
-			return nil, belowPlace("text", err)
+			return nil, prefixField("text", err)
 		}
-		if err := checkTileText("text__body", of.Text("body")); err != nil {
+		if err := checkTileText("text__body", textValues.Text("body")); err != nil {
 			return nil, err
 		}
-		v["text"] = of.Text("body")
+		v["text"] = textValues.Text("body")
 	}
 	return v, nil
 }
 
 // changeTile changes or makes a tile and returns its number, 0 when it stays as it was.
-func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) (int64, error) {
-	t, err := newOrOldTile(tx, d, v)
+func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) (int64, error) {
+	t, err := findOrNewTile(tx, d, v)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *das
 		if t.Insight != "" {
 			return 0, management.Fault("text", "The tile shows an insight.")
 		}
-		s.writeText(st, t, v.Text("text"))
+		s.writeText(scope, t, v.Text("text"))
 	}
 	management.Set(v, "deleted", &t.Deleted)
 	management.SetNull(v, "color", &t.Color)
@@ -159,11 +159,11 @@ func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *das
 		t.Color = nil
 	}
 	management.SetNull(v, "show_description", &t.Described)
-	for name, to := range map[string]*json.RawMessage{"layouts": &t.Layouts, "filters_overrides": &t.Overrides} {
-		if v.Null(name) {
-			*to = json.RawMessage("{}")
+	for name, dst := range map[string]*json.RawMessage{"layouts": &t.Layouts, "filters_overrides": &t.Overrides} {
+		if v.IsNull(name) {
+			*dst = json.RawMessage("{}")
 		}
-		management.Set(v, name, to)
+		management.Set(v, name, dst)
 	}
 	if v.Has("id") && v.Int("id") == t.ID && bytes.Equal(before, management.Encode(t)) {
 		return 0, nil
@@ -171,8 +171,8 @@ func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *das
 	return t.ID, putTile(tx, d.ID, t)
 }
 
-// newOrOldTile is the tile that a change is about.
-func newOrOldTile(tx management.Tx, d *dashboardRecord, v management.Values) (*tileRecord, error) {
+// findOrNewTile is the tile that a change is about.
+func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*tileRecord, error) {
 	if !v.Has("id") {
 		return newTile(tx)
 	}
@@ -192,7 +192,7 @@ func newOrOldTile(tx management.Tx, d *dashboardRecord, v management.Values) (*t
 
 // duplicateTiles puts deep copies of tiles on their own dashboard, without a
 // place, and returns their numbers.
-func (s Dashboards) duplicateTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+func (s Dashboards) duplicateTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
 	entries, err := tileObjects("duplicate_tiles", raw, MaxTiles)
 	if err != nil {
 		return nil, err
@@ -202,20 +202,20 @@ func (s Dashboards) duplicateTiles(tx management.Tx, st *management.Standing, d 
 	}
 	var ids []int64
 	for i, entry := range entries {
-		at := fmt.Sprintf("duplicate_tiles__%d", i)
+		field := fmt.Sprintf("duplicate_tiles__%d", i)
 		v, err := management.Fields{{Name: "id", Type: management.Int, Required: true}}.Create(entry)
 		if err != nil {
-			return nil, belowPlace(at, err)
+			return nil, prefixField(field, err)
 		}
 		t, err := tileOf(tx, d.ID, v.Int("id"))
 		if err == nil && (t == nil || t.Deleted) {
 			err = management.ErrNoObject("id", v.Int("id"))
 		}
 		if err != nil {
-			return nil, belowPlace(at, err)
+			return nil, prefixField(field, err)
 		}
 		t.Layouts = json.RawMessage("{}")
-		id, err := s.copyTile(tx, st, d, *t, true)
+		id, err := s.copyTile(tx, scope, d, *t, true)
 		if err != nil {
 			return nil, err
 		}

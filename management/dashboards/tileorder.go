@@ -15,14 +15,14 @@ var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntL
 const tileWidth, tileHeight = 6, 5
 
 // ReorderTiles stacks the tiles of a dashboard in an order.
-func (s Dashboards) ReorderTiles(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
+func (s Dashboards) ReorderTiles(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
 	v, err := ReorderFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		at := &view{Tx: tx, Standing: st}
-		d, err := s.dashboards.Writable(at, id)
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*Dashboard, error) {
+		txView := &view{Tx: tx, Scope: scope}
+		d, err := s.dashboards.LoadWritable(txView, id)
 		if err != nil {
 			return nil, err
 		}
@@ -30,7 +30,7 @@ func (s Dashboards) ReorderTiles(ctx context.Context, st *management.Standing, i
 		if err != nil {
 			return nil, err
 		}
-		ordered, err := ordered(tiles, v.Ints("tile_order"))
+		ordered, err := orderTiles(tiles, v.Ints("tile_order"))
 		if err != nil {
 			return nil, err
 		}
@@ -48,26 +48,26 @@ func (s Dashboards) ReorderTiles(ctx context.Context, st *management.Standing, i
 				return nil, err
 			}
 		}
-		if err := s.noteDashboard(tx, st, d, before, after); err != nil {
+		if err := s.logDashboard(tx, scope, d, before, after); err != nil {
 			return nil, err
 		}
-		return d.showFull(at)
+		return d.showFull(txView)
 	})
 }
 
-// ordered are tiles in the order of ids, the others behind them as they stood.
-func ordered(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
+// orderTiles are tiles in the order of ids, the others behind them as they stood.
+func orderTiles(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
 	sortTiles(tiles)
 	out := make([]tileRecord, 0, len(tiles))
 	for _, id := range ids {
-		at := slices.IndexFunc(tiles, func(t tileRecord) bool { return t.ID == id })
-		if at < 0 {
+		index := slices.IndexFunc(tiles, func(t tileRecord) bool { return t.ID == id })
+		if index < 0 {
 			return nil, management.ErrNoObject("tile_order", id)
 		}
 		if slices.ContainsFunc(out, func(t tileRecord) bool { return t.ID == id }) {
 			return nil, management.Fault("tile_order", "The tile %d is named twice.", id)
 		}
-		out = append(out, tiles[at])
+		out = append(out, tiles[index])
 	}
 	for i := range tiles {
 		if !slices.Contains(ids, tiles[i].ID) {
@@ -84,22 +84,22 @@ func stack(tiles []tileRecord) {
 		layouts := map[string]map[string]any{}
 		_ = json.Unmarshal(tiles[i].Layouts, &layouts) // what cannot be read is laid out anew
 		for _, screen := range []string{"sm", "xs"} {
-			at := layouts[screen]
-			if at == nil {
+			layout := layouts[screen]
+			if layout == nil {
 				if screen != "sm" {
 					continue
 				}
-				at = map[string]any{}
-				layouts[screen] = at
+				layout = map[string]any{}
+				layouts[screen] = layout
 			}
-			height, ok := at["h"].(float64)
+			height, ok := layout["h"].(float64)
 			if !ok {
 				height = tileHeight
 			}
-			if _, ok := at["w"].(float64); !ok {
-				at["w"] = tileWidth
+			if _, ok := layout["w"].(float64); !ok {
+				layout["w"] = tileWidth
 			}
-			at["h"], at["x"], at["y"] = height, 0, bottom[screen]
+			layout["h"], layout["x"], layout["y"] = height, 0, bottom[screen]
 			bottom[screen] += height
 		}
 		tiles[i].Layouts = management.Encode(layouts)

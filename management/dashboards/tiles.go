@@ -37,7 +37,7 @@ type tile struct {
 	LastRefresh management.Stamp `json:"last_refresh"`
 	Cached      bool             `json:"is_cached"`
 
-	laid json.RawMessage // see Laid
+	stored json.RawMessage // see Laid
 }
 
 // TileText is a text on a dashboard.
@@ -111,19 +111,19 @@ func makeRoom(tx management.Tx, dashboard int64, n int) error {
 		return nil
 	}
 	q := management.Query{Kind: kindTile, Parent: dashboardParent(dashboard), Limit: 1}
-	_, shown, err := tx.List(q)
+	_, visible, err := tx.List(q)
 	if err != nil {
 		return err
 	}
-	if shown+n > MaxTiles {
-		return management.Coded(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", MaxTiles)
+	if visible+n > MaxTiles {
+		return management.CodedFault(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", MaxTiles)
 	}
 	q.Hidden, q.Limit = true, MaxTiles
 	old, deleted, err := tx.List(q)
 	if err != nil {
 		return err
 	}
-	for i := range min(max(shown+deleted+n-MaxTiles, 0), len(old)) {
+	for i := range min(max(visible+deleted+n-MaxTiles, 0), len(old)) {
 		if err := tx.Delete(kindTile, old[i].Parent, old[i].ID); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	out := []tile{}
 	for i := range records {
 		t := &records[i]
-		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Described: t.Described, Overrides: t.Overrides, laid: t.Overrides, Order: len(out)}
+		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Described: t.Described, Overrides: t.Overrides, stored: t.Overrides, Order: len(out)}
 		if t.Text != nil {
 			if tile.Text, err = t.Text.show(v, project); err != nil {
 				return nil, err
@@ -152,7 +152,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 			if err != nil {
 				return nil, err
 			}
-			if insight == nil || insight.Deleted || v.Standing != nil && !v.Sees(insight.thing()) {
+			if insight == nil || insight.Deleted || v.Scope != nil && !v.CanSee(insight.accessObject()) {
 				continue
 			}
 			if tile.Insight, err = insight.show(v); err != nil {
@@ -170,17 +170,17 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 // sortTiles puts tiles into the order of their places.
 func sortTiles(list []tileRecord) {
 	slices.SortStableFunc(list, func(a, b tileRecord) int {
-		ax, ay := a.place()
-		bx, by := b.place()
+		ax, ay := a.position()
+		bx, by := b.position()
 		return cmp.Or(cmp.Compare(ay, by), cmp.Compare(ax, bx))
 	})
 }
 
-// noPlace is where a tile stands whose layout does not say (§4.1.2).
-const noPlace = 100
+// noPosition is where a tile stands whose layout does not say (§4.1.2).
+const noPosition = 100
 
-// place is where the tile stands on a wide screen.
-func (t *tileRecord) place() (x, y float64) {
+// position is where the tile stands on a wide screen.
+func (t *tileRecord) position() (x, y float64) {
 	var layouts struct {
 		SM struct {
 			X any `json:"x"`
@@ -192,7 +192,7 @@ func (t *tileRecord) place() (x, y float64) {
 		if n, ok := v.(float64); ok {
 			return n
 		}
-		return noPlace
+		return noPosition
 	}
 	return number(layouts.SM.X), number(layouts.SM.Y)
 }
@@ -207,23 +207,23 @@ func (t *tileText) show(v *view, project int64) (_ *TileText, err error) {
 }
 
 // writeText puts a text on a tile.
-func (s Dashboards) writeText(st *management.Standing, t *tileRecord, body string) {
+func (s Dashboards) writeText(scope *management.Scope, t *tileRecord, body string) {
 	if t.Text == nil {
-		t.Text = &tileText{ID: t.ID, Author: st.User.ID}
+		t.Text = &tileText{ID: t.ID, Author: scope.User.ID}
 	}
-	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, st.User.ID, management.At(s.Desk.Now())
+	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, scope.User.ID, management.NewStamp(s.Env.Now())
 }
 
 func checkTileText(field, body string) error {
 	if utf8.RuneCountInString(body) > maxTileText {
-		return management.Coded(management.CodeMaxLength, field, "Text body cannot exceed %d characters", maxTileText)
+		return management.CodedFault(management.CodeMaxLength, field, "Text body cannot exceed %d characters", maxTileText)
 	}
 	return nil
 }
 
 // copyTiles puts the tiles of one dashboard on another: with the same insights,
 // or with copies of them. Texts are always copied.
-func (s Dashboards) copyTiles(tx management.Tx, st *management.Standing, from, to *dashboardRecord, deep bool) ([]int64, error) {
+func (s Dashboards) copyTiles(tx management.Tx, scope *management.Scope, from, to *dashboardRecord, deep bool) ([]int64, error) {
 	tiles, err := tilesOf(tx, from.ID, false)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (s Dashboards) copyTiles(tx management.Tx, st *management.Standing, from, t
 	}
 	var ids []int64
 	for i := range tiles {
-		id, err := s.copyTile(tx, st, to, tiles[i], deep)
+		id, err := s.copyTile(tx, scope, to, tiles[i], deep)
 		if err != nil {
 			return nil, err
 		}
@@ -245,33 +245,33 @@ func (s Dashboards) copyTiles(tx management.Tx, st *management.Standing, from, t
 }
 
 // copyTile puts a copy of a tile on a dashboard; 0: its insight is deleted.
-func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dashboardRecord, t tileRecord, deep bool) (int64, error) {
-	fresh, err := newTile(tx)
+func (s Dashboards) copyTile(tx management.Tx, scope *management.Scope, target *dashboardRecord, t tileRecord, deep bool) (int64, error) {
+	duplicate, err := newTile(tx)
 	if err != nil {
 		return 0, err
 	}
-	fresh.Layouts, fresh.Color, fresh.Described, fresh.Overrides, fresh.Insight = t.Layouts, t.Color, t.Described, t.Overrides, t.Insight
+	duplicate.Layouts, duplicate.Color, duplicate.Described, duplicate.Overrides, duplicate.Insight = t.Layouts, t.Color, t.Described, t.Overrides, t.Insight
 	if t.Text != nil {
-		s.writeText(st, fresh, t.Text.Body)
-		return fresh.ID, putTile(tx, to.ID, fresh)
+		s.writeText(scope, duplicate, t.Text.Body)
+		return duplicate.ID, putTile(tx, target.ID, duplicate)
 	}
-	insight, err := insightOf(tx, st.Project.ID, t.Insight)
-	if err != nil || insight == nil || insight.Deleted || !st.Sees(insight.thing()) {
+	insight, err := insightOf(tx, scope.Project.ID, t.Insight)
+	if err != nil || insight == nil || insight.Deleted || !scope.CanSee(insight.accessObject()) {
 		return 0, err
 	}
 	if deep {
-		copied, err := Insights(s).copyOf(&view{Tx: tx, Standing: st}, insight)
+		copied, err := Insights(s).copyOf(&view{Tx: tx, Scope: scope}, insight)
 		if err != nil {
 			return 0, err
 		}
-		fresh.Insight = strconv.FormatInt(copied.ID, 10)
+		duplicate.Insight = strconv.FormatInt(copied.ID, 10)
 	}
-	return fresh.ID, putTile(tx, to.ID, fresh)
+	return duplicate.ID, putTile(tx, target.ID, duplicate)
 }
 
 // hideTiles flags all tiles of a dashboard that goes, and with insights those of
 // their insights that stand nowhere else (§4.1.5).
-func (s Dashboards) hideTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, insights bool) error {
+func (s Dashboards) hideTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, insights bool) error {
 	tiles, err := tilesOf(tx, d.ID, false)
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (s Dashboards) hideTiles(tx management.Tx, st *management.Standing, d *dash
 				return err
 			}
 			if places == 1 {
-				if err := Insights(s).setDeleted(&view{Tx: tx, Standing: st}, t.Insight, true); err != nil {
+				if err := Insights(s).setDeleted(&view{Tx: tx, Scope: scope}, t.Insight, true); err != nil {
 					return err
 				}
 			}
@@ -298,7 +298,7 @@ func (s Dashboards) hideTiles(tx management.Tx, st *management.Standing, d *dash
 }
 
 // restoreTiles brings all tiles of a dashboard back, and their insights (§4.1.5).
-func (s Dashboards) restoreTiles(tx management.Tx, st *management.Standing, d *dashboardRecord) error {
+func (s Dashboards) restoreTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord) error {
 	for _, deleted := range []bool{true, false} {
 		tiles, err := tilesOf(tx, d.ID, deleted)
 		if err != nil {
@@ -307,7 +307,7 @@ func (s Dashboards) restoreTiles(tx management.Tx, st *management.Standing, d *d
 		for i := range tiles {
 			t := &tiles[i]
 			if t.Insight != "" {
-				if err := Insights(s).setDeleted(&view{Tx: tx, Standing: st}, t.Insight, false); err != nil {
+				if err := Insights(s).setDeleted(&view{Tx: tx, Scope: scope}, t.Insight, false); err != nil {
 					return err
 				}
 			}

@@ -9,10 +9,10 @@ import (
 
 // usageTile is a chart of the dashboard about a flag's use (clients.md §7.1).
 type usageTile struct {
-	name, description    string
-	event, keyed, counts string // the event, the property that holds the flag's key, and the math
-	by, display          string // the property it is broken down by, and how; empty: by nothing, as a line
-	place                [4]int
+	name, description               string
+	event, keyProperty, aggregation string // the event, the property that holds the flag's key, and the math
+	breakdown, display              string // the property it is broken down by, and how; empty: by nothing, as a line
+	place                           [4]int
 }
 
 var (
@@ -38,81 +38,81 @@ var (
 	}
 )
 
-// ofUsage reports whether an insight is called as those about the use of flags are.
-func ofUsage(name string) bool {
-	is := func(u usageTile) bool { return u.name == name }
-	return slices.ContainsFunc(usageTiles, is) || slices.ContainsFunc(enrichedTiles, is)
+// isUsageTile reports whether an insight is called as those about the use of flags are.
+func isUsageTile(name string) bool {
+	hasName := func(u usageTile) bool { return u.name == name }
+	return slices.ContainsFunc(usageTiles, hasName) || slices.ContainsFunc(enrichedTiles, hasName)
 }
 
-// plannedFor is the tile for a flag.
-func (u *usageTile) plannedFor(key string) plannedTile {
+// plan is the tile for a flag.
+func (u *usageTile) plan(key string) plannedTile {
 	type object = map[string]any
 	query := object{
 		"kind": "TrendsQuery", "interval": "day", "dateRange": object{"date_from": "-30d"},
-		"series": []object{{"kind": "EventsNode", "event": u.event, "name": u.event, "math": u.counts}},
+		"series": []object{{"kind": "EventsNode", "event": u.event, "name": u.event, "math": u.aggregation}},
 		"properties": object{"type": "AND", "values": []object{{"type": "AND", "values": []object{
-			{"key": u.keyed, "type": "event", "operator": "exact", "value": key},
+			{"key": u.keyProperty, "type": "event", "operator": "exact", "value": key},
 		}}}},
 	}
-	if u.by != "" {
-		query["breakdownFilter"] = object{"breakdown": u.by, "breakdown_type": "event"}
+	if u.breakdown != "" {
+		query["breakdownFilter"] = object{"breakdown": u.breakdown, "breakdown_type": "event"}
 	}
 	if u.display != "" {
 		query["trendsFilter"] = object{"display": u.display}
 	}
 	source, _ := json.Marshal(query) // texts alone
-	out := planned(u.name, u.description, string(source), u.place)
-	out.unnoted = true // the flag's own change says it
+	out := planInsight(u.name, u.description, string(source), u.place)
+	out.unlogged = true // the flag's own change says it
 	return out
 }
 
-func plannedUsage(tiles []usageTile, key string) []plannedTile {
+func planUsage(tiles []usageTile, key string) []plannedTile {
 	out := make([]plannedTile, len(tiles))
 	for i := range tiles {
-		out[i] = tiles[i].plannedFor(key)
+		out[i] = tiles[i].plan(key)
 	}
 	return out
 }
 
 // MakeUsage makes the dashboard about the use of a flag, and returns its number: 0 where
 // the caller may make none.
-func (s Dashboards) MakeUsage(tx management.Tx, st *management.Standing, key string) (int64, error) {
+func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key string) (int64, error) {
 	for _, kind := range []string{kindDashboard, kindInsight} {
-		if st.Needs(management.Editor, management.Thing{Kind: kind}) != nil {
+		if scope.RequireAccess(management.Editor, management.AccessObject{Kind: kind}) != nil {
 			return 0, nil
 		}
 	}
-	v := &view{Tx: tx, Standing: st}
+	v := &view{Tx: tx, Scope: scope}
 	d, err := s.newDashboard(v)
 	if err != nil {
 		return 0, err
 	}
 	name := "Generated Dashboard: " + key + " Usage"
 	d.Name, d.Description, d.CreationMode = &name, "Made with the feature flag "+key+": how often and to whom it was answered.", madeFromTemplate
-	if d.touched, err = s.addPlanned(tx, st, d, plannedUsage(usageTiles, key)); err != nil {
+	if d.changedTiles, err = s.addPlanned(tx, scope, d, planUsage(usageTiles, key)); err != nil {
 		return 0, err
 	}
 	return d.ID, s.dashboards.Put(v, d)
 }
 
 // EnrichUsage adds to the dashboard about the use of a flag who saw and used the feature.
-func (s Dashboards) EnrichUsage(tx management.Tx, st *management.Standing, id int64, key string) error {
-	v := &view{Tx: tx, Standing: st}
-	d, err := dashboardOf(tx, st.Project.ID, id)
+func (s Dashboards) EnrichUsage(tx management.Tx, scope *management.Scope, id int64, key string) error {
+	v := &view{Tx: tx, Scope: scope}
+	d, err := dashboardOf(tx, scope.Project.ID, id)
 	if err == nil && d == nil {
 		err = management.ErrNotFound()
 	}
 	if err == nil {
-		err = st.Needs(management.Editor, d.thing())
+		err = scope.RequireAccess(management.Editor, d.accessObject())
 	}
 	if err == nil {
-		err = d.mayEdit(tx, st)
+		err = d.checkEdit(tx, scope)
 	}
 	if err != nil {
 		return err
 	}
-	return s.dashboards.Noting(v, d, func() (err error) {
-		if d.touched, err = s.addPlanned(tx, st, d, plannedUsage(enrichedTiles, key)); err != nil {
+	return s.dashboards.LogChanges(v, d, func() (err error) {
+		if d.changedTiles, err = s.addPlanned(tx, scope, d, planUsage(enrichedTiles, key)); err != nil {
 			return err
 		}
 		return s.dashboards.Put(v, d)

@@ -18,13 +18,13 @@ import (
 // each and rows keep tables short.
 var each, rows = ruletest.Each, slices.Concat[[]ruletest.Row]
 
-// ask asks the rows of each table in a World of its own.
-func ask(t *testing.T, tables map[string][]ruletest.Row) {
+// runTables asks the rows of each table in a World of its own.
+func runTables(t *testing.T, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
 		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{}))
-			w.Ask(t, dashboardCalls(t, w), rows)
+			w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
+			w.Run(t, dashboardCalls(t, w), rows)
 		})
 	}
 }
@@ -36,90 +36,94 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	query := func(text string, into any) { ruletest.Read(t, text, into) }
 	tokens := map[string]string{} // of links, by the names that rows give them
 	return ruletest.Calls{
-		"create": func(st *management.Standing, _, b string) (any, error) { return r.Create(ctx, st, body(b)) },
-		"get":    func(st *management.Standing, path, _ string) (any, error) { return r.Get(ctx, st, path) },
-		"change": func(st *management.Standing, path, b string) (any, error) { return r.Update(ctx, st, path, body(b)) },
-		"move":   func(st *management.Standing, path, b string) (any, error) { return r.MoveTile(ctx, st, path, body(b)) },
-		"template": func(st *management.Standing, _, b string) (any, error) {
-			return r.CreateFromTemplate(ctx, st, body(b))
+		"create": func(scope *management.Scope, _, b string) (any, error) { return r.Create(ctx, scope, body(b)) },
+		"get":    func(scope *management.Scope, path, _ string) (any, error) { return r.Get(ctx, scope, path) },
+		"change": func(scope *management.Scope, path, b string) (any, error) { return r.Update(ctx, scope, path, body(b)) },
+		"move": func(scope *management.Scope, path, b string) (any, error) {
+			return r.MoveTile(ctx, scope, path, body(b))
 		},
-		"list": func(st *management.Standing, _, b string) (any, error) {
+		"template": func(scope *management.Scope, _, b string) (any, error) {
+			return r.CreateFromTemplate(ctx, scope, body(b))
+		},
+		"list": func(scope *management.Scope, _, b string) (any, error) {
 			q := struct {
 				dashboards.Filter
 				management.Page
 			}{Page: management.Page{Limit: management.DefaultPage}}
 			query(b, &q)
-			return ruletest.List(r.List(ctx, st, q.Filter, q.Page))
+			return ruletest.List(r.List(ctx, scope, q.Filter, q.Page))
 		},
-		"collaborators": func(st *management.Standing, path, _ string) (any, error) { return r.Collaborators(ctx, st, path) },
-		"add": func(st *management.Standing, path, b string) (any, error) {
-			return r.AddCollaborator(ctx, st, path, body(b))
+		"collaborators": func(scope *management.Scope, path, _ string) (any, error) { return r.Collaborators(ctx, scope, path) },
+		"add": func(scope *management.Scope, path, b string) (any, error) {
+			return r.AddCollaborator(ctx, scope, path, body(b))
 		},
-		"remove": func(st *management.Standing, path, _ string) (any, error) {
-			dashboard, who, _ := strings.Cut(path, " ")
-			return nil, r.RemoveCollaborator(ctx, st, dashboard, who)
+		"remove": func(scope *management.Scope, path, _ string) (any, error) {
+			dashboard, user, _ := strings.Cut(path, " ")
+			return nil, r.RemoveCollaborator(ctx, scope, dashboard, user)
 		},
-		"sharing": func(st *management.Standing, path, _ string) (any, error) { return r.Links().Sharing(ctx, st, path) },
-		"share": func(st *management.Standing, path, b string) (any, error) {
-			return r.Links().UpdateSharing(ctx, st, path, body(b))
+		"sharing": func(scope *management.Scope, path, _ string) (any, error) { return r.Links().Sharing(ctx, scope, path) },
+		"share": func(scope *management.Scope, path, b string) (any, error) {
+			return r.Links().UpdateSharing(ctx, scope, path, body(b))
 		},
-		"password": func(st *management.Standing, path, b string) (any, error) {
-			return r.Links().AddSharePassword(ctx, st, path, body(b))
+		"password": func(scope *management.Scope, path, b string) (any, error) {
+			return r.Links().AddSharePassword(ctx, scope, path, body(b))
 		},
-		"insight":    func(st *management.Standing, _, b string) (any, error) { return r.Insights.Create(ctx, st, body(b)) },
-		"getinsight": func(st *management.Standing, path, _ string) (any, error) { return r.Insights.Get(ctx, st, path) },
-		"changeinsight": func(st *management.Standing, path, b string) (any, error) {
-			return r.Insights.Update(ctx, st, path, body(b))
+		"insight":    func(scope *management.Scope, _, b string) (any, error) { return r.Insights.Create(ctx, scope, body(b)) },
+		"getinsight": func(scope *management.Scope, path, _ string) (any, error) { return r.Insights.Get(ctx, scope, path) },
+		"changeinsight": func(scope *management.Scope, path, b string) (any, error) {
+			return r.Insights.Update(ctx, scope, path, body(b))
 		},
-		"insights": func(st *management.Standing, _, b string) (any, error) {
+		"insights": func(scope *management.Scope, _, b string) (any, error) {
 			q := dashboards.InsightQuery{Page: management.Page{Limit: management.DefaultPage}}
 			query(b, &q)
-			return ruletest.List(r.Insights.List(ctx, st, q))
+			return ruletest.List(r.Insights.List(ctx, scope, q))
 		},
-		"names": func(st *management.Standing, _, b string) (any, error) { // of insights, in the list's order
+		"names": func(scope *management.Scope, _, b string) (any, error) { // of insights, in the list's order
 			q := dashboards.InsightQuery{Page: management.Page{Limit: management.DefaultPage}}
 			query(b, &q)
-			list, err := r.Insights.List(ctx, st, q)
+			list, err := r.Insights.List(ctx, scope, q)
 			names := []string{}
 			for _, i := range list.Results {
 				names = append(names, *i.Name)
 			}
 			return names, err
 		},
-		"duplicate": func(st *management.Standing, path, _ string) (any, error) { return r.Insights.Duplicate(ctx, st, path) },
-		"short": func(st *management.Standing, path, b string) (any, error) { // an insight, asked for and changed by its short id
-			i, err := r.Insights.Get(ctx, st, path)
+		"duplicate": func(scope *management.Scope, path, _ string) (any, error) {
+			return r.Insights.Duplicate(ctx, scope, path)
+		},
+		"short": func(scope *management.Scope, path, b string) (any, error) { // an insight, asked for and changed by its short id
+			i, err := r.Insights.Get(ctx, scope, path)
 			if err != nil || b == "" {
 				return i, err
 			}
-			return r.Insights.Update(ctx, st, i.ShortID, body(b))
+			return r.Insights.Update(ctx, scope, i.ShortID, body(b))
 		},
-		"keep": func(st *management.Standing, path, _ string) (any, error) { // the token of a dashboard, under a name
+		"keep": func(scope *management.Scope, path, _ string) (any, error) { // the token of a dashboard, under a name
 			name, dashboard, _ := strings.Cut(path, " ")
-			s, err := r.Links().Sharing(ctx, st, dashboard)
+			s, err := r.Links().Sharing(ctx, scope, dashboard)
 			if err == nil {
 				tokens[name] = s.AccessToken
 			}
 			return s, err
 		},
-		"refresh": func(st *management.Standing, path, _ string) (any, error) {
-			return r.Links().RefreshSharing(ctx, st, path)
+		"refresh": func(scope *management.Scope, path, _ string) (any, error) {
+			return r.Links().RefreshSharing(ctx, scope, path)
 		},
-		"open": func(_ *management.Standing, path, _ string) (any, error) { // with a token and a password
+		"open": func(_ *management.Scope, path, _ string) (any, error) { // with a token and a password
 			name, password, _ := strings.Cut(path, " ")
 			return r.Shared(ctx, tokens[name], password, nil)
 		},
-		"same": func(st *management.Standing, path, _ string) (any, error) { // whether a dashboard's token is one that was kept
+		"same": func(scope *management.Scope, path, _ string) (any, error) { // whether a dashboard's token is one that was kept
 			name, dashboard, _ := strings.Cut(path, " ")
-			s, err := r.Links().Sharing(ctx, st, dashboard)
+			s, err := r.Links().Sharing(ctx, scope, dashboard)
 			if err != nil {
 				return nil, err
 			}
 			return s.AccessToken == tokens[name], nil
 		},
-		"droppassword": func(st *management.Standing, path, _ string) (any, error) {
+		"droppassword": func(scope *management.Scope, path, _ string) (any, error) {
 			dashboard, id, _ := strings.Cut(path, " ")
-			return nil, r.Links().DeleteSharePassword(ctx, st, dashboard, id)
+			return nil, r.Links().DeleteSharePassword(ctx, scope, dashboard, id)
 		},
 	}
 }

@@ -34,7 +34,7 @@ var assigneeType = management.Field{Name: "assignee__type", Type: management.Cho
 
 // readAssignee reads an assignee as an object, or in the form of the answers. nil
 // is nobody. A user has to be a member of the organization, a role one of its own.
-func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage) (*assignee, error) {
+func readAssignee(tx management.Tx, scope *management.Scope, raw json.RawMessage) (*assignee, error) {
 	kind := management.JSONKind(raw)
 	parts := map[string]json.RawMessage{}
 	switch kind {
@@ -47,8 +47,8 @@ func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage
 	case "str":
 		var text string
 		_ = json.Unmarshal(raw, &text) // what cannot be read has no type either
-		if of, id, ok := strings.Cut(text, ":"); ok {
-			parts["type"], parts["id"] = management.Encode(of), management.Encode(id)
+		if typeName, id, ok := strings.Cut(text, ":"); ok {
+			parts["type"], parts["id"] = management.Encode(typeName), management.Encode(id)
 			break
 		}
 		fallthrough
@@ -56,18 +56,18 @@ func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage
 		return nil, management.Fault("assignee", "Invalid data. Expected a dictionary, but got %s.", kind)
 	}
 	for _, name := range []string{"type", "id"} {
-		if _, there := parts[name]; !there {
-			return nil, management.Coded(management.CodeRequired, "assignee__"+name, "This field is required.")
+		if _, exists := parts[name]; !exists {
+			return nil, management.CodedFault(management.CodeRequired, "assignee__"+name, "This field is required.")
 		}
 	}
-	of, err := assigneeType.Read(parts["type"])
+	typeName, err := assigneeType.Read(parts["type"])
 	if err != nil {
 		return nil, err
 	}
-	return readAssigneeID(tx, st, of.(string), parts["id"])
+	return readAssigneeID(tx, scope, typeName.(string), parts["id"])
 }
 
-func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw json.RawMessage) (*assignee, error) {
+func readAssigneeID(tx management.Tx, scope *management.Scope, typeName string, raw json.RawMessage) (*assignee, error) {
 	const field = "assignee__id"
 	text := string(raw)
 	kind := management.JSONKind(raw)
@@ -75,38 +75,38 @@ func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw js
 		_ = json.Unmarshal(raw, &text) // what cannot be read is neither number nor uuid
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
-	uuid, isUUID := management.NormalUUID(text)
+	uuid, isUUID := management.NormalizeUUID(text)
 	isInt := err == nil && (kind == "int" || kind == "str")
 	switch {
-	case isInt && of == assigneeRole:
+	case isInt && typeName == assigneeRole:
 		return nil, management.Fault(field, "Role assignee IDs must be UUIDs.")
 	case isInt:
-		return userAssignee(tx, st, number)
+		return userAssignee(tx, scope, number)
 	case kind != "str" || !isUUID:
 		return nil, management.Fault(field, "Expected an integer user ID or UUID role ID.")
-	case of == assigneeUser:
+	case typeName == assigneeUser:
 		return nil, management.Fault(field, "User assignee IDs must be integers.")
 	}
-	r, err := tx.Get(management.KindRole, st.Organization.ID, uuid)
+	r, err := tx.Get(management.KindRole, scope.Organization.ID, uuid)
 	if err == nil && r == nil {
-		err = management.Coded(management.CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
+		err = management.CodedFault(management.CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
 	}
 	return &assignee{assigneeRole, uuid}, err
 }
 
-func userAssignee(tx management.Tx, st *management.Standing, number int64) (*assignee, error) {
+func userAssignee(tx management.Tx, scope *management.Scope, number int64) (*assignee, error) {
 	u, err := management.UserByNumber(tx, number)
 	if err != nil {
 		return nil, err
 	}
 	var m *management.Membership
 	if u != nil {
-		if m, err = management.MembershipOf(tx, st.Organization.ID, u.UUID); err != nil {
+		if m, err = management.MembershipOf(tx, scope.Organization.ID, u.UUID); err != nil {
 			return nil, err
 		}
 	}
 	if m == nil {
-		return nil, management.Coded(management.CodeDoesNotExist, "assignee__id", "Invalid pk \"%d\" - object does not exist.", number)
+		return nil, management.CodedFault(management.CodeDoesNotExist, "assignee__id", "Invalid pk \"%d\" - object does not exist.", number)
 	}
 	return &assignee{assigneeUser, strconv.FormatInt(number, 10)}, nil
 }

@@ -18,7 +18,7 @@ type EventLog interface {
 
 // LoggedEvent is a recorded event.
 type LoggedEvent struct {
-	Place     int64 // in the log
+	Position  int64 // in the log
 	Project   int64
 	Timestamp time.Time
 	// Properties are a JSON object, and so are those of the person as it was after

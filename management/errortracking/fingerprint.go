@@ -64,17 +64,17 @@ func (e *exception) title() (name, description string) {
 // frames that are the application's own; else, without such frames, of the types
 // and messages.
 func (e *exception) fingerprint() string {
-	if given := exceptionText(e.Fingerprint); given != "" {
-		if utf8.RuneCountInString(given) <= maxFingerprint {
-			return given
+	if custom := exceptionText(e.Fingerprint); custom != "" {
+		if utf8.RuneCountInString(custom) <= maxFingerprint {
+			return custom
 		}
-		return fingerprintHash([]string{given})
+		return fingerprintHash([]string{custom})
 	}
 	items := e.items()
 	framed, parts, messages := false, make([]string, 0, 8), make([]string, 0, 8)
 	for i := range items {
-		of := exceptionText(items[i].Type)
-		parts, messages = append(parts, "type", of), append(messages, "type", of, "message", exceptionText(items[i].Value))
+		typeName := exceptionText(items[i].Type)
+		parts, messages = append(parts, "type", typeName), append(messages, "type", typeName, "message", exceptionText(items[i].Value))
 		for _, f := range items[i].frames() {
 			if string(f.InApp) == "true" {
 				framed = true

@@ -42,9 +42,9 @@ func TestDecision24_Fingerprint(t *testing.T) {
 
 func TestDecision24_ClientsFingerprint(t *testing.T) {
 	long := strings.Repeat("ä", maxFingerprint+1)
-	for given, want := range map[string]string{`"mine"`: "mine", `17`: "17", `"` + long[2:] + `"`: long[2:]} {
-		if got := readException(`{"$exception_fingerprint":` + given + `}`).fingerprint(); got != want {
-			t.Errorf("%s: %s", given, got)
+	for clientValue, want := range map[string]string{`"mine"`: "mine", `17`: "17", `"` + long[2:] + `"`: long[2:]} {
+		if got := readException(`{"$exception_fingerprint":` + clientValue + `}`).fingerprint(); got != want {
+			t.Errorf("%s: %s", clientValue, got)
 		}
 	}
 	hashed := readException(`{"$exception_fingerprint":"` + long + `"}`).fingerprint()

@@ -29,7 +29,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	if s.Events == nil {
 		return false, nil
 	}
-	after, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (int64, error) { return management.PlaceOf(tx, issueFollower) })
+	after, err := management.Read(ctx, &s.Env, func(tx management.Tx) (int64, error) { return management.FollowerPosition(tx, issueFollower) })
 	if err != nil {
 		return false, err
 	}
@@ -37,21 +37,21 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	if err != nil || last <= after {
 		return false, err
 	}
-	err = s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		now, err := management.PlaceOf(tx, issueFollower)
-		if err != nil || now != after { // another server has been here
+	err = s.Env.Store.Write(ctx, func(tx management.Tx) error {
+		current, err := management.FollowerPosition(tx, issueFollower)
+		if err != nil || current != after { // another server has been here
 			return err
 		}
 		f := &issueRun{Service: s, tx: tx, projects: map[int64]*projectRun{}, issues: map[string]*issueState{}}
 		for i := range events {
-			if err := f.take(&events[i]); err != nil {
+			if err := f.add(&events[i]); err != nil {
 				return err
 			}
 		}
 		if err := f.save(); err != nil {
 			return err
 		}
-		return management.PutPlace(tx, issueFollower, last)
+		return management.PutFollowerPosition(tx, issueFollower, last)
 	})
 	return true, err
 }
@@ -74,28 +74,28 @@ type issueState struct {
 // projectRun is a project and its rules, in their order, as long as they are not
 // disabled.
 type projectRun struct {
-	gone     bool
+	deleted  bool
 	settings flags.FilterSettings
 	loaded   bool
 	rules    []*storedRule
 	filters  []*ruleFilters // nil: not made ready yet
 }
 
-// take counts an exception, and assigns its issue when that is new or active
+// add counts an exception, and assigns its issue when that is new or active
 // again.
-func (f *issueRun) take(e *LoggedEvent) error {
+func (f *issueRun) add(e *LoggedEvent) error {
 	p := f.projects[e.Project]
 	if p == nil {
 		record, err := f.tx.Project(e.Project)
 		if err != nil {
 			return err
 		}
-		if p = (&projectRun{gone: record == nil}); !p.gone {
+		if p = (&projectRun{deleted: record == nil}); !p.deleted {
 			p.settings = record.FilterSettings()
 		}
 		f.projects[e.Project] = p
 	}
-	if p.gone {
+	if p.deleted {
 		return nil
 	}
 	x := readException(e.Properties)
@@ -103,19 +103,19 @@ func (f *issueRun) take(e *LoggedEvent) error {
 	if err != nil {
 		return err
 	}
-	seen := management.At(e.Timestamp)
+	seenAt := management.NewStamp(e.Timestamp)
 	i.Count++
-	if seen.Before(i.FirstSeen.Time) {
-		i.FirstSeen = seen
+	if seenAt.Before(i.FirstSeen.Time) {
+		i.FirstSeen = seenAt
 	}
-	if seen.After(i.LastSeen.Time) {
-		i.LastSeen = seen
+	if seenAt.After(i.LastSeen.Time) {
+		i.LastSeen = seenAt
 	}
-	again := (i.Status == issueResolved || i.Status == issueArchived) && seen.After(i.Changed.Time)
-	if again {
-		i.Status, i.Changed = issueActive, seen
+	reopened := (i.Status == issueResolved || i.Status == issueArchived) && seenAt.After(i.Changed.Time)
+	if reopened {
+		i.Status, i.Changed = issueActive, seenAt
 	}
-	if (isNew || again) && i.Assignee == nil {
+	if (isNew || reopened) && i.Assignee == nil {
 		return f.assign(p, i, e)
 	}
 	return nil
@@ -138,9 +138,9 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 	}
 	if isNew = stored == nil; isNew {
 		name, description := x.title()
-		at := management.At(e.Timestamp)
+		at := management.NewStamp(e.Timestamp)
 		stored = &storedIssue{Issue: Issue{
-			ID: f.Desk.NewID(), Fingerprint: fingerprint, Status: issueActive, FirstSeen: at, LastSeen: at,
+			ID: f.Env.NewID(), Fingerprint: fingerprint, Status: issueActive, FirstSeen: at, LastSeen: at,
 			Name: firstCharacters(name, maxIssueName), Description: firstCharacters(description, maxIssueDescription),
 		}, Changed: at}
 	}
@@ -168,7 +168,7 @@ func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 		}
 		p.filters = make([]*ruleFilters, len(p.rules))
 	}
-	facts := &ruleFacts{issue: &i.Issue, at: f.Desk.Now()}
+	facts := &ruleFacts{issue: &i.Issue, now: f.Env.Now()}
 	for n, r := range p.rules {
 		if r.Disabled != nil {
 			continue
@@ -205,9 +205,9 @@ func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 
 func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason error) error {
 	message := reason.Error()
-	var told *management.Error
-	if errors.As(reason, &told) {
-		message = told.Message
+	var apiErr *management.Error
+	if errors.As(reason, &apiErr) {
+		message = apiErr.Message
 	}
 	failure := &ruleFailure{
 		Message: message,
@@ -217,7 +217,7 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	if len(e.Properties) <= maxRuleProps && json.Valid([]byte(e.Properties)) {
 		failure.Props = json.RawMessage(e.Properties)
 	}
-	return f.rules.Keep(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
+	return f.rules.Modify(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
 }
 
 // save puts the issues that have changed.

@@ -20,7 +20,7 @@ func TestErrorTracking_Issues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Ask(t, w.calls(t), rows)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
@@ -31,10 +31,10 @@ var issueRows = []ruletest.Row{
 		"first_seen":"2026-01-02T12:00:01Z","last_seen":"2026-01-02T12:00:01Z","count":1}`},
 	{"decision 24 again", "bob", "threw", `{"$exception_list":[{"type":"TypeError","value":"x is not a function"},{"type":"Cause","value":"y"}]}`, `null`},
 	{"decision 24 one issue", "bob", "issues", ``, `{"count":1,"results":[{"id":"<it>","count":2,"first_seen":"2026-01-02T12:00:01Z","last_seen":"2026-01-02T12:00:03Z"}]}`},
-	{"decision 24 another message without frames", "bob", "threw", thrown("TypeError", "z is not a function", ""), `null`},
+	{"decision 24 another message without frames", "bob", "threw", exceptionProperties("TypeError", "z is not a function", ""), `null`},
 	{"decision 24 is another issue, seen last first", "bob", "issues", ``, `{"count":2,"results":[{"description":"z is not a function"},{"id":"<it>"}]}`},
-	{"decision 24 the client's fingerprint", "bob", "threw", thrown("A", "1", `,"$exception_fingerprint":"mine"`), `null`},
-	{"decision 24 the client's fingerprint", "bob", "threw", thrown("B", "2", `,"$exception_fingerprint":"mine"`), `null`},
+	{"decision 24 the client's fingerprint", "bob", "threw", exceptionProperties("A", "1", `,"$exception_fingerprint":"mine"`), `null`},
+	{"decision 24 the client's fingerprint", "bob", "threw", exceptionProperties("B", "2", `,"$exception_fingerprint":"mine"`), `null`},
 	{"decision 24 is taken as it is; the first gives the name", "bob", "issues", `{"Limit":1}`, `{"count":3,"results":[{"fingerprint":"mine","name":"A","description":"1","count":2}]}`},
 	{"capture §12.6 an old SDK", "bob", "threw", `{"$exception_type":"Old","$exception_message":"hello"}`, `null`},
 	{"capture §12.6 an old SDK", "bob", "issueof", ``, `{"name":"Old","description":"hello"}`},
@@ -42,7 +42,7 @@ var issueRows = []ruletest.Row{
 	{"decision 24 nothing is said", "bob", "issueof", ``, `{"name":"","description":"","count":1}`},
 	{"decision 24 what cannot be read", "bob", "threw", `{"$exception_list":"x"}`, `null`},
 	{"decision 24 what cannot be read is the same nothing", "bob", "issueof", ``, `{"name":"","count":2}`},
-	{"decision 24 issues are of a project", "dan", "threw", thrown("A", "1", `,"$exception_fingerprint":"mine"`), `null`},
+	{"decision 24 issues are of a project", "dan", "threw", exceptionProperties("A", "1", `,"$exception_fingerprint":"mine"`), `null`},
 	{"decision 24 issues are of a project", "dan", "issues", ``, `{"count":1,"results":[{"fingerprint":"mine","count":1}]}`},
 	{"§1.5 another project's", "dan", "issue <it>", ``, notFound},
 	{"§1.5 another project's", "dan", "changeissue <it>", `{"name":"x"}`, notFound},
@@ -52,12 +52,12 @@ var issueRows = []ruletest.Row{
 }
 
 var changeIssueRows = []ruletest.Row{
-	{"decision 24", "bob", "threw", thrown("E", "m", ""), `null`},
+	{"decision 24", "bob", "threw", exceptionProperties("E", "m", ""), `null`},
 	{"decision 24", "bob", "issueof => it", ``, `{"name":"E"}`},
 	{"decision 24 name", "bob", "changeissue <it>", `{"name":"Boom"}`, `{"name":"Boom","description":"m","status":"active"}`},
 	{"decision 24 description", "bob", "changeissue <it>", `{"description":""}`, `{"name":"Boom","description":""}`},
 	{"decision 24 what is not said stays", "cyd", "issue <it>", ``, `{"id":"<it>","name":"Boom","description":"","count":1}`},
-	{"decision 24 exceptions keep the name", "bob", "threw", thrown("E", "m", ""), `null`},
+	{"decision 24 exceptions keep the name", "bob", "threw", exceptionProperties("E", "m", ""), `null`},
 	{"decision 24 exceptions keep the name", "bob", "issue <it>", ``, `{"name":"Boom","count":2}`},
 	{"decision 24 status", "bob", "changeissue <it>", `{"status":"resolved"}`, `{"status":"resolved"}`},
 	{"decision 24 status", "bob", "changeissue <it>", `{"status":"suppressed"}`, `{"status":"suppressed"}`},
@@ -80,17 +80,17 @@ var changeIssueRows = []ruletest.Row{
 func chars(n int) string { return `"` + strings.Repeat("ä", n) + `"` }
 
 var issueListRows = []ruletest.Row{
-	{"decision 24", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24", "bob", "issueof => a", ``, `{"name":"A"}`},
-	{"decision 24", "bob", "threw", thrown("B", "", ""), `null`},
+	{"decision 24", "bob", "threw", exceptionProperties("B", "", ""), `null`},
 	{"decision 24", "bob", "issueof => b", ``, `{"name":"B"}`},
-	{"decision 24", "bob", "threw", thrown("C", "", ""), `null`},
+	{"decision 24", "bob", "threw", exceptionProperties("C", "", ""), `null`},
 	{"decision 24", "bob", "changeissue <b>", `{"status":"resolved"}`, `{"status":"resolved"}`},
 	{"decision 24 of a status", "bob", "issues resolved", ``, `{"count":1,"results":[{"name":"B"}]}`},
 	{"decision 24 of a status", "bob", "issues active", ``, `{"count":2,"results":[{"name":"C"},{"name":"A"}]}`},
 	{"decision 24 of a status", "bob", "issues suppressed", ``, `{"count":0,"results":[]}`},
 	{"§2.2 of a status that there is not", "bob", "issues gone", ``, `400 invalid_choice status "gone" is not a valid choice.`},
-	{"decision 24 seen again", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24 seen again", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24 seen last first", "bob", "issues", ``, `{"count":3,"results":[{"name":"A"},{"name":"C"},{"name":"B"}]}`},
 	{"§3 limit and offset", "bob", "issues", `{"Limit":1,"Offset":1}`, `{"count":3,"results":[{"name":"C"}]}`},
 	{"§3 beyond the end", "bob", "issues", `{"Offset":3}`, `{"count":3,"results":[]}`},
@@ -98,16 +98,16 @@ var issueListRows = []ruletest.Row{
 
 // Exceptions make resolved and archived issues active again, suppressed ones stay.
 var stateRows = []ruletest.Row{
-	{"decision 24", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24", "bob", "issueof => a", ``, `{"status":"active"}`},
 	{"decision 24 resolved", "bob", "changeissue <a>", `{"status":"resolved"}`, `{"status":"resolved"}`},
-	{"decision 24 comes back", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24 comes back", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24 comes back", "bob", "issue <a>", ``, `{"status":"active","count":2}`},
 	{"decision 24 archived", "bob", "changeissue <a>", `{"status":"archived"}`, `{"status":"archived"}`},
-	{"decision 24 comes back", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24 comes back", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24 comes back", "bob", "issue <a>", ``, `{"status":"active","count":3}`},
 	{"decision 24 suppressed", "bob", "changeissue <a>", `{"status":"suppressed"}`, `{"status":"suppressed"}`},
-	{"decision 24 stays so", "bob", "threw", thrown("A", "", ""), `null`},
+	{"decision 24 stays so", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24 stays so, and counts", "bob", "issue <a>", ``, `{"status":"suppressed","count":4,"last_seen":"2026-01-02T12:00:10Z"}`},
 }
 
@@ -117,11 +117,11 @@ var stateRows = []ruletest.Row{
 func TestErrorTracking_DatesOfTheProject(t *testing.T) {
 	w := newWorld(t)
 	w.InZone(t, "Europe/Berlin")
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 40", "bob", "create", `{"filters":` + when(`{"type":"event","key":"at","operator":"is_date_before","value":"2026-01-02"}`) + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
-		{"before midnight", "bob", "threw", thrown("A", "", `,"at":"2026-01-01T22:59:59Z"`), `null`},
+		{"before midnight", "bob", "threw", exceptionProperties("A", "", `,"at":"2026-01-01T22:59:59Z"`), `null`},
 		{"before midnight", "bob", "issueof", ``, `{"name":"A","assignee":"user:1"}`},
-		{"after midnight", "bob", "threw", thrown("B", "", `,"at":"2026-01-01T23:00:01Z"`), `null`},
+		{"after midnight", "bob", "threw", exceptionProperties("B", "", `,"at":"2026-01-01T23:00:01Z"`), `null`},
 		{"after midnight", "bob", "issueof", ``, `{"name":"B","assignee":null}`},
 	})
 }
@@ -129,27 +129,27 @@ func TestErrorTracking_DatesOfTheProject(t *testing.T) {
 var assigningRows = []ruletest.Row{
 	{"§4.2", "bob", "create => errors", `{"filters":` + when(error1) + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
 	{"§4.2", "bob", "create => all", `{"filters":` + always + `,"assignee":{"type":"user","id":2}}`, `{"assignee":"user:2"}`},
-	{"§4.2 the first that matches", "bob", "threw", thrown("A", "", `,"level":"error"`), `null`},
+	{"§4.2 the first that matches", "bob", "threw", exceptionProperties("A", "", `,"level":"error"`), `null`},
 	{"§4.2 the first that matches", "bob", "issueof => a", ``, `{"assignee":"user:1"}`},
-	{"§4.2 else the next", "bob", "threw", thrown("B", "", `,"level":"info"`), `null`},
+	{"§4.2 else the next", "bob", "threw", exceptionProperties("B", "", `,"level":"info"`), `null`},
 	{"§4.2 else the next", "bob", "issueof", ``, `{"assignee":"user:2"}`},
 	{"§4.2 by order_key", "bob", "reorder", `{"orders":{"<errors>":9}}`, `null`},
-	{"§4.2 by order_key", "bob", "threw", thrown("C", "", `,"level":"error"`), `null`},
+	{"§4.2 by order_key", "bob", "threw", exceptionProperties("C", "", `,"level":"error"`), `null`},
 	{"§4.2 by order_key", "bob", "issueof => c", ``, `{"assignee":"user:2"}`},
 	{"§4.2 never overwritten", "bob", "changeissue <a>", `{"assignee":{"type":"user","id":3}}`, `{"assignee":"user:3"}`},
 	{"§4.2 never overwritten", "bob", "changeissue <a>", `{"status":"resolved"}`, `{"assignee":"user:3"}`},
-	{"§4.2 never overwritten", "bob", "threw", thrown("A", "", `,"level":"error"`), `null`},
+	{"§4.2 never overwritten", "bob", "threw", exceptionProperties("A", "", `,"level":"error"`), `null`},
 	{"§4.2 never overwritten", "bob", "issue <a>", ``, `{"status":"active","assignee":"user:3"}`},
 	{"§4.2 only when an issue is new", "bob", "changeissue <c>", `{"assignee":null}`, `{"assignee":null}`},
-	{"§4.2 only when an issue is new", "bob", "threw", thrown("C", "", ``), `null`},
+	{"§4.2 only when an issue is new", "bob", "threw", exceptionProperties("C", "", ``), `null`},
 	{"§4.2 only when an issue is new", "bob", "issue <c>", ``, `{"assignee":null,"count":2}`},
 	{"A8 a rule without an assignee", "bob", "change <all>", `{"assignee":null}`, `null`},
-	{"A8 matches, assigns nobody, and ends it", "bob", "threw", thrown("D", "", `,"level":"error"`), `null`},
+	{"A8 matches, assigns nobody, and ends it", "bob", "threw", exceptionProperties("D", "", `,"level":"error"`), `null`},
 	{"A8 matches, assigns nobody, and ends it", "bob", "issueof", ``, `{"name":"D","assignee":null}`},
 	{"§4.2 none", "bob", "delete <all>", ``, `null`},
-	{"§4.2 none", "bob", "threw", thrown("E", "", ``), `null`},
+	{"§4.2 none", "bob", "threw", exceptionProperties("E", "", ``), `null`},
 	{"§4.2 none", "bob", "issueof", ``, `{"name":"E","assignee":null}`},
-	{"§4.2 of the project", "dan", "threw", thrown("A", "", `,"level":"error"`), `null`},
+	{"§4.2 of the project", "dan", "threw", exceptionProperties("A", "", `,"level":"error"`), `null`},
 	{"§4.2 of the project", "dan", "issueof", ``, `{"name":"A","assignee":null}`},
 }
 
@@ -160,26 +160,26 @@ var failingRows = []ruletest.Row{
 	{"§4.2", "bob", "create => bad", `{"filters":` + always + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
 	{"§4.2", "bob", "create => good", `{"filters":` + always + `,"assignee":{"type":"user","id":2}}`, `{"assignee":"user:2"}`},
 	{"§4.2 what cannot be evaluated", "bob", "spoil <bad>", spoiled, `null`},
-	{"§4.2 the next is tried", "bob", "threw", thrown("A", "m", `,"level":"error"`), `null`},
+	{"§4.2 the next is tried", "bob", "threw", exceptionProperties("A", "m", `,"level":"error"`), `null`},
 	{"§4.2 the next is tried", "bob", "issueof", ``, `{"assignee":"user:2"}`},
 	{"§4.2 message, issue and props", "bob", "get <bad>", ``, `{"disabled_data":{"message":"(like) hogql","issue":{"status":"active","name":"A","description":"m"},"props":{"level":"error","$exception_list":[{"type":"A","value":"m"}]}}}`},
 	{"§4.2 the other is in use", "bob", "get <good>", ``, `{"disabled_data":null}`},
-	{"§4.2 it is not tried any more", "bob", "threw", thrown("B", "n", ""), `null`},
+	{"§4.2 it is not tried any more", "bob", "threw", exceptionProperties("B", "n", ""), `null`},
 	{"§4.2 it is not tried any more", "bob", "get <bad>", ``, `{"disabled_data":{"issue":{"name":"A"}}}`},
 	{"§4.2 a system actor", "bob", "log ErrorTrackingAssignmentRule <bad>", ``, `{"activity":"updated","user":{"first_name":"System","email":null,"is_system":true},"detail":{"changes":[{"field":"disabled_data","before":null}]}}`},
 	{"§7 another assignee does not put it into use", "bob", "change <bad>", `{"assignee":{"type":"user","id":3}}`, `null`},
 	{"§7 another assignee does not put it into use", "bob", "get <bad>", ``, `{"assignee":"user:3","disabled_data":{"issue":{"name":"A"}}}`},
 	{"§7 other filters do", "bob", "change <bad>", filters(always), `null`},
 	{"§7 other filters do", "bob", "get <bad>", ``, `{"disabled_data":null}`},
-	{"§7 other filters do", "bob", "threw", thrown("C", "", ""), `null`},
+	{"§7 other filters do", "bob", "threw", exceptionProperties("C", "", ""), `null`},
 	{"§7 other filters do", "bob", "issueof", ``, `{"name":"C","assignee":"user:3"}`},
 	{"§4.2 properties that are too large to keep", "bob", "spoil <bad>", spoiled, `null`},
-	{"§4.2 properties that are too large to keep", "bob", "threw", thrown("D", "", `,"much":"`+strings.Repeat("x", 64<<10)+`"`), `null`},
+	{"§4.2 properties that are too large to keep", "bob", "threw", exceptionProperties("D", "", `,"much":"`+strings.Repeat("x", 64<<10)+`"`), `null`},
 	{"§4.2 properties that are too large to keep", "bob", "get <bad>", ``, `{"disabled_data":{"issue":{"name":"D"},"props":{}}}`},
 }
 
 var issueLogRows = []ruletest.Row{
-	{"§5.11", "bob", "threw", thrown("A", "m", ""), `null`},
+	{"§5.11", "bob", "threw", exceptionProperties("A", "m", ""), `null`},
 	{"§5.11", "bob", "issueof => it", ``, `{"name":"A"}`},
 	{"§5.11 exceptions are no changes", "bob", "log ErrorTrackingIssue <it>", ``, `null`},
 	{"§5.11 updated", "cyd", "changeissue <it>", `{"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
@@ -232,18 +232,18 @@ func TestErrorTracking_Operators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for text, want := range cases {
 				w := newWorld(t)
-				st := w.Standing(t, "bob")
+				scope := w.Scope(t, "bob")
 				part := strings.SplitN(text, " ", 4)
 				body := fmt.Sprintf(`{"filters":%s,"assignee":"user:1"}`, when(fmt.Sprintf(`{"type":%q,"key":%q,"operator":%q,"value":%s}`, part[0], part[1], part[2], part[3])))
-				if _, err := w.ErrorTracking.CreateRule(t.Context(), st, ruletest.Body(t, body)); err != nil {
+				if _, err := w.ErrorTracking.CreateRule(t.Context(), scope, ruletest.Body(t, body)); err != nil {
 					t.Errorf("%s: %v", text, err)
 					continue
 				}
-				w.threw(ruletest.Project, properties, person)
+				w.addException(ruletest.Project, properties, person)
 				if err := w.follow(t); err != nil {
 					t.Fatal(err)
 				}
-				list, err := w.ErrorTracking.Issues(t.Context(), st, "", management.Page{Limit: 1})
+				list, err := w.ErrorTracking.Issues(t.Context(), scope, "", management.Page{Limit: 1})
 				if err != nil || (list.Results[0].Assignee != nil) != want {
 					t.Errorf("%s: %+v, %v", text, list.Results, err)
 				}
@@ -256,31 +256,31 @@ func TestErrorTracking_Operators(t *testing.T) {
 // by another server neither, and an error of the log changes nothing.
 func TestErrorTracking_Follow(t *testing.T) {
 	w := newWorld(t)
-	st := w.Standing(t, "bob")
+	scope := w.Scope(t, "bob")
 	issue := func() errortracking.Issue {
 		t.Helper()
-		list, err := w.ErrorTracking.Issues(t.Context(), st, "", management.Page{Limit: 1})
+		list, err := w.ErrorTracking.Issues(t.Context(), scope, "", management.Page{Limit: 1})
 		if err != nil || len(list.Results) != 1 {
 			t.Fatal(list, err)
 		}
 		return list.Results[0]
 	}
 	for range 1200 { // more than one transaction takes
-		w.threw(ruletest.Project, thrown("E", "m", ""), "")
+		w.addException(ruletest.Project, exceptionProperties("E", "m", ""), "")
 	}
-	w.threw(99, thrown("E", "m", ""), "") // of a project that is gone
+	w.addException(99, exceptionProperties("E", "m", ""), "") // of a project that is gone
 	if err := w.follow(t); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.follow(t); err != nil || issue().Count != 1200 {
 		t.Errorf("%d exceptions, %v", issue().Count, err)
 	}
-	w.threw(ruletest.Project, thrown("E", "m", ""), "")
-	w.log.broken = errors.New("the disk is gone")
-	if err := w.follow(t); !errors.Is(err, w.log.broken) || issue().Count != 1200 {
+	w.addException(ruletest.Project, exceptionProperties("E", "m", ""), "")
+	w.log.err = errors.New("the disk is gone")
+	if err := w.follow(t); !errors.Is(err, w.log.err) || issue().Count != 1200 {
 		t.Errorf("%d exceptions, %v", issue().Count, err)
 	}
-	w.log.broken = nil
+	w.log.err = nil
 	if err := w.follow(t); err != nil || issue().Count != 1201 {
 		t.Errorf("%d exceptions, %v", issue().Count, err)
 	}
@@ -295,17 +295,17 @@ func TestErrorTracking_Follow(t *testing.T) {
 func TestErrorTracking_Late(t *testing.T) {
 	w := newWorld(t)
 	calls := w.calls(t)
-	calls["happened"] = func(st *management.Standing, ago, _ string) (any, error) {
+	calls["happened"] = func(scope *management.Scope, ago, _ string) (any, error) {
 		by, err := time.ParseDuration(ago)
 		if err != nil {
 			return nil, err
 		}
-		w.threw(st.Project.ID, thrown("A", "", ""), "")
+		w.addException(scope.Project.ID, exceptionProperties("A", "", ""), "")
 		last := &w.log.events[len(w.log.events)-1]
 		last.Timestamp = last.Timestamp.Add(-by)
 		return nil, w.follow(t)
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"decision 24", "bob", "happened 1h", ``, `null`},
 		{"decision 24", "bob", "happened 3h", ``, `null`},
 		{"decision 24", "bob", "happened 2h", ``, `null`},
@@ -321,11 +321,11 @@ func TestErrorTracking_Late(t *testing.T) {
 // What is taken over as name and description is cut, not refused.
 func TestErrorTracking_LongTitles(t *testing.T) {
 	w := newWorld(t)
-	w.threw(ruletest.Project, thrown(strings.Repeat("ä", 401), strings.Repeat("b", 4001), ""), "")
+	w.addException(ruletest.Project, exceptionProperties(strings.Repeat("ä", 401), strings.Repeat("b", 4001), ""), "")
 	if err := w.follow(t); err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.ErrorTracking.Issues(t.Context(), w.Standing(t, "bob"), "", management.Page{Limit: 1})
+	list, err := w.ErrorTracking.Issues(t.Context(), w.Scope(t, "bob"), "", management.Page{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,17 +338,17 @@ func TestErrorTracking_LongTitles(t *testing.T) {
 // are read at once.
 func TestErrorTracking_RulesTriedOnce(t *testing.T) {
 	w := newWorld(t)
-	st := w.Standing(t, "bob")
-	if _, err := w.ErrorTracking.CreateRule(t.Context(), st, ruletest.Body(t, `{"filters":`+when(error1)+`,"assignee":"user:1"}`)); err != nil {
+	scope := w.Scope(t, "bob")
+	if _, err := w.ErrorTracking.CreateRule(t.Context(), scope, ruletest.Body(t, `{"filters":`+when(error1)+`,"assignee":"user:1"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for _, level := range []string{"info", "error"} {
-		w.threw(ruletest.Project, thrown("A", "m", `,"level":"`+level+`"`), "")
+		w.addException(ruletest.Project, exceptionProperties("A", "m", `,"level":"`+level+`"`), "")
 	}
 	if err := w.follow(t); err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.ErrorTracking.Issues(t.Context(), st, "", management.Page{Limit: 2})
+	list, err := w.ErrorTracking.Issues(t.Context(), scope, "", management.Page{Limit: 2})
 	if err != nil || list.Count != 1 || list.Results[0].Count != 2 || list.Results[0].Assignee != nil {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -52,25 +52,25 @@ const (
 
 // IssueFields are the writable fields of an issue.
 var IssueFields = management.Fields{
-	{Name: "name", Type: management.Text, Blank: true, Max: maxIssueName},
-	{Name: "description", Type: management.Text, Blank: true, Max: maxIssueDescription},
+	{Name: "name", Type: management.Text, Blank: true, MaxLength: maxIssueName},
+	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxIssueDescription},
 	{Name: "status", Type: management.Choice, Choices: issueStates, Help: "active, resolved, suppressed or archived"},
-	{Name: "assignee", Type: management.Any, Null: true, Ruled: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
 var issueStatus = management.Field{Name: "status", Type: management.Choice, Choices: issueStates}
 
 // Issues returns a page of issues, those of one status when it is not empty, last
 // seen first.
-func (s Service) Issues(ctx context.Context, st *management.Standing, status string, p management.Page) (management.List[Issue], error) {
+func (s Service) Issues(ctx context.Context, scope *management.Scope, status string, p management.Page) (management.List[Issue], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if status != "" {
 		if _, err := issueStatus.Read(management.Encode(status)); err != nil {
 			return management.List[Issue]{}, err
 		}
-		q.Other = issuesOf(st.Project.ID, status)
+		q.Other = issuesOf(scope.Project.ID, status)
 	}
-	return s.issues.Query(ctx, st, q)
+	return s.issues.Query(ctx, scope, q)
 }
 
 func issuesOf(project int64, status string) string {
@@ -82,20 +82,20 @@ func issueUnique(project int64, fingerprint string) string {
 }
 
 func (c *Config) issueResource() management.Resource[management.Tx, storedIssue, Issue] {
-	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedIssue, Issue]{
-		Kind: kindIssue, Scope: "ErrorTrackingIssue", Fields: IssueFields, Newest: true,
-		Place: func(st *management.Standing, i *storedIssue) management.Place {
-			return management.Place{
-				ID: i.ID, Title: i.Name, Other: issuesOf(st.Project.ID, i.Status), Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(st.Project.ID, i.Fingerprint),
+	return management.NewResource(&c.Env, management.Spec[management.Tx, storedIssue, Issue]{
+		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: IssueFields, NewestFirst: true,
+		Header: func(scope *management.Scope, i *storedIssue) management.RecordHeader {
+			return management.RecordHeader{
+				ID: i.ID, Title: i.Name, Other: issuesOf(scope.Project.ID, i.Status), Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(scope.Project.ID, i.Fingerprint),
 			}
 		},
 		Rules: func(e *management.Edit[management.Tx, storedIssue]) (err error) {
-			i := e.Now
-			if i.Status != e.Was.Status {
-				i.Changed = management.At(c.Desk.Now())
+			i := e.After
+			if i.Status != e.Before.Status {
+				i.Changed = management.NewStamp(c.Env.Now())
 			}
 			if e.Values.Has("assignee") {
-				i.Assignee, err = readAssignee(e.Tx, e.Standing, e.Values.Raw("assignee"))
+				i.Assignee, err = readAssignee(e.Tx, e.Scope, e.Values.Raw("assignee"))
 			}
 			return err
 		},
@@ -104,18 +104,18 @@ func (c *Config) issueResource() management.Resource[management.Tx, storedIssue,
 }
 
 // Issue returns one issue.
-func (s Service) Issue(ctx context.Context, st *management.Standing, id string) (*Issue, error) {
-	return s.issues.Get(ctx, st, id)
+func (s Service) Issue(ctx context.Context, scope *management.Scope, id string) (*Issue, error) {
+	return s.issues.Get(ctx, scope, id)
 }
 
 // Find returns the issues of a status and of an id, where these are not empty: at most
 // so many, last seen first.
-func (s Service) Find(ctx context.Context, st *management.Standing, status, id string, most int) ([]Issue, error) {
+func (s Service) Find(ctx context.Context, scope *management.Scope, status, id string, limit int) ([]Issue, error) {
 	if id == "" {
-		list, err := s.Issues(ctx, st, status, management.Page{Limit: most})
+		list, err := s.Issues(ctx, scope, status, management.Page{Limit: limit})
 		return list.Results, err
 	}
-	issue, err := s.Issue(ctx, st, id)
+	issue, err := s.Issue(ctx, scope, id)
 	var target *management.Error
 	if errors.As(err, &target) && target.Kind == management.NotFound || err == nil && status != "" && issue.Status != status {
 		return nil, nil
@@ -132,8 +132,8 @@ func Fingerprint(properties string) string { return readException(properties).fi
 
 // UpdateIssue changes what people may change of an issue. No field has to be
 // there.
-func (s Service) UpdateIssue(ctx context.Context, st *management.Standing, id string, b management.Body) (*Issue, error) {
-	return s.issues.Update(ctx, st, id, b, false)
+func (s Service) UpdateIssue(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Issue, error) {
+	return s.issues.Update(ctx, scope, id, b, false)
 }
 
 // firstCharacters is the beginning of a text, at most n characters.

@@ -115,11 +115,11 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	if !hasType || !hasKey {
 		return nil, errPayload()
 	}
-	place, known := ruleTypes[kind]
+	source, supported := ruleTypes[kind]
 	switch {
-	case !known:
+	case !supported:
 		return nil, management.Fault("filters", "Filters of type %q cannot be evaluated here: use event, feature, person or error_tracking_issue.", kind)
-	case place == "issue:" && !slices.Contains(issueKeys, key):
+	case source == "issue:" && !slices.Contains(issueKeys, key):
 		return nil, management.Fault("filters", "An issue has no property %q: use %s.", key, strings.Join(issueKeys, ", "))
 	}
 	var p flags.Property
@@ -130,7 +130,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	default:
 		return nil, errPayload()
 	}
-	if value, there := f["value"]; there {
+	if value, present := f["value"]; present {
 		p.Value, p.HasValue = wire.Value(value), true
 		if list, ok := p.Value.([]any); ok && len(list) > maxRuleValues {
 			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, maxRuleValues)
@@ -142,7 +142,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 		errors.As(err, &fault)
 		return nil, management.Fault("filters", "The filter of %q cannot be evaluated: %s.", key, fault.Problem)
 	}
-	r.leaves = append(r.leaves, ruleLeaf{place + key, filter})
+	r.leaves = append(r.leaves, ruleLeaf{source + key, filter})
 	return &ruleNode{leaf: len(r.leaves) - 1}, nil
 }
 
@@ -162,7 +162,7 @@ func ruleOperator(name string) flags.Operator {
 type ruleFacts struct {
 	event, person map[string]json.RawMessage
 	issue         *Issue
-	at            time.Time
+	now           time.Time
 }
 
 // match tries the filters on an issue and the event that it was made of.
@@ -170,8 +170,8 @@ func (r *ruleFilters) match(f *ruleFacts) bool { return r.node(&r.root, f) }
 
 func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) bool {
 	if n.leaf >= 0 {
-		value, there := f.property(r.leaves[n.leaf].key)
-		return r.leaves[n.leaf].filter.Holds(value, there, f.at)
+		value, exists := f.property(r.leaves[n.leaf].key)
+		return r.leaves[n.leaf].filter.Holds(value, exists, f.now)
 	}
 	for i := range n.children {
 		if r.node(&n.children[i], f) == n.any {
@@ -182,15 +182,15 @@ func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) bool {
 }
 
 // property is what a filter compares, by its key behind its place.
-func (f *ruleFacts) property(key string) (value any, there bool) {
-	place, name, _ := strings.Cut(key, ":")
-	from := f.event
-	switch place {
+func (f *ruleFacts) property(key string) (value any, exists bool) {
+	source, name, _ := strings.Cut(key, ":")
+	properties := f.event
+	switch source {
 	case "issue":
 		return map[string]string{"status": f.issue.Status, "name": f.issue.Name, "description": f.issue.Description}[name], true
 	case "person":
-		from = f.person
+		properties = f.person
 	}
-	raw, there := from[name]
-	return wire.Value(raw), there
+	raw, exists := properties[name]
+	return wire.Value(raw), exists
 }

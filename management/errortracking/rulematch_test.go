@@ -18,7 +18,7 @@ func TestManagement_4_2_Matching(t *testing.T) {
 		event:  loggedObject(`{"level":"error","n":5,"s":"Hello World","nil":null,"$feature/x":"test","when":"2026-01-02T00:00:00Z","list":["TypeError","RangeError"],"empty":[],"numbers":[1,9]}`),
 		person: loggedObject(`{"plan":"pro","teams":["red","blue"]}`),
 		issue:  &Issue{Status: issueActive, Name: "TypeError", Description: "x is not a function"},
-		at:     time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
+		now:    time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
 	}
 	for filter, want := range map[string]bool{
 		`{"type":"event","key":"level","operator":"exact","value":["warning","error"]}`:                     true,
@@ -117,11 +117,11 @@ func TestManagement_4_2_Bounds(t *testing.T) {
 		"1001 values":  {list(maxRuleValues + 1), `The filter of "a" cannot have more than 1000 values.`},
 	} {
 		_, err := compileRule(json.RawMessage(test.filters), flags.FilterSettings{})
-		var told *management.Error
-		switch errors.As(err, &told); {
+		var apiErr *management.Error
+		switch errors.As(err, &apiErr); {
 		case test.message == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case test.message != "" && (told == nil || told.Message != test.message || told.Field != "filters"):
+		case test.message != "" && (apiErr == nil || apiErr.Message != test.message || apiErr.Field != "filters"):
 			t.Errorf("%s: %v", name, err)
 		}
 	}

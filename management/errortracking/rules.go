@@ -12,7 +12,7 @@ import (
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk[management.Tx]
+	Env management.Env[management.Tx]
 	// Events is the log out of whose exceptions issues are made. Nil: none are made.
 	Events EventLog
 }
@@ -39,7 +39,7 @@ type view = management.View[management.Tx]
 
 // inProject is the view of a project in nobody's name.
 func inProject(tx management.Tx, project int64) *view {
-	return &view{Tx: tx, Standing: &management.Standing{Project: &management.ProjectRecord{ID: project}}}
+	return &view{Tx: tx, Scope: &management.Scope{Project: &management.ProjectRecord{ID: project}}}
 }
 
 // AssignmentRule says whom issues are assigned to that its filters match.
@@ -71,8 +71,8 @@ type storedRule struct {
 
 // RuleFields are the writable fields of a rule.
 var RuleFields = management.Fields{
-	{Name: "filters", Type: management.Object, Required: true, Ruled: true, Help: "a property group; filters of type event, feature, person and error_tracking_issue"},
-	{Name: "assignee", Type: management.Any, Null: true, Ruled: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "filters", Type: management.Object, Required: true, Custom: true, Help: "a property group; filters of type event, feature, person and error_tracking_issue"},
+	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
 // RuleOrderFields are what a change of the order brings.
@@ -84,14 +84,14 @@ var RuleOrderFields = management.Fields{
 const ruleKeys = math.MaxInt32
 
 func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, AssignmentRule] {
-	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedRule, AssignmentRule]{
-		Kind: kindRule, Scope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
-		Place: func(_ *management.Standing, r *storedRule) management.Place {
+	return management.NewResource(&c.Env, management.Spec[management.Tx, storedRule, AssignmentRule]{
+		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
+		Header: func(_ *management.Scope, r *storedRule) management.RecordHeader {
 			// The keys are moved up so that the texts of negative ones are in order too.
-			return management.Place{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
+			return management.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
-			return &storedRule{AssignmentRule: AssignmentRule{ID: c.Desk.NewID()}}, nil
+			return &storedRule{AssignmentRule: AssignmentRule{ID: c.Env.NewID()}}, nil
 		},
 		Rules: setRule,
 		Show:  func(_ *view, r *storedRule) (*AssignmentRule, error) { return &r.AssignmentRule, nil },
@@ -101,7 +101,7 @@ func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, A
 // setRule takes over what a body says. New filters put a disabled rule into use again
 // (§7). A new rule is the last of those with the order_key 0.
 func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
-	r, v := e.Now, e.Values
+	r, v := e.After, e.Values
 	if v.Has("filters") {
 		r.Filters, r.Disabled = v.Raw("filters"), nil
 		if _, err := compileRule(r.Filters, e.Project.FilterSettings()); err != nil {
@@ -109,11 +109,11 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 		}
 	}
 	if v.Has("assignee") {
-		if r.Assignee, err = readAssignee(e.Tx, e.Standing, v.Raw("assignee")); err != nil {
+		if r.Assignee, err = readAssignee(e.Tx, e.Scope, v.Raw("assignee")); err != nil {
 			return err
 		}
 	}
-	if !e.Fresh {
+	if !e.IsNew {
 		return nil
 	}
 	_, rules, err := e.Tx.List(management.Query{Kind: kindRule, Parent: e.Parent(), Limit: 1})
@@ -128,34 +128,34 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 }
 
 // Rules returns a page of rules in their order.
-func (s Service) Rules(ctx context.Context, st *management.Standing, p management.Page) (management.List[AssignmentRule], error) {
-	return s.rules.List(ctx, st, p)
+func (s Service) Rules(ctx context.Context, scope *management.Scope, p management.Page) (management.List[AssignmentRule], error) {
+	return s.rules.List(ctx, scope, p)
 }
 
 // Rule returns one rule.
-func (s Service) Rule(ctx context.Context, st *management.Standing, id string) (*AssignmentRule, error) {
-	return s.rules.Get(ctx, st, id)
+func (s Service) Rule(ctx context.Context, scope *management.Scope, id string) (*AssignmentRule, error) {
+	return s.rules.Get(ctx, scope, id)
 }
 
 // CreateRule makes a rule.
-func (s Service) CreateRule(ctx context.Context, st *management.Standing, b management.Body) (*AssignmentRule, error) {
-	return s.rules.Create(ctx, st, b)
+func (s Service) CreateRule(ctx context.Context, scope *management.Scope, b management.Body) (*AssignmentRule, error) {
+	return s.rules.Create(ctx, scope, b)
 }
 
 // UpdateRule changes the filters or the assignee of a rule. put: the filters have
 // to be there.
-func (s Service) UpdateRule(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) error {
-	_, err := s.rules.Update(ctx, st, id, b, put)
+func (s Service) UpdateRule(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) error {
+	_, err := s.rules.Update(ctx, scope, id, b, put)
 	return err
 }
 
 // DeleteRule takes a rule away for good.
-func (s Service) DeleteRule(ctx context.Context, st *management.Standing, id string) error {
-	return s.rules.Delete(ctx, st, id)
+func (s Service) DeleteRule(ctx context.Context, scope *management.Scope, id string) error {
+	return s.rules.Delete(ctx, scope, id)
 }
 
 // ReorderRules gives rules their order_key. Ids of no rule are passed over.
-func (s Service) ReorderRules(ctx context.Context, st *management.Standing, b management.Body) error {
+func (s Service) ReorderRules(ctx context.Context, scope *management.Scope, b management.Body) error {
 	v, err := RuleOrderFields.Create(b)
 	if err != nil {
 		return err
@@ -165,27 +165,27 @@ func (s Service) ReorderRules(ctx context.Context, st *management.Standing, b ma
 		return management.Fault("orders", "Expected a dictionary of whole numbers.")
 	}
 	if len(orders) > management.MaxItems {
-		return management.Coded(management.CodeMaxLength, "orders", "Ensure this field has no more than %d elements.", management.MaxItems)
+		return management.CodedFault(management.CodeMaxLength, "orders", "Ensure this field has no more than %d elements.", management.MaxItems)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(orders)) {
-			field := management.Field{Name: "orders__" + id, Type: management.Int, Least: -ruleKeys, Most: ruleKeys}
+			field := management.Field{Name: "orders__" + id, Type: management.Int, MinValue: -ruleKeys, MaxValue: ruleKeys}
 			key, err := field.Read(orders[id])
 			if err != nil {
 				return err
 			}
-			uuid, ok := management.NormalUUID(id)
+			uuid, ok := management.NormalizeUUID(id)
 			if !ok {
 				continue
 			}
-			r, err := management.LoadRecord[storedRule](tx, kindRule, st.Parent(), uuid)
+			r, err := management.LoadRecord[storedRule](tx, kindRule, scope.Parent(), uuid)
 			if err != nil {
 				return err
 			}
 			if r == nil {
 				continue
 			}
-			if err := s.rules.Keep(&view{Tx: tx, Standing: st}, r, func() { r.OrderKey = key.(int64) }); err != nil {
+			if err := s.rules.Modify(&view{Tx: tx, Scope: scope}, r, func() { r.OrderKey = key.(int64) }); err != nil {
 				return err
 			}
 		}

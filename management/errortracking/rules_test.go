@@ -14,12 +14,12 @@ import (
 // names; "clients" is spec/clients.md, "decision" design/decisions.md.
 func TestErrorTracking_Rules(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
-		"records": recordRows, "filters": filterRows, "what cannot be evaluated": refusedRows, "assignees": assigneeRows,
+		"records": recordRows, "filters": filterRows, "what cannot be evaluated": rejectedRows, "assignees": assigneeRows,
 		"order": orderRows, "places": placeRows, "log": logRows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Ask(t, w.calls(t), rows)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
@@ -81,7 +81,7 @@ var filterRows = []ruletest.Row{
 }
 
 // Decision 24: filter types that cannot be evaluated are 400 at write.
-var refusedRows = []ruletest.Row{
+var rejectedRows = []ruletest.Row{
 	{"decision 24 event", "bob", "create", filters(when(error1)), `{"assignee":null}`},
 	{"decision 24 person", "bob", "create", filters(when(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`)), `{"assignee":null}`},
 	{"decision 24 feature", "bob", "create", filters(when(`{"type":"feature","key":"$feature/x","value":"test","operator":"exact"}`)), `{"assignee":null}`},
@@ -101,7 +101,7 @@ var refusedRows = []ruletest.Row{
 	{"decision 24 which leaves it as it was", "bob", "get <it>", ``, `{"filters":` + always + `}`},
 }
 
-func assigned(to string) string { return `{"filters":` + always + `,"assignee":` + to + `}` }
+func ruleAssigning(to string) string { return `{"filters":` + always + `,"assignee":` + to + `}` }
 
 const (
 	wantsID  = `400 invalid_input assignee__id Expected an integer user ID or UUID role ID.`
@@ -111,30 +111,30 @@ const (
 var assigneeRows = []ruletest.Row{
 	{"§4.2", "gus", "role", `{"name":"support"}`, `{"name":"support"}`},
 	{"§4.2", "dan", "role", `{"name":"theirs"}`, `{"name":"theirs"}`},
-	{"A7 a user", "bob", "create => it", assigned(`{"type":"user","id":` + number("cyd") + `}`), `{"assignee":"user:` + number("cyd") + `"}`},
-	{"A7 a role", "bob", "create", assigned(`{"type":"role","id":"<support>"}`), `{"assignee":"role:<support>"}`},
-	{"A8 nobody", "bob", "create", assigned(`null`), `{"assignee":null}`},
-	{"A7 digits are an integer", "bob", "create", assigned(`{"type":"user","id":"` + number("cyd") + `"}`), `{"assignee":"user:` + number("cyd") + `"}`},
-	{"A7 the form of the answers", "bob", "create", assigned(`"user:` + number("ann") + `"`), `{"assignee":"user:` + number("ann") + `"}`},
-	{"A7 the form of the answers", "bob", "create", assigned(`"role:<support>"`), `{"assignee":"role:<support>"}`},
-	{"§4.2 type", "bob", "create", assigned(`{"type":"group","id":1}`), `400 invalid_choice assignee__type "group" is not a valid choice.`},
-	{"§4.2 type", "bob", "create", assigned(`"group:1"`), `400 invalid_choice assignee__type "group" is not a valid choice.`},
-	{"§2.2 type", "bob", "create", assigned(`{"id":1}`), `400 required assignee__type This field is required.`},
-	{"§2.2 id", "bob", "create", assigned(`{"type":"user"}`), `400 required assignee__id This field is required.`},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"user","id":true}`), wantsID},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"user","id":1.5}`), wantsID},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"user","id":"bob"}`), wantsID},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"role","id":"support"}`), wantsID},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"user","id":null}`), wantsID},
-	{"§4.2 id", "bob", "create", assigned(`{"type":"user","id":[1]}`), wantsID},
-	{"§4.2 a user with a UUID", "bob", "create", assigned(`{"type":"user","id":"` + nowhere + `"}`), wantsInt},
-	{"§4.2 a role with an integer", "bob", "create", assigned(`{"type":"role","id":1}`), `400 invalid_input assignee__id Role assignee IDs must be UUIDs.`},
-	{"§4.2 a role with an integer", "bob", "create", assigned(`{"type":"role","id":"1"}`), `400 invalid_input assignee__id Role assignee IDs must be UUIDs.`},
-	{"§2.2 nobody has the id", "bob", "create", assigned(`{"type":"user","id":999}`), `400 does_not_exist assignee__id Invalid pk "999" - object does not exist.`},
-	{"§2.2 of another organization", "bob", "create", assigned(`{"type":"user","id":` + number("dan") + `}`), `400 does_not_exist assignee__id`},
-	{"§2.2 of another organization", "bob", "create", assigned(`{"type":"role","id":"<theirs>"}`), `400 does_not_exist assignee__id Invalid pk "<theirs>" - object does not exist.`},
-	{"§2.2 no dictionary", "bob", "create", assigned(`7`), `400 invalid_input assignee Invalid data. Expected a dictionary, but got int.`},
-	{"§2.2 no dictionary", "bob", "create", assigned(`"bob"`), `400 invalid_input assignee Invalid data. Expected a dictionary, but got str.`},
+	{"A7 a user", "bob", "create => it", ruleAssigning(`{"type":"user","id":` + number("cyd") + `}`), `{"assignee":"user:` + number("cyd") + `"}`},
+	{"A7 a role", "bob", "create", ruleAssigning(`{"type":"role","id":"<support>"}`), `{"assignee":"role:<support>"}`},
+	{"A8 nobody", "bob", "create", ruleAssigning(`null`), `{"assignee":null}`},
+	{"A7 digits are an integer", "bob", "create", ruleAssigning(`{"type":"user","id":"` + number("cyd") + `"}`), `{"assignee":"user:` + number("cyd") + `"}`},
+	{"A7 the form of the answers", "bob", "create", ruleAssigning(`"user:` + number("ann") + `"`), `{"assignee":"user:` + number("ann") + `"}`},
+	{"A7 the form of the answers", "bob", "create", ruleAssigning(`"role:<support>"`), `{"assignee":"role:<support>"}`},
+	{"§4.2 type", "bob", "create", ruleAssigning(`{"type":"group","id":1}`), `400 invalid_choice assignee__type "group" is not a valid choice.`},
+	{"§4.2 type", "bob", "create", ruleAssigning(`"group:1"`), `400 invalid_choice assignee__type "group" is not a valid choice.`},
+	{"§2.2 type", "bob", "create", ruleAssigning(`{"id":1}`), `400 required assignee__type This field is required.`},
+	{"§2.2 id", "bob", "create", ruleAssigning(`{"type":"user"}`), `400 required assignee__id This field is required.`},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"user","id":true}`), wantsID},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"user","id":1.5}`), wantsID},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"user","id":"bob"}`), wantsID},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"role","id":"support"}`), wantsID},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"user","id":null}`), wantsID},
+	{"§4.2 id", "bob", "create", ruleAssigning(`{"type":"user","id":[1]}`), wantsID},
+	{"§4.2 a user with a UUID", "bob", "create", ruleAssigning(`{"type":"user","id":"` + nowhere + `"}`), wantsInt},
+	{"§4.2 a role with an integer", "bob", "create", ruleAssigning(`{"type":"role","id":1}`), `400 invalid_input assignee__id Role assignee IDs must be UUIDs.`},
+	{"§4.2 a role with an integer", "bob", "create", ruleAssigning(`{"type":"role","id":"1"}`), `400 invalid_input assignee__id Role assignee IDs must be UUIDs.`},
+	{"§2.2 nobody has the id", "bob", "create", ruleAssigning(`{"type":"user","id":999}`), `400 does_not_exist assignee__id Invalid pk "999" - object does not exist.`},
+	{"§2.2 of another organization", "bob", "create", ruleAssigning(`{"type":"user","id":` + number("dan") + `}`), `400 does_not_exist assignee__id`},
+	{"§2.2 of another organization", "bob", "create", ruleAssigning(`{"type":"role","id":"<theirs>"}`), `400 does_not_exist assignee__id Invalid pk "<theirs>" - object does not exist.`},
+	{"§2.2 no dictionary", "bob", "create", ruleAssigning(`7`), `400 invalid_input assignee Invalid data. Expected a dictionary, but got int.`},
+	{"§2.2 no dictionary", "bob", "create", ruleAssigning(`"bob"`), `400 invalid_input assignee Invalid data. Expected a dictionary, but got str.`},
 	{"§4.2 it is writable", "bob", "change <it>", `{"assignee":{"type":"role","id":"<support>"}}`, `null`},
 	{"§4.2 it is writable", "bob", "get <it>", ``, `{"assignee":"role:<support>","filters":` + always + `}`},
 	{"§4.2 it stays", "bob", "change <it>", filters(when(error1)), `null`},
@@ -206,7 +206,7 @@ var logRows = []ruletest.Row{
 // A project has at most 1000 rules.
 func TestErrorTracking_MaxRules(t *testing.T) {
 	w := newWorld(t)
-	st := w.Standing(t, "bob")
+	scope := w.Scope(t, "bob")
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 999 {
 			r := management.Record{Kind: "assignment_rule", Parent: management.ProjectParent(ruletest.Project), ID: fmt.Sprint(n), Data: []byte(`{"filters":` + always + `}`)}
@@ -219,12 +219,12 @@ func TestErrorTracking_MaxRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"the last", "bob", "create", filters(always), `{"order_key":0}`},
 		{"one too many", "bob", "create", filters(always), `400 invalid_input - A project can have at most 1000 assignment rules.`},
 		{"of another project", "dan", "create", filters(always), `{"order_key":0}`},
 	})
-	list, err := w.ErrorTracking.Rules(t.Context(), st, management.Page{Limit: management.DefaultPage, Offset: 950})
+	list, err := w.ErrorTracking.Rules(t.Context(), scope, management.Page{Limit: management.DefaultPage, Offset: 950})
 	if err != nil || fmt.Sprint(list.Count, len(list.Results)) != "1000 50" {
 		t.Error(list.Count, len(list.Results), err)
 	}

@@ -19,18 +19,18 @@ import (
 // event is its number.
 type eventLog struct {
 	events []errortracking.LoggedEvent
-	broken error
+	err    error
 }
 
 func (l *eventLog) EventsAfter(_ context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
-	if name != "$exception" || l.broken != nil {
-		return nil, 0, errors.Join(l.broken, errors.New("no event is called "+name))
+	if name != "$exception" || l.err != nil {
+		return nil, 0, errors.Join(l.err, errors.New("no event is called "+name))
 	}
 	var out []errortracking.LoggedEvent
 	for _, e := range l.events {
-		if e.Place > after && len(out) < limit {
+		if e.Position > after && len(out) < limit {
 			out = append(out, e)
-			after = e.Place
+			after = e.Position
 		}
 	}
 	return out, after, nil
@@ -44,19 +44,19 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{log: &eventLog{}}
-	w.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) { c.Events = w.log })
+	w.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) { c.Events = w.log })
 	return w
 }
 
-// threw adds an exception of now to the log.
-func (w *world) threw(project int64, properties, person string) {
+// addException adds an exception of now to the log.
+func (w *world) addException(project int64, properties, person string) {
 	w.log.events = append(w.log.events, errortracking.LoggedEvent{
-		Place: int64(len(w.log.events) + 1), Project: project, Timestamp: w.Clock, Properties: properties, PersonProperties: person,
+		Position: int64(len(w.log.events) + 1), Project: project, Timestamp: w.Clock, Properties: properties, PersonProperties: person,
 	})
 }
 
-// thrown are the properties of an exception of a type, with a message and more.
-func thrown(kind, message, more string) string {
+// exceptionProperties are the properties of an exception of a type, with a message and more.
+func exceptionProperties(kind, message, more string) string {
 	return `{"$exception_list":[{"type":"` + kind + `","value":"` + message + `"}]` + more + `}`
 }
 
@@ -74,46 +74,48 @@ func (w *world) follow(t *testing.T) error {
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	s, ctx := w.ErrorTracking, t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	type standing = *management.Standing
+	type standing = *management.Scope
 	page := func(text string) management.Page {
 		p := management.Page{Limit: management.DefaultPage}
 		ruletest.Read(t, text, &p)
 		return p
 	}
 	return ruletest.Calls{
-		"create": func(st standing, _, b string) (any, error) { return s.CreateRule(ctx, st, body(b)) },
-		"get":    func(st standing, path, _ string) (any, error) { return s.Rule(ctx, st, path) },
-		"list":   func(st standing, _, b string) (any, error) { return ruletest.List(s.Rules(ctx, st, page(b))) },
-		"change": func(st standing, path, b string) (any, error) {
-			return nil, s.UpdateRule(ctx, st, path, body(b), false)
+		"create": func(scope standing, _, b string) (any, error) { return s.CreateRule(ctx, scope, body(b)) },
+		"get":    func(scope standing, path, _ string) (any, error) { return s.Rule(ctx, scope, path) },
+		"list":   func(scope standing, _, b string) (any, error) { return ruletest.List(s.Rules(ctx, scope, page(b))) },
+		"change": func(scope standing, path, b string) (any, error) {
+			return nil, s.UpdateRule(ctx, scope, path, body(b), false)
 		},
-		"put":     func(st standing, path, b string) (any, error) { return nil, s.UpdateRule(ctx, st, path, body(b), true) },
-		"delete":  func(st standing, path, _ string) (any, error) { return nil, s.DeleteRule(ctx, st, path) },
-		"reorder": func(st standing, _, b string) (any, error) { return nil, s.ReorderRules(ctx, st, body(b)) },
-		"issues": func(st standing, status, b string) (any, error) {
-			return ruletest.List(s.Issues(ctx, st, status, page(b)))
+		"put": func(scope standing, path, b string) (any, error) {
+			return nil, s.UpdateRule(ctx, scope, path, body(b), true)
 		},
-		"issue":       func(st standing, path, _ string) (any, error) { return s.Issue(ctx, st, path) },
-		"changeissue": func(st standing, path, b string) (any, error) { return s.UpdateIssue(ctx, st, path, body(b)) },
-		"role":        func(st standing, _, b string) (any, error) { return w.Organizations.CreateRole(ctx, st, body(b)) },
+		"delete":  func(scope standing, path, _ string) (any, error) { return nil, s.DeleteRule(ctx, scope, path) },
+		"reorder": func(scope standing, _, b string) (any, error) { return nil, s.ReorderRules(ctx, scope, body(b)) },
+		"issues": func(scope standing, status, b string) (any, error) {
+			return ruletest.List(s.Issues(ctx, scope, status, page(b)))
+		},
+		"issue":       func(scope standing, path, _ string) (any, error) { return s.Issue(ctx, scope, path) },
+		"changeissue": func(scope standing, path, b string) (any, error) { return s.UpdateIssue(ctx, scope, path, body(b)) },
+		"role":        func(scope standing, _, b string) (any, error) { return w.Organizations.CreateRole(ctx, scope, body(b)) },
 		// threw is an exception of now with its properties, which is followed; issueof the issue
 		// that was seen last.
-		"threw": func(st standing, path, properties string) (any, error) {
+		"threw": func(scope standing, path, properties string) (any, error) {
 			person := path
-			w.threw(st.Project.ID, properties, person)
+			w.addException(scope.Project.ID, properties, person)
 			return nil, w.follow(t)
 		},
-		"issueof": func(st standing, _, _ string) (any, error) {
-			list, err := s.Issues(ctx, st, "", management.Page{Limit: 1})
+		"issueof": func(scope standing, _, _ string) (any, error) {
+			list, err := s.Issues(ctx, scope, "", management.Page{Limit: 1})
 			if err != nil || len(list.Results) == 0 {
 				return nil, err
 			}
 			return list.Results[0], nil
 		},
 		// spoil makes the stored filters of a rule something that cannot be evaluated.
-		"spoil": func(st standing, path, filters string) (any, error) {
+		"spoil": func(scope standing, path, filters string) (any, error) {
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
-				r, err := tx.Get("assignment_rule", management.ProjectParent(st.Project.ID), path)
+				r, err := tx.Get("assignment_rule", management.ProjectParent(scope.Project.ID), path)
 				if err != nil || r == nil {
 					return errors.Join(err, errors.New("no rule"))
 				}

@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindRequest is a change of a flag that somebody asks for: Parent is the project, Other
-// the place of those that wait (waitingIn), Sort the number.
-const kindRequest = "change_request"
+// kindChangeRequest is a change of a flag that somebody asks for: Parent is the project, Other
+// the place of those that wait (waitingKey), Sort the number.
+const kindChangeRequest = "change_request"
 
 // maxWaiting is how many requests of a project may wait at once.
 const maxWaiting = 500
@@ -84,14 +84,14 @@ type storedVote struct {
 	At   management.Stamp `json:"at"`
 }
 
-const approves, rejects = "approve", "reject"
+const voteApprove, voteReject = "approve", "reject"
 
 // ChangeRequestEdits are the fields of a request that can be changed.
 var ChangeRequestEdits = management.Fields{
 	{Name: "patch", Type: management.Object, Required: true, Help: "the body of a PATCH of the flag: only what changes"},
-	{Name: "base_version", Type: management.Int, Ruled: true, Help: "the flag's version that the patch was made for; the present one, where there is a patch, by default"},
-	{Name: "title", Type: management.Text, Blank: true, Max: 200},
-	{Name: "note", Type: management.Text, Blank: true, Max: maxChangeNote, Help: "why; kept with the version and in the log"},
+	{Name: "base_version", Type: management.Int, Custom: true, Help: "the flag's version that the patch was made for; the present one, where there is a patch, by default"},
+	{Name: "title", Type: management.Text, Blank: true, MaxLength: 200},
+	{Name: "note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: "why; kept with the version and in the log"},
 }
 
 // ChangeRequestFields are those that make one.
@@ -110,35 +110,35 @@ type requestEdit = management.Edit[Tx, storedRequest]
 
 func newChangeRequests(c *core) (s ChangeRequests) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedRequest, ChangeRequest]{
-		Kind: kindRequest, Fields: ChangeRequestFields, Changes: ChangeRequestEdits, Newest: true,
-		Place: func(st *management.Standing, r *storedRequest) management.Place {
-			p := management.Place{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedRequest, ChangeRequest]{
+		Kind: kindChangeRequest, Fields: ChangeRequestFields, Changes: ChangeRequestEdits, NewestFirst: true,
+		Header: func(scope *management.Scope, r *storedRequest) management.RecordHeader {
+			p := management.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
 			if r.State == requestOpen {
-				p.Other = waitingIn(st)
+				p.Other = waitingKey(scope)
 			}
 			return p
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedRequest, error) {
-			r, err := management.LoadRecord[storedRequest](v.Tx, kindRequest, v.Parent(), id)
+			r, err := management.LoadRecord[storedRequest](v.Tx, kindChangeRequest, v.Parent(), id)
 			if err == nil && r != nil {
-				_, err = s.flagOf(v, management.Viewer, r)
+				_, err = s.findFlag(v, management.Viewer, r)
 			}
 			return r, err
 		},
 		New: func(v *view) (*storedRequest, error) {
-			_, waiting, err := v.Tx.List(management.Query{Kind: kindRequest, Other: waitingIn(v.Standing), Limit: 1})
+			_, waiting, err := v.Tx.List(management.Query{Kind: kindChangeRequest, Other: waitingKey(v.Scope), Limit: 1})
 			if err == nil && waiting >= maxWaiting {
 				err = management.Fault("", "At most %d change requests of a project wait at once.", maxWaiting)
 			}
 			if err != nil {
 				return nil, err
 			}
-			id, err := v.Tx.Next(kindRequest)
-			return &storedRequest{ID: id, Project: v.Project.ID, Author: v.User.ID, State: requestOpen, CreatedAt: management.At(c.Desk.Now())}, err
+			id, err := v.Tx.Next(kindChangeRequest)
+			return &storedRequest{ID: id, Project: v.Project.ID, Author: v.User.ID, State: requestOpen, CreatedAt: management.NewStamp(c.Env.Now())}, err
 		},
-		May: func(v *view, r *storedRequest) error {
-			_, err := s.flagOf(v, management.Editor, r)
+		AuthorizeChange: func(v *view, r *storedRequest) error {
+			_, err := s.findFlag(v, management.Editor, r)
 			return err
 		},
 		Rules: s.rules, Show: s.show,
@@ -146,56 +146,56 @@ func newChangeRequests(c *core) (s ChangeRequests) {
 	return s
 }
 
-func waitingIn(st *management.Standing) string { return st.Parent() + "/waiting" }
+func waitingKey(scope *management.Scope) string { return scope.Parent() + "/waiting" }
 
-// flagOf is the flag of a request, nil where it is gone; it refuses who may do less with it.
-func (s ChangeRequests) flagOf(v *view, level management.AccessLevel, r *storedRequest) (*storedFlag, error) {
-	f, err := Flags{s.core}.loadFlag(v.Tx, v.Standing, r.Flag)
-	var told *management.Error
-	if errors.As(err, &told) && told.Kind == management.NotFound {
+// findFlag is the flag of a request, nil where it is gone; it refuses who may do less with it.
+func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *storedRequest) (*storedFlag, error) {
+	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, r.Flag)
+	var fault *management.Error
+	if errors.As(err, &fault) && fault.Kind == management.NotFound {
 		return nil, nil
 	}
 	if err == nil {
-		err = v.Needs(level, f.thing())
+		err = v.RequireAccess(level, f.accessObject())
 	}
 	return f, err
 }
 
 // List returns a page of requests, the newest first; of some states when there are any, of
 // one flag when it is not 0.
-func (s ChangeRequests) List(ctx context.Context, st *management.Standing, states []string, flag int64, p management.Page) (out management.List[ChangeRequest], err error) {
+func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, states []string, flag int64, p management.Page) (out management.List[ChangeRequest], err error) {
 	for _, state := range states {
 		if !slices.Contains([]string{requestOpen, requestApproved, requestApplied, requestRejected, requestWithdrawn}, state) {
 			return out, management.Fault("state", "%q is none of open, approved, applied, rejected, withdrawn.", state)
 		}
 	}
-	unseen, err := Flags{s.core}.unseen(ctx, st)
+	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
 	if err != nil {
 		return out, err
 	}
-	a, err := approvalsIn(st)
+	a, err := approvalSettings(scope)
 	if err != nil {
 		return out, err
 	}
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
-	if len(states) > 0 || flag != 0 || len(unseen) > 0 {
+	if len(states) > 0 || flag != 0 || len(hidden) > 0 {
 		q.Match = func(record *management.Record) bool {
 			r, err := management.Decode[storedRequest](record)
-			return err == nil && !unseen[pathOf(r.Flag)] && (flag == 0 || r.Flag == flag) && (len(states) == 0 || slices.Contains(states, r.state(&a)))
+			return err == nil && !hidden[pathOf(r.Flag)] && (flag == 0 || r.Flag == flag) && (len(states) == 0 || slices.Contains(states, r.state(&a)))
 		}
 	}
-	return s.Query(ctx, st, q)
+	return s.Query(ctx, scope, q)
 }
 
 // rules look at a request that somebody makes or edits: an edit takes its approvals back.
 func (s ChangeRequests) rules(e *requestEdit) error {
-	r, now := e.Now, management.At(s.Desk.Now())
+	r, now := e.After, management.NewStamp(s.Env.Now())
 	if r.State == requestApplied || r.State == requestWithdrawn {
-		return r.closed()
+		return r.errNotOpen()
 	}
-	f, err := s.flagOf(e.View, management.Editor, r)
+	f, err := s.findFlag(e.View, management.Editor, r)
 	if err == nil && f == nil {
-		err = management.Coded(management.CodeDoesNotExist, "flag", "There is no feature flag with the id %d.", r.Flag)
+		err = management.CodedFault(management.CodeDoesNotExist, "flag", "There is no feature flag with the id %d.", r.Flag)
 	}
 	if err != nil {
 		return err
@@ -208,28 +208,28 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	case e.Values.Has("patch"):
 		r.Base = f.Version
 	}
-	if err := s.propose(e.Tx, e.Standing, f, r.Patch); err != nil {
-		return management.Inside("patch", err)
+	if err := s.applyPatch(e.Tx, e.Scope, f, r.Patch); err != nil {
+		return management.PrefixField("patch", err)
 	}
-	if !e.Fresh && !r.wrote(e.User.ID) {
+	if !e.IsNew && !r.isAuthor(e.User.ID) {
 		r.Editors = append(r.Editors, e.User.ID)
 	}
 	r.Revision, r.Votes, r.State, r.UpdatedAt = r.Revision+1, nil, requestOpen, now
 	activity := "change_requested"
-	if !e.Fresh {
+	if !e.IsNew {
 		activity = "change_edited"
 	}
-	return s.noteRequest(e, f.Key, activity)
+	return s.logRequest(e, f.Key, activity)
 }
 
-// propose lays a patch over a flag, and refuses one that could not be saved.
-func (s ChangeRequests) propose(tx Tx, st *management.Standing, f *storedFlag, patch json.RawMessage) error {
+// applyPatch lays a patch over a flag, and refuses one that could not be saved.
+func (s ChangeRequests) applyPatch(tx Tx, scope *management.Scope, f *storedFlag, patch json.RawMessage) error {
 	b := management.Body{Members: management.JSONObject(patch)}
 	if len(b.Members) == 0 {
 		return management.Fault("", "It changes nothing.")
 	}
 	for name := range b.Members {
-		if slices.Contains(editing, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
+		if slices.Contains(editingFields, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
 			return management.Fault(name, "This is no field that a request can change.")
 		}
 	}
@@ -243,29 +243,29 @@ func (s ChangeRequests) propose(tx Tx, st *management.Standing, f *storedFlag, p
 	if err != nil {
 		return err
 	}
-	FlagFields.Lay(v, f)
+	FlagFields.Apply(v, f)
 	note := f.note
-	if err := (Flags{s.core}).apply(tx, st, f, v); err != nil {
+	if err := (Flags{s.core}).apply(tx, scope, f, v); err != nil {
 		return err
 	}
 	f.note = note
-	return Flags{s.core}.check(tx, st, f)
+	return Flags{s.core}.check(tx, scope, f)
 }
 
-func (s ChangeRequests) noteRequest(e *requestEdit, key, activity string) error {
-	detail := management.ActivityDetail{Name: key, Changes: []management.Change{}, Note: e.Now.Note, ChangeRequest: e.Now.ID}
-	return s.Desk.NoteAs(e.Tx, e.Caller, e.Parent(), activity, flagScope, pathOf(e.Now.Flag), detail)
+func (s ChangeRequests) logRequest(e *requestEdit, key, activity string) error {
+	detail := management.ActivityDetail{Name: key, Changes: []management.Change{}, Note: e.After.Note, ChangeRequest: e.After.ID}
+	return s.Env.LogActivityAs(e.Tx, e.Caller, e.Parent(), activity, flagActivityScope, pathOf(e.After.Flag), detail)
 }
 
-// wrote reports whether somebody has written a part of the request.
-func (r *storedRequest) wrote(user int64) bool {
+// isAuthor reports whether somebody has written a part of the request.
+func (r *storedRequest) isAuthor(user int64) bool {
 	return r.Author == user || slices.Contains(r.Editors, user)
 }
 
 // approvers are who has approved the present revision.
 func (r *storedRequest) approvers() (out []int64) {
 	for _, v := range r.Votes {
-		if v.Vote == approves {
+		if v.Vote == voteApprove {
 			out = append(out, v.User)
 		}
 	}
@@ -279,13 +279,13 @@ func (r *storedRequest) state(a *management.FlagApprovals) string {
 	return r.State
 }
 
-// closed refuses to go on with a request that does not wait.
-func (r *storedRequest) closed() error {
+// errNotOpen refuses to go on with a request that does not wait.
+func (r *storedRequest) errNotOpen() error {
 	return management.Clash("The change request is %s.", r.State)
 }
 
 func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) {
-	a, err := approvalsIn(v.Standing)
+	a, err := approvalSettings(v.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) 
 		ID: r.ID, Flag: r.Flag, BaseVersion: r.Base, Patch: r.Patch, Title: r.Title, Note: r.Note, State: r.state(&a), Revision: r.Revision,
 		Editors: []string{}, Votes: []requestVote{}, Needed: a.Needed, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
-	f, err := s.flagOf(v, management.Viewer, r)
+	f, err := s.findFlag(v, management.Viewer, r)
 	if err != nil {
 		return nil, err
 	}
@@ -307,11 +307,11 @@ func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) 
 		return nil, err
 	}
 	for _, x := range r.Votes {
-		by, err := emailOf(v, x.User)
+		email, err := emailOf(v, x.User)
 		if err != nil {
 			return nil, err
 		}
-		out.Votes = append(out.Votes, requestVote{by, x.Vote, r.Revision, x.At})
+		out.Votes = append(out.Votes, requestVote{email, x.Vote, r.Revision, x.At})
 	}
 	return out, nil
 }
@@ -344,49 +344,49 @@ func errInFile(f *storedFlag) error {
 	return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
 }
 
-// conflict refuses where the flag is another one since the version that a request was made
+// checkConflict refuses where the flag is another one since the version that a request was made
 // for, in a field of its patch.
-func (s ChangeRequests) conflict(e *requestEdit, f *storedFlag) error {
-	if e.Now.Base == f.Version {
+func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
+	if e.After.Base == f.Version {
 		return nil
 	}
-	was, err := s.shownIn(e.View, f, e.Now.Base)
+	base, err := s.membersAtVersion(e.View, f, e.After.Base)
 	if err != nil {
 		return err
 	}
-	shown, err := Flags{s.core}.look(e.View).flag(f)
+	current, err := Flags{s.core}.newRenderer(e.View).render(f)
 	if err != nil {
 		return err
 	}
-	is, err := management.JSONMembers(shown)
+	members, err := management.JSONMembers(current)
 	if err != nil {
 		return err
 	}
-	for name, wanted := range management.JSONObject(e.Now.Patch) {
-		if is[name] != nil && !sameJSON(was[name], is[name]) && !sameJSON(wanted, is[name]) {
-			return management.Clash("The feature flag has another %s since version %d, for which the change was made. Edit the request to ask for it again.", name, e.Now.Base)
+	for name, proposed := range management.JSONObject(e.After.Patch) {
+		if members[name] != nil && !equalJSON(base[name], members[name]) && !equalJSON(proposed, members[name]) {
+			return management.Clash("The feature flag has another %s since version %d, for which the change was made. Edit the request to ask for it again.", name, e.After.Base)
 		}
 	}
 	return nil
 }
 
-// shownIn are the members of a flag as a version had them, none where it was not kept.
-func (s ChangeRequests) shownIn(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
-	record, err := v.Tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(version, 10))
+// membersAtVersion are the members of a flag as a version had them, none where it was not kept.
+func (s ChangeRequests) membersAtVersion(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
+	record, err := v.Tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(version, 10))
 	if err != nil || record == nil {
 		return nil, err
 	}
-	kept, err := management.Decode[keptVersion](record)
+	stored, err := management.Decode[storedVersion](record)
 	if err != nil {
 		return nil, err
 	}
-	then, err := kept.flagThen(f)
+	old, err := stored.flagAt(f)
 	if err != nil {
 		return nil, fmt.Errorf("version %d: %w", version, err)
 	}
-	shown, err := Flags{s.core}.look(v).flag(then)
+	out, err := Flags{s.core}.newRenderer(v).render(old)
 	if err != nil {
 		return nil, err
 	}
-	return management.JSONMembers(shown)
+	return management.JSONMembers(out)
 }

@@ -32,22 +32,22 @@ func memberFlag(key string, cohort int64) any {
 // matcher decides whether persons belong to a cohort.
 type matcher struct {
 	set       *flags.Set
-	at        time.Time
+	now       time.Time
 	static    map[int64]map[string]bool // distinct ids of the static cohorts that it leads to
 	decisions flags.Decisions
 }
 
-// matcher reads what a cohort consists of. record is its record in the store, by
+// newMatcher reads what a cohort consists of. record is its record in the store, by
 // which a change meanwhile is found.
-func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64) (m *matcher, record json.RawMessage, err error) {
-	return s.matcherOf(ctx, st, id, nil)
+func (s Cohorts) newMatcher(ctx context.Context, scope *management.Scope, id int64) (m *matcher, record json.RawMessage, err error) {
+	return s.newDraftMatcher(ctx, scope, id, nil)
 }
 
-// matcherOf is matcher, of a draft that is not stored where there is one.
-func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int64, draft *storedCohort) (m *matcher, record json.RawMessage, err error) {
-	m = &matcher{at: s.Desk.Now(), static: map[int64]map[string]bool{}}
-	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
-		p, err := tx.Project(st.Project.ID)
+// newDraftMatcher is matcher, of a draft that is not stored where there is one.
+func (s Cohorts) newDraftMatcher(ctx context.Context, scope *management.Scope, id int64, draft *storedCohort) (m *matcher, record json.RawMessage, err error) {
+	m = &matcher{now: s.Env.Now(), static: map[int64]map[string]bool{}}
+	err = s.Env.Store.Read(ctx, func(tx Tx) error {
+		p, err := tx.Project(scope.Project.ID)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 		for name, value := range p.Settings {
 			document[name] = value
 		}
-		graph, err := graphOfCohorts(tx, st)
+		graph, err := graphOfCohorts(tx, scope)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 		if draft != nil {
 			graph[id], cohorts[id] = draft.parts(), management.Encode(draft.cohortRecord)
 		}
-		if err := m.read(tx, st, graph.reach(id), cohorts); err != nil {
+		if err := m.readCohorts(tx, scope, graph.reach(id), cohorts); err != nil {
 			return err
 		}
 		record = cohorts[id]
@@ -78,13 +78,13 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 	return m, record, err
 }
 
-// read reads cohorts that are not there yet, and who is in the static ones of them.
-func (m *matcher) read(tx Tx, st *management.Standing, ids map[int64]bool, cohorts map[int64]json.RawMessage) error {
+// readCohorts reads cohorts that are not there yet, and who is in the static ones of them.
+func (m *matcher) readCohorts(tx Tx, scope *management.Scope, ids map[int64]bool, cohorts map[int64]json.RawMessage) error {
 	for id := range ids {
 		if cohorts[id] != nil {
 			continue
 		}
-		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+		d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (m *matcher) read(tx Tx, st *management.Standing, ids map[int64]bool, cohor
 		}
 		cohorts[id] = d.Record
 		if c, err := decodeCohort(d); err != nil || c.Static {
-			if m.static[id], err = memberSet(tx, st, id, err); err != nil {
+			if m.static[id], err = readMemberSet(tx, scope, id, err); err != nil {
 				return err
 			}
 		}
@@ -101,21 +101,21 @@ func (m *matcher) read(tx Tx, st *management.Standing, ids map[int64]bool, cohor
 	return nil
 }
 
-// memberStep is how many members are read at a time.
-const memberStep = 10_000
+// memberPageSize is how many members are read at a time.
+const memberPageSize = 10_000
 
-// memberSet are the members of a static cohort.
-func memberSet(tx Tx, st *management.Standing, id int64, err error) (map[string]bool, error) {
+// readMemberSet are the members of a static cohort.
+func readMemberSet(tx Tx, scope *management.Scope, id int64, err error) (map[string]bool, error) {
 	out := map[string]bool{}
 	after := ""
 	for err == nil {
 		var page []string
-		page, err = tx.Members(st.Project.ID, id, after, memberStep)
+		page, err = tx.Members(scope.Project.ID, id, after, memberPageSize)
 		for _, member := range page {
 			out[member] = true
 			after = member
 		}
-		if len(page) < memberStep {
+		if len(page) < memberPageSize {
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func (m *matcher) match(p *Person) (bool, error) {
 	if len(p.DistinctIDs) > 0 {
 		subject.DistinctID = p.DistinctIDs[0]
 	}
-	m.set.Evaluate(&subject, m.at, &m.decisions)
+	m.set.Evaluate(&subject, m.now, &m.decisions)
 	d := m.decisions.Find(memberKey)
 	if d == nil || d.Failed() {
 		return false, errNotEvaluable
@@ -149,63 +149,63 @@ func (m *matcher) match(p *Person) (bool, error) {
 }
 
 // scan calls visit for the persons of a cohort, newest first, until it says false.
-func (s Cohorts) scan(ctx context.Context, st *management.Standing, m *matcher, visit func(*Person) bool) error {
+func (s Cohorts) scan(ctx context.Context, scope *management.Scope, m *matcher, visit func(*Person) bool) error {
 	if s.People == nil {
 		return nil
 	}
-	looked := 0
+	scanned := 0
 	var failed error
-	err := s.People.Persons(ctx, st.Project.ID, func(p *Person) bool {
-		looked++
-		in, err := m.match(p)
+	err := s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+		scanned++
+		isMember, err := m.match(p)
 		if failed = err; err != nil {
 			return false
 		}
-		return (!in || visit(p)) && looked < maxPersons
+		return (!isMember || visit(p)) && scanned < maxPersons
 	})
 	return errors.Join(err, failed)
 }
 
 // calculate counts the persons of a dynamic cohort and keeps what came of it. A
 // count that fails is noted, and the one before stays.
-func (s Cohorts) calculate(ctx context.Context, st *management.Standing, id int64) error {
-	started := s.Desk.Now()
-	within, cancel := context.WithTimeout(ctx, calculateTime)
+func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int64) error {
+	started := s.Env.Now()
+	limited, cancel := context.WithTimeout(ctx, calculateTime)
 	defer cancel()
-	m, record, failed := s.matcher(within, st, id)
+	m, record, failed := s.newMatcher(limited, scope, id)
 	n := 0
 	if failed == nil {
-		failed = s.scan(within, st, m, func(*Person) bool { n++; return true })
+		failed = s.scan(limited, scope, m, func(*Person) bool { n++; return true })
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
 			return err // somebody has changed it, and counts as well
 		}
-		again, err := decodeCohort(d)
+		current, err := decodeCohort(d)
 		if err != nil {
 			return err
 		}
-		run := cohortCalculation{ID: s.Desk.NewID(), Filters: rawOr(again.Filters, "null"), Started: management.At(started), Finished: management.At(s.Desk.Now())}
+		run := cohortCalculation{ID: s.Env.NewID(), Filters: rawOr(current.Filters, "null"), Started: management.NewStamp(started), Finished: management.NewStamp(s.Env.Now())}
 		if failed != nil {
-			again.Errors++
-			run.Error = uncounted(failed)
+			current.Errors++
+			run.Error = countErrorText(failed)
 		} else {
-			again.Errors, again.Count, again.LastCalculation = 0, &n, management.At(started)
+			current.Errors, current.Count, current.LastCalculation = 0, &n, management.NewStamp(started)
 			run.Count = &n
 		}
-		if err := again.put(tx, st); err != nil {
+		if err := current.put(tx, scope); err != nil {
 			return err
 		}
-		if err := s.plantNext(tx, st.Project.ID, id); err != nil {
+		if err := s.plantNext(tx, scope.Project.ID, id); err != nil {
 			return err
 		}
-		return keepCalculation(tx, st, id, &run)
+		return saveCalculation(tx, scope, id, &run)
 	})
 }
 
-// uncounted is why a count has failed, in words for everybody.
-func uncounted(err error) *string {
+// countErrorText is why a count has failed, in words for everybody.
+func countErrorText(err error) *string {
 	text := "The persons could not be read."
 	switch {
 	case errors.Is(err, errNotEvaluable):
@@ -236,12 +236,12 @@ func cohortParent(project, cohort int64) string {
 	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
 }
 
-func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *cohortCalculation) error {
+func saveCalculation(tx Tx, scope *management.Scope, cohort int64, run *cohortCalculation) error {
 	n, err := tx.Next(kindCalculation)
 	if err != nil {
 		return err
 	}
-	parent := cohortParent(st.Project.ID, cohort)
+	parent := cohortParent(scope.Project.ID, cohort)
 	if err := tx.Put(&management.Record{Kind: kindCalculation, Parent: parent, ID: run.ID, Sort: management.SortNumber(n), Data: management.Encode(run)}); err != nil {
 		return err
 	}
@@ -253,10 +253,10 @@ func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *cohortCa
 }
 
 // Calculations are the last counts of a cohort, newest first.
-func (s Cohorts) Calculations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[cohortCalculation], error) {
-	return management.Of(ctx, s.resource(nil, false), st, id, func(v *view, c *storedCohort) (management.List[cohortCalculation], error) {
+func (s Cohorts) Calculations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[cohortCalculation], error) {
+	return management.ReadOne(ctx, s.resource(nil, false), scope, id, func(v *view, c *storedCohort) (management.List[cohortCalculation], error) {
 		return management.ListRecords[cohortCalculation](v.Tx, management.Query{
-			Kind: kindCalculation, Parent: cohortParent(st.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
+			Kind: kindCalculation, Parent: cohortParent(scope.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 	})
 }

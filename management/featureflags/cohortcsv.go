@@ -52,19 +52,19 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
 	first, err := r.Read()
 	if err != nil {
-		return nil, csvProblem(err)
+		return nil, csvFault(err)
 	}
 	header := slices.Clone(first)
 	header[0] = strings.TrimPrefix(header[0], utf8Mark)
 	for len(header) > 1 && strings.TrimSpace(header[len(header)-1]) == "" { // a comma at the end is no column
 		header = header[:len(header)-1]
 	}
-	list, column, named := memberColumn(header)
-	if !named && len(header) > 1 {
+	list, column, hasHeader := memberColumn(header)
+	if !hasHeader && len(header) > 1 {
 		return nil, management.Fault("csv", "The file has several columns and none with ids: one has to be called person_id, distinct_id or email. Found: %s", strings.ToValidUTF8(strings.Join(header, ", "), "?"))
 	}
 	rows := 0
-	if !named {
+	if !hasHeader {
 		if err := list.add(header[0]); err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 			break
 		}
 		if err != nil {
-			return nil, csvProblem(err)
+			return nil, csvFault(err)
 		}
 		if rows == MaxRows {
 			return nil, management.Fault("csv", "The file has more than %d rows.", MaxRows)
@@ -94,7 +94,7 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 }
 
 // memberColumn finds the column with the members; named is whether a header said so.
-func memberColumn(header []string) (list *MemberList, column int, named bool) {
+func memberColumn(header []string) (list *MemberList, column int, hasHeader bool) {
 	for _, h := range memberHeaders {
 		for i, name := range header {
 			if slices.Contains(h.names, strings.ToLower(strings.TrimSpace(name))) {
@@ -112,7 +112,7 @@ func (l *MemberList) add(value string) error {
 	}
 	value = strings.TrimSpace(value)
 	if l.Kind == PersonIDs {
-		value, _ = management.NormalUUID(value)
+		value, _ = management.NormalizeUUID(value)
 	}
 	if value != "" && !strings.ContainsRune(value, 0) {
 		l.Values = append(l.Values, value)
@@ -120,13 +120,13 @@ func (l *MemberList) add(value string) error {
 	return nil
 }
 
-func csvProblem(err error) error {
-	var told *csv.ParseError
+func csvFault(err error) error {
+	var malformed *csv.ParseError
 	switch {
 	case errors.Is(err, io.EOF):
 		return management.Fault("csv", "The file is empty.")
-	case errors.As(err, &told):
-		return management.Fault("csv", "The file is malformed: line %d, column %d: %s", told.Line, told.Column, told.Err)
+	case errors.As(err, &malformed):
+		return management.Fault("csv", "The file is malformed: line %d, column %d: %s", malformed.Line, malformed.Column, malformed.Err)
 	}
 	return management.Fault("csv", "The file cannot be read.")
 }

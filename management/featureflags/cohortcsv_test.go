@@ -50,11 +50,11 @@ func TestReadMembers(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("members (-want +got):\n%s", diff)
 			}
-			var told *management.Error
+			var refusal *management.Error
 			switch {
 			case c.fault == "" && err != nil:
 				t.Error(err)
-			case c.fault != "" && (!errors.As(err, &told) || told.Field != "csv" || !strings.Contains(told.Message, c.fault)):
+			case c.fault != "" && (!errors.As(err, &refusal) || refusal.Field != "csv" || !strings.Contains(refusal.Message, c.fault)):
 				t.Errorf("error %v, want one at csv with %q", err, c.fault)
 			}
 		})

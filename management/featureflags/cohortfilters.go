@@ -42,7 +42,7 @@ func checkFilters(raw json.RawMessage) error {
 	return checkTree(top["properties"])
 }
 
-func onlyKnown(what string, object map[string]json.RawMessage, names ...string) error {
+func checkNames(what string, object map[string]json.RawMessage, names ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(names, name) {
 			return management.Fault("filters", "Unknown key in %s: %s", what, name)
@@ -89,12 +89,12 @@ func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) er
 	if kind == "behavioral" { // the members of others are looked at with those of flags
 		node = maps.Clone(node)
 		maps.DeleteFunc(node, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, behavioralPrefix) })
-		return onlyKnown("behavioral filter", node, slices.Concat([]string{"type"}, leaf.required, leaf.optional)...)
+		return checkNames("behavioral filter", node, slices.Concat([]string{"type"}, leaf.required, leaf.optional)...)
 	}
 	if kind != "cohort" {
 		return nil
 	}
-	if _, ok := wholeNumber(node["value"]); !ok || management.JSONText(node["key"]) != "id" {
+	if _, ok := parseInteger(node["value"]); !ok || management.JSONText(node["key"]) != "id" {
 		return management.Fault("filters", "Invalid Cohort ID in filter")
 	}
 	if operator := management.JSONText(node["operator"]); operator != "" && operator != "in" && operator != "not_in" {
@@ -103,7 +103,7 @@ func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) er
 	return nil
 }
 
-func wholeNumber(raw json.RawMessage) (int64, bool) {
+func parseInteger(raw json.RawMessage) (int64, bool) {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
 	return n, err == nil
 }
@@ -131,7 +131,7 @@ func (p *parts) gather(v any) {
 	case map[string]any:
 		switch v["type"] {
 		case "cohort":
-			if id, ok := wholeNumber(json.RawMessage(strings.Trim(fmt.Sprint(v["value"]), `"`))); ok {
+			if id, ok := parseInteger(json.RawMessage(strings.Trim(fmt.Sprint(v["value"]), `"`))); ok {
 				p.cohorts = append(p.cohorts, id)
 			}
 		case "behavioral":
@@ -149,8 +149,8 @@ func (p *parts) gather(v any) {
 // cohortGraph are the cohorts of a project that are not deleted.
 type cohortGraph map[int64]parts
 
-func graphOfCohorts(tx Tx, st *management.Standing) (cohortGraph, error) {
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+func graphOfCohorts(tx Tx, scope *management.Scope) (cohortGraph, error) {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -169,59 +169,59 @@ func (c *storedCohort) parts() parts {
 	if c.Static {
 		return parts{}
 	}
-	if present(c.Filters) {
+	if isPresent(c.Filters) {
 		return partsOf(c.Filters)
 	}
 	return partsOf(c.Groups)
 }
 
 // reach are the cohorts that some lead to, with themselves.
-func (g cohortGraph) reach(from ...int64) map[int64]bool {
+func (g cohortGraph) reach(ids ...int64) map[int64]bool {
 	out := map[int64]bool{}
-	for len(from) > 0 {
-		id := from[len(from)-1]
-		from = from[:len(from)-1]
+	for len(ids) > 0 {
+		id := ids[len(ids)-1]
+		ids = ids[:len(ids)-1]
 		if out[id] {
 			continue
 		}
 		out[id] = true
-		from = append(from, g[id].cohorts...)
+		ids = append(ids, g[id].cohorts...)
 	}
 	return out
 }
 
-// containing are the cohorts that lead to one, with itself.
-func (g cohortGraph) containing(id int64) map[int64]bool {
+// dependents are the cohorts that lead to one, with itself.
+func (g cohortGraph) dependents(id int64) map[int64]bool {
 	outer := cohortGraph{}
-	for from, p := range g {
-		for _, to := range p.cohorts {
-			outer[to] = parts{cohorts: append(outer[to].cohorts, from)}
+	for container, p := range g {
+		for _, member := range p.cohorts {
+			outer[member] = parts{cohorts: append(outer[member].cohorts, container)}
 		}
 	}
 	return outer.reach(id)
 }
 
-// cohortsAround are the cohorts of a project and the flags that name them, each read
+// cohortUsage are the cohorts of a project and the flags that name them, each read
 // once, when it is first asked for.
-type cohortsAround struct {
+type cohortUsage struct {
 	tx    Tx
-	st    *management.Standing
+	scope *management.Scope
 	graph cohortGraph
 	uses  map[int64][]string // keys of active flags by the cohorts that they name
 }
 
-func (a *cohortsAround) cohorts() (_ cohortGraph, err error) {
+func (a *cohortUsage) cohorts() (_ cohortGraph, err error) {
 	if a.graph == nil {
-		a.graph, err = graphOfCohorts(a.tx, a.st)
+		a.graph, err = graphOfCohorts(a.tx, a.scope)
 	}
 	return a.graph, err
 }
 
 // flagsUsing are the keys of the active flags that name one of some cohorts, in order.
-func (a *cohortsAround) flagsUsing(cohorts map[int64]bool) (keys []string, err error) {
+func (a *cohortUsage) flagsUsing(cohorts map[int64]bool) (keys []string, err error) {
 	if a.uses == nil {
 		a.uses = map[int64][]string{}
-		_, _, err = a.tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: a.st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+		_, _, err = a.tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: a.scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 			record := management.JSONObject(d.Record)
 			if string(record["active"]) == "true" {
 				for _, id := range partsOf(record["filters"]).cohorts {
@@ -243,22 +243,22 @@ const maxNamedFlags = 50
 
 // check looks whether a cohort may be stored. v says what has been written of it,
 // was what it was before.
-func (c *storedCohort) check(around *cohortsAround, was *storedCohort, v management.Values) error {
+func (c *storedCohort) check(usage *cohortUsage, before *storedCohort, v management.Values) error {
 	if err := checkQuery(c); err != nil {
 		return err
 	}
-	if c.Deleted && !was.Deleted && c.ID != 0 {
-		return c.checkDelete(around)
+	if c.Deleted && !before.Deleted && c.ID != 0 {
+		return c.checkDelete(usage)
 	}
-	if c.Static || !v.Has("filters") && !v.Has("groups") && c.Static == was.Static {
+	if c.Static || !v.Has("filters") && !v.Has("groups") && c.Static == before.Static {
 		return nil
 	}
-	if present(c.Filters) || v.Has("filters") && !v.Null("filters") {
+	if isPresent(c.Filters) || v.Has("filters") && !v.IsNull("filters") {
 		if err := checkFilters(c.Filters); err != nil {
 			return err
 		}
 	}
-	graph, err := around.cohorts()
+	graph, err := usage.cohorts()
 	if err != nil {
 		return err
 	}
@@ -282,19 +282,19 @@ func (c *storedCohort) check(around *cohortsAround, was *storedCohort, v managem
 	if !behavioral || c.ID == 0 {
 		return nil
 	}
-	keys, err := around.flagsUsing(graph.containing(c.ID))
+	keys, err := usage.flagsUsing(graph.dependents(c.ID))
 	if err == nil && len(keys) > 0 {
-		err = management.Coded("behavioral_cohort_found", "filters", "Behavioral filters cannot be added to cohorts used in feature flags.")
+		err = management.CodedFault("behavioral_cohort_found", "filters", "Behavioral filters cannot be added to cohorts used in feature flags.")
 	}
 	return err
 }
 
 func checkQuery(c *storedCohort) error {
-	if !present(c.Query) {
+	if !isPresent(c.Query) {
 		return nil
 	}
 	switch kind := management.JSONText(management.JSONObject(c.Query)["kind"]); {
-	case present(c.Filters):
+	case isPresent(c.Filters):
 		return management.Fault("", "Cannot set both query and filters at the same time.")
 	case !c.Static:
 		return management.Fault("", "Cannot create a dynamic cohort with a query. Set is_static to true.")
@@ -304,12 +304,12 @@ func checkQuery(c *storedCohort) error {
 	return nil
 }
 
-func (c *storedCohort) checkDelete(around *cohortsAround) error {
-	graph, err := around.cohorts()
+func (c *storedCohort) checkDelete(usage *cohortUsage) error {
+	graph, err := usage.cohorts()
 	if err != nil {
 		return err
 	}
-	keys, err := around.flagsUsing(graph.containing(c.ID))
+	keys, err := usage.flagsUsing(graph.dependents(c.ID))
 	if err != nil || len(keys) == 0 {
 		return err
 	}

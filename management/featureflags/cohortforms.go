@@ -113,18 +113,18 @@ func canonicalTree(v any) any {
 	case "group", "flag": // cohorts are about persons whatever a filter says (spec/flags.md §4.1)
 		if node["operator"] != "flag_evaluates_to" {
 			node["type"] = "person"
-			orElse(node, "operator", "exact")
+			setDefault(node, "operator", "exact")
 			delete(node, "group_type_index")
 		}
 	case "person", "person_metadata":
-		orElse(node, "operator", "exact")
+		setDefault(node, "operator", "exact")
 	case "cohort":
 		canonicalMembership(node)
 	default: // about events, or of a kind that nobody can evaluate
 		node["type"] = "behavioral"
-		orElse(node, "key", "")
-		orElse(node, "value", "performed_event")
-		orElse(node, "event_type", "events")
+		setDefault(node, "key", "")
+		setDefault(node, "value", "performed_event")
+		setDefault(node, "event_type", "events")
 	}
 	return node
 }
@@ -146,8 +146,8 @@ func canonicalMembership(leaf map[string]any) {
 	delete(leaf, "operator")
 }
 
-// orElse fills a member in that is not there.
-func orElse(o map[string]any, name string, value any) {
+// setDefault fills a member in that is not there.
+func setDefault(o map[string]any, name string, value any) {
 	if o[name] == nil {
 		o[name] = value
 	}
@@ -166,7 +166,7 @@ func canonicalCohort(o entry) {
 	static, _ := o["is_static"].(bool)
 	static = static || o["cohort_type"] == "static"
 	o["is_static"] = static
-	orElse(o, "description", "")
+	setDefault(o, "description", "")
 	if !static {
 		filters := anyObject(o["filters"])
 		groups := anyList(o["groups"])
@@ -198,12 +198,12 @@ func canonicalConditions(filters map[string]any) {
 	for _, g := range anyList(filters["groups"]) {
 		group := anyObject(g)
 		aggregation := filters["aggregation_group_type_index"]
-		if own, is := group["aggregation_group_type_index"]; is {
+		if own, ok := group["aggregation_group_type_index"]; ok {
 			aggregation = own
 		}
 		for _, v := range anyList(group["properties"]) {
 			if p := anyObject(v); p != nil {
-				orElse(p, "type", defaultKinds[aggregation != nil])
+				setDefault(p, "type", defaultKinds[aggregation != nil])
 				canonicalValue(p)
 			}
 		}

@@ -13,9 +13,9 @@ import (
 
 // Bounds of looking before a cohort is made (console.md N17, N25).
 const (
-	maxPreviewed    = 20
-	maxLines        = 1000
-	previewPatience = 5 * time.Second
+	maxPreviewed   = 20
+	maxLines       = 1000
+	previewTimeout = 5 * time.Second
 )
 
 // CohortPreviewFields and CohortMatchFields are the bodies of the calls that say who
@@ -36,7 +36,7 @@ type cohortPreview struct {
 
 // Preview says who would be in a cohort by rule that is not saved. It looks at the newest
 // 100,000 persons, for at most 5 seconds.
-func (s Cohorts) Preview(ctx context.Context, st *management.Standing, b management.Body) (*cohortPreview, error) {
+func (s Cohorts) Preview(ctx context.Context, scope *management.Scope, b management.Body) (*cohortPreview, error) {
 	v, err := CohortPreviewFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -44,15 +44,15 @@ func (s Cohorts) Preview(ctx context.Context, st *management.Standing, b managem
 	draft := &storedCohort{}
 	draft.assign(v)
 	behavioral := false
-	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
-		around := &cohortsAround{tx: tx, st: st}
-		if err := draft.check(around, &storedCohort{}, v); err != nil {
+	err = s.Env.Store.Read(ctx, func(tx Tx) error {
+		usage := &cohortUsage{tx: tx, scope: scope}
+		if err := draft.check(usage, &storedCohort{}, v); err != nil {
 			return err
 		}
 		own := draft.parts()
 		behavioral = own.behavioral
-		for id := range around.graph.reach(own.cohorts...) {
-			behavioral = behavioral || around.graph[id].behavioral
+		for id := range usage.graph.reach(own.cohorts...) {
+			behavioral = behavioral || usage.graph[id].behavioral
 		}
 		return nil
 	})
@@ -61,36 +61,36 @@ func (s Cohorts) Preview(ctx context.Context, st *management.Standing, b managem
 	}
 	const draftID = math.MaxInt32 // no store gets as far
 	draft.ID = draftID
-	m, _, err := s.matcherOf(ctx, st, draftID, draft)
+	m, _, err := s.newDraftMatcher(ctx, scope, draftID, draft)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.preview(ctx, st, m)
+	out, err := s.preview(ctx, scope, m)
 	if behavioral && out != nil { // what people have done is not looked at
 		out.Exact = false
 	}
 	return out, err
 }
 
-func (s Cohorts) preview(ctx context.Context, st *management.Standing, m *matcher) (*cohortPreview, error) {
+func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matcher) (*cohortPreview, error) {
 	out := &cohortPreview{Exact: true}
 	if s.People == nil {
 		return out, nil
 	}
-	looked, failed := 0, error(nil)
-	until := time.Now().Add(previewPatience)
-	err := s.People.Persons(ctx, st.Project.ID, func(p *Person) bool {
-		in, err := m.match(p)
+	scanned, failed := 0, error(nil)
+	deadline := time.Now().Add(previewTimeout)
+	err := s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+		isMember, err := m.match(p)
 		if failed = err; err != nil {
 			return false
 		}
-		if in {
+		if isMember {
 			if out.Count++; len(out.UUIDs) < maxPreviewed {
 				out.UUIDs = append(out.UUIDs, p.UUID)
 			}
 		}
-		looked++
-		out.Exact = looked < maxPersons && (looked%1024 != 0 || time.Now().Before(until))
+		scanned++
+		out.Exact = scanned < maxPersons && (scanned%1024 != 0 || time.Now().Before(deadline))
 		return out.Exact
 	})
 	switch {
@@ -101,27 +101,27 @@ func (s Cohorts) preview(ctx context.Context, st *management.Standing, m *matche
 	case out.Exact:
 		return out, nil
 	}
-	total, err := s.People.CountPersons(ctx, st.Project.ID)
-	all := conclude(looked, out.Count, max(total, looked))
-	out.Count, out.Exact = all.Affected, all.Exact
+	total, err := s.People.CountPersons(ctx, scope.Project.ID)
+	estimated := estimate(scanned, out.Count, max(total, scanned))
+	out.Count, out.Exact = estimated.Affected, estimated.Exact
 	return out, err
 }
 
-// Matched are the persons of a list of lines.
-type Matched struct {
+// MatchResult are the persons of a list of lines.
+type MatchResult struct {
 	Persons []string `json:"persons"` // their UUIDs, each once
 	Unknown []string `json:"unknown"` // lines that are nobody's
 }
 
 // Match finds the persons of lines, each of which is a distinct id, the UUID of a person
 // or an e-mail address; addresses are looked for among the newest 100,000 persons.
-func (s Cohorts) Match(ctx context.Context, st *management.Standing, b management.Body) (*Matched, error) {
+func (s Cohorts) Match(ctx context.Context, scope *management.Scope, b management.Body) (*MatchResult, error) {
 	v, err := CohortMatchFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
 	if len(v.Texts("lines")) > maxLines {
-		return nil, management.Coded(management.CodeMaxLength, "lines", "Ensure this field has no more than %d elements.", maxLines)
+		return nil, management.CodedFault(management.CodeMaxLength, "lines", "Ensure this field has no more than %d elements.", maxLines)
 	}
 	var lines []string
 	for _, line := range v.Texts("lines") {
@@ -131,9 +131,9 @@ func (s Cohorts) Match(ctx context.Context, st *management.Standing, b managemen
 	}
 	found := map[string][]string{} // UUIDs by line
 	if s.People != nil {
-		err = s.matchLines(ctx, st, lines, found)
+		err = s.matchLines(ctx, scope, lines, found)
 	}
-	out := &Matched{Persons: []string{}, Unknown: []string{}}
+	out := &MatchResult{Persons: []string{}, Unknown: []string{}}
 	seen := map[string]bool{}
 	for _, line := range lines {
 		if len(found[line]) == 0 {
@@ -149,12 +149,12 @@ func (s Cohorts) Match(ctx context.Context, st *management.Standing, b managemen
 	return out, err
 }
 
-func (s Cohorts) matchLines(ctx context.Context, st *management.Standing, lines []string, found map[string][]string) error {
+func (s Cohorts) matchLines(ctx context.Context, scope *management.Scope, lines []string, found map[string][]string) error {
 	addresses := map[string]bool{}
 	for _, line := range lines {
-		p, err := s.People.PersonByDistinctID(ctx, st.Project.ID, line)
+		p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, line)
 		if err == nil && p == nil {
-			p, err = s.People.PersonByUUID(ctx, st.Project.ID, line)
+			p, err = s.People.PersonByUUID(ctx, scope.Project.ID, line)
 		}
 		switch {
 		case err != nil:
@@ -168,12 +168,12 @@ func (s Cohorts) matchLines(ctx context.Context, st *management.Standing, lines 
 	if len(addresses) == 0 {
 		return nil
 	}
-	looked, until := 0, time.Now().Add(previewPatience)
-	return s.People.Persons(ctx, st.Project.ID, func(p *Person) bool {
-		looked++
+	scanned, deadline := 0, time.Now().Add(previewTimeout)
+	return s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+		scanned++
 		if email, ok := p.Properties["email"].(string); ok && addresses[email] {
 			found[email] = append(found[email], p.UUID)
 		}
-		return looked < maxPersons && (looked%1024 != 0 || time.Now().Before(until))
+		return scanned < maxPersons && (scanned%1024 != 0 || time.Now().Before(deadline))
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// CohortsEvery is how old the count of a dynamic cohort becomes: then it is counted again.
-const CohortsEvery = time.Hour
+// CohortCountInterval is how old the count of a dynamic cohort becomes: then it is counted again.
+const CohortCountInterval = time.Hour
 
-// liveMembers is up to how many persons a static cohort is counted whenever it is shown.
+// maxLiveCount is up to how many persons a static cohort is counted whenever it is shown.
 // Larger ones are counted again like dynamic ones.
-const liveMembers = 100_000
+const maxLiveCount = 100_000
 
 // kindCohortCount is when a cohort is counted again: ID is that of its calculations, Sort
 // the time. Static cohorts that are counted whenever they are shown have none.
@@ -30,7 +30,7 @@ type cohortCountDue struct {
 
 // recounted reports whether a cohort is counted again as time goes by.
 func (c *storedCohort) recounted() bool {
-	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > liveMembers)
+	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > maxLiveCount)
 }
 
 // plantCount makes a cohort due to be counted at a time.
@@ -53,29 +53,29 @@ func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error
 		return nil
 	}
 	return tx.Put(&management.Record{
-		Kind: kindCohortCount, ID: cohortParent(project, 0) + "/" + s.Desk.NewID(), Sort: management.SortTime(time.Unix(0, 0)),
+		Kind: kindCohortCount, ID: cohortParent(project, 0) + "/" + s.Env.NewID(), Sort: management.SortTime(time.Unix(0, 0)),
 		Data: management.Encode(cohortCountDue{Project: project, Cohorts: due}),
 	})
 }
 
 // plantNext makes a cohort due to be counted again, an interval from now.
 func (s Cohorts) plantNext(tx Tx, project, cohort int64) error {
-	return plantCount(tx, project, cohort, s.Desk.Now().Add(CohortsEvery))
+	return plantCount(tx, project, cohort, s.Env.Now().Add(CohortCountInterval))
 }
 
 // CountDue counts the cohort that has been due longest, if one is: those that nobody has
-// counted since they were written, and those whose count is older than CohortsEvery. more:
+// counted since they were written, and those whose count is older than CohortCountInterval. more:
 // others may be. Several servers share the work.
 func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
-	due, err := management.Read(ctx, &s.Desk, s.nextCount)
+	due, err := management.Read(ctx, &s.Env, s.nextCount)
 	if err != nil || due == nil {
 		return false, err
 	}
 	var cohort *storedCohort
-	var st *management.Standing
+	var scope *management.Scope
 	var replaced bool
-	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
-		cohort, st, replaced = nil, nil, false
+	err = s.Env.Store.Write(ctx, func(tx Tx) error {
+		cohort, scope, replaced = nil, nil, false
 		due, err := s.nextCount(tx)
 		if err != nil || due == nil { // another server has taken it
 			return err
@@ -88,14 +88,14 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 			}
 			return tx.Delete(kindCohortCount, "", due.id)
 		}
-		p, c, err := s.dueCohort(tx, due)
+		p, c, err := s.loadDue(tx, due)
 		if err != nil {
 			return err
 		}
 		if c == nil || !c.recounted() {
 			return tx.Delete(kindCohortCount, "", due.id)
 		}
-		cohort, st = c, &management.Standing{Project: p}
+		cohort, scope = c, &management.Scope{Project: p}
 		return s.plantNext(tx, due.Project, due.Cohort)
 	})
 	switch {
@@ -103,21 +103,21 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		return s.CountDue(ctx)
 	case err != nil || cohort == nil:
 	case cohort.Static:
-		err = s.countListed(ctx, st, cohort.ID)
+		err = s.countListed(ctx, scope, cohort.ID)
 	default:
-		err = s.calculate(ctx, st, cohort.ID)
+		err = s.calculate(ctx, scope, cohort.ID)
 	}
 	return err == nil, err
 }
 
 // countListed counts a large static cohort, outside of the transaction that keeps the count.
-func (s Cohorts) countListed(ctx context.Context, st *management.Standing, id int64) error {
-	n, err := management.Read(ctx, &s.Desk, func(tx Tx) (int, error) { return tx.CountMembers(st.Project.ID, id) })
+func (s Cohorts) countListed(ctx context.Context, scope *management.Scope, id int64) error {
+	n, err := management.Read(ctx, &s.Env, func(tx Tx) (int, error) { return tx.CountMembers(scope.Project.ID, id) })
 	if err != nil {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
 		if err != nil || d == nil || d.Deleted {
 			return err
 		}
@@ -125,16 +125,16 @@ func (s Cohorts) countListed(ctx context.Context, st *management.Standing, id in
 		if err != nil || !c.Static {
 			return err
 		}
-		c.Count, c.LastCalculation = &n, management.At(s.Desk.Now())
-		if err := c.put(tx, st); err != nil {
+		c.Count, c.LastCalculation = &n, management.NewStamp(s.Env.Now())
+		if err := c.put(tx, scope); err != nil {
 			return err
 		}
-		return s.plantNext(tx, st.Project.ID, id)
+		return s.plantNext(tx, scope.Project.ID, id)
 	})
 }
 
 func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {
-	due, _, err := tx.List(management.Query{Kind: kindCohortCount, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+	due, _, err := tx.List(management.Query{Kind: kindCohortCount, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {
 	return next, err
 }
 
-// dueCohort is the cohort and its project, nil where one of them is gone.
-func (s Cohorts) dueCohort(tx Tx, due *cohortCountDue) (*management.ProjectRecord, *storedCohort, error) {
+// loadDue is the cohort and its project, nil where one of them is gone.
+func (s Cohorts) loadDue(tx Tx, due *cohortCountDue) (*management.ProjectRecord, *storedCohort, error) {
 	p, err := tx.Project(due.Project)
 	if err != nil || p == nil {
 		return nil, nil, err
@@ -159,10 +159,10 @@ func (s Cohorts) dueCohort(tx Tx, due *cohortCountDue) (*management.ProjectRecor
 	return p, c, err
 }
 
-// members counts the persons of a static cohort as they are now: persons are merged and
+// memberCount counts the persons of a static cohort as they are now: persons are merged and
 // erased without its being changed. It is the stored count for other cohorts.
-func (s Cohorts) members(v *view, c *storedCohort) (*int, error) {
-	if !c.Static || c.Deleted || c.Count == nil || *c.Count > liveMembers {
+func (s Cohorts) memberCount(v *view, c *storedCohort) (*int, error) {
+	if !c.Static || c.Deleted || c.Count == nil || *c.Count > maxLiveCount {
 		return c.Count, nil
 	}
 	n, err := v.Tx.CountMembers(v.Project.ID, c.ID)

@@ -17,8 +17,8 @@ import (
 // Cohorts are cohorts (§5.2): sets of persons, by rule or by list.
 type Cohorts struct{ *core }
 
-// cohortScope is what changes of cohorts are noted under.
-const cohortScope = "Cohort"
+// cohortActivityScope is what changes of cohorts are noted under.
+const cohortActivityScope = "Cohort"
 
 // Cohort is a cohort as it is shown.
 type Cohort struct {
@@ -47,16 +47,16 @@ var cohortTypes = []string{"static", "person_property", "behavioral", "realtime"
 // CohortFields are the writable fields of a cohort. The file of a static cohort
 // comes beside them.
 var CohortFields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: 400},
-	{Name: "description", Type: management.Text, Blank: true, Max: 1000},
-	{Name: "groups", Type: management.Array, Ruled: true, Help: "the oldest form of filters"},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
+	{Name: "description", Type: management.Text, Blank: true, MaxLength: 1000},
+	{Name: "groups", Type: management.Array, Custom: true, Help: "the oldest form of filters"},
 	{Name: "deleted", Type: management.Bool, Help: "true hides the cohort, false brings it back"},
 	{Name: "filters", Type: management.Object, Null: true, Help: "a tree of person, cohort and behavioral filters below properties"},
 	{Name: "query", Type: management.Object, Null: true, Help: "of static cohorts; it is kept and never run"},
 	{Name: "is_static", Type: management.Bool},
-	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Ruled: true, Help: "follows from what the cohort consists of"},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
-	{Name: "_create_static_person_ids", Type: management.TextList, Ruled: true, Help: "uuids of the first members of a new static cohort"},
+	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Custom: true, Help: "follows from what the cohort consists of"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
+	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the first members of a new static cohort"},
 }
 
 // cohortRecord is what /flags reads of a cohort.
@@ -111,21 +111,21 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 
 // put stores a cohort. If it is counted as time goes by it is due at once, unless whoever
 // writes it counts it.
-func (c *storedCohort) put(tx Tx, st *management.Standing) error {
-	if err := c.store(tx, st); err != nil || !c.recounted() {
+func (c *storedCohort) put(tx Tx, scope *management.Scope) error {
+	if err := c.store(tx, scope); err != nil || !c.recounted() {
 		return err
 	}
-	return plantCount(tx, st.Project.ID, c.ID, time.Unix(0, 0))
+	return plantCount(tx, scope.Project.ID, c.ID, time.Unix(0, 0))
 }
 
 // store is put without the count.
-func (c *storedCohort) store(tx Tx, st *management.Standing) error {
-	c.Team = st.Project.ID
+func (c *storedCohort) store(tx Tx, scope *management.Scope) error {
+	c.Team = scope.Project.ID
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
 		ok = c.ID != 0
 		d := &Definition{ID: c.ID, Record: management.Encode(c.cohortRecord), Meta: management.Encode(c.cohortMeta), Deleted: c.Deleted}
-		if err := putDefinition(tx, CohortDefinition, st.Project.ID, d); err != nil {
+		if err := putDefinition(tx, CohortDefinition, scope.Project.ID, d); err != nil {
 			return err
 		}
 		c.ID = d.ID
@@ -137,7 +137,7 @@ func (c *storedCohort) store(tx Tx, st *management.Standing) error {
 func (c *storedCohort) kind() *string {
 	kind := "person_property"
 	switch {
-	case present(c.Query):
+	case isPresent(c.Query):
 		kind = "analytical"
 	case c.Static:
 		kind = "static"
@@ -145,14 +145,14 @@ func (c *storedCohort) kind() *string {
 		kind = realtime
 	case partsOf(c.Filters).behavioral || partsOf(c.Groups).behavioral:
 		kind = "behavioral"
-	case !present(c.Filters) && management.EmptyJSON(c.Groups):
+	case !isPresent(c.Filters) && management.EmptyJSON(c.Groups):
 		return nil
 	}
 	return &kind
 }
 
-// present reports whether a JSON value is there and not null or empty.
-func present(raw json.RawMessage) bool { return !management.EmptyJSON(raw) }
+// isPresent reports whether a JSON value is there and not null or empty.
+func isPresent(raw json.RawMessage) bool { return !management.EmptyJSON(raw) }
 
 func (c *storedCohort) title() string {
 	if c.Name == nil {
@@ -161,42 +161,42 @@ func (c *storedCohort) title() string {
 	return *c.Name
 }
 
-func (c *storedCohort) thing() management.Thing {
-	return management.Thing{Kind: kindCohort, ID: c.item(), Author: c.CreatedBy}
+func (c *storedCohort) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindCohort, ID: c.itemID(), Author: c.CreatedBy}
 }
 
-func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
+func (c *storedCohort) itemID() string { return strconv.FormatInt(c.ID, 10) }
 
 // resource are the cohorts of a project. ids are put into a static one that is made or
 // changed; those of a file are only for static ones.
 func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, storedCohort, Cohort] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedCohort, Cohort]{
-		Scope: cohortScope, Fields: CohortFields, Thing: (*storedCohort).thing,
+	return management.NewResource(&s.Env, management.Spec[Tx, storedCohort, Cohort]{
+		ActivityScope: cohortActivityScope, Fields: CohortFields, Object: (*storedCohort).accessObject,
 		Body: func(b *management.Body) error { return checkBody(b, flags.CohortPart) },
-		Place: func(_ *management.Standing, c *storedCohort) management.Place {
-			return management.Place{ID: c.item(), Title: c.title()}
+		Header: func(_ *management.Scope, c *storedCohort) management.RecordHeader {
+			return management.RecordHeader{ID: c.itemID(), Title: c.title()}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedCohort, error) {
-			return s.load(v.Tx, v.Standing, id)
+			return s.load(v.Tx, v.Scope, id)
 		},
-		May: func(_ *view, c *storedCohort) error {
+		AuthorizeChange: func(_ *view, c *storedCohort) error {
 			if c.origin != "" {
 				return management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
 			}
 			return nil
 		},
 		New: func(v *view) (*storedCohort, error) {
-			return &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: v.User.ID}}, nil
+			return &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.NewStamp(s.Env.Now()), CreatedBy: v.User.ID}}, nil
 		},
 		Rules: func(e *management.Edit[Tx, storedCohort]) error {
-			e.Now.assign(e.Values)
-			return e.Now.check(&cohortsAround{tx: e.Tx, st: e.Standing}, &e.Was, e.Values)
+			e.After.assign(e.Values)
+			return e.After.check(&cohortUsage{tx: e.Tx, scope: e.Scope}, &e.Before, e.Values)
 		},
-		Put: func(v *view, c *storedCohort) error { return c.put(v.Tx, v.Standing) },
-		Done: func(e *management.Edit[Tx, storedCohort]) error {
+		Put: func(v *view, c *storedCohort) error { return c.put(v.Tx, v.Scope) },
+		AfterSave: func(e *management.Edit[Tx, storedCohort]) error {
 			switch {
-			case e.Now.Static:
-				return s.addMembers(e.Tx, e.Standing, e.Now, ids)
+			case e.After.Static:
+				return s.addMembers(e.Tx, e.Scope, e.After, ids)
 			case ofFile:
 				return errNotStaticFile()
 			}
@@ -207,25 +207,25 @@ func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, sto
 }
 
 func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
-	by, err := v.Author(c.CreatedBy)
+	creator, err := v.Author(c.CreatedBy)
 	if err != nil {
 		return nil, err
 	}
-	experiments, err := experimentsOfCohort(v.Tx, v.Standing, c.ID)
+	experiments, err := experimentsOfCohort(v.Tx, v.Scope, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	out := c.plain()
-	if out.Count, err = s.members(v, c); err != nil {
+	out := c.toView()
+	if out.Count, err = s.memberCount(v, c); err != nil {
 		return nil, err
 	}
-	out.Access = v.AccessTo(c.thing())
-	out.CreatedBy, out.Experiments = by, experiments
+	out.Access = v.AccessTo(c.accessObject())
+	out.CreatedBy, out.Experiments = creator, experiments
 	return out, nil
 }
 
-// plain is a cohort as it is shown, without what other records say of it.
-func (c *storedCohort) plain() *Cohort {
+// toView is a cohort as it is shown, without what other records say of it.
+func (c *storedCohort) toView() *Cohort {
 	return &Cohort{
 		ID: c.ID, Name: c.Name, Description: c.Description, Groups: rawOr(c.Groups, "[]"), Deleted: c.Deleted,
 		Filters: rawOr(c.Filters, "null"), Query: rawOr(c.Query, "null"), CreatedAt: c.CreatedAt,
@@ -234,9 +234,9 @@ func (c *storedCohort) plain() *Cohort {
 }
 
 // rawOr is a JSON value, or another one in the place of none.
-func rawOr(raw json.RawMessage, unless string) json.RawMessage {
+func rawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage(unless)
+		return json.RawMessage(fallback)
 	}
 	return raw
 }
@@ -251,25 +251,25 @@ type CohortQuery struct {
 }
 
 // List returns a page of the cohorts that are not deleted, newest first.
-func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuery) (management.List[Cohort], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Cohort], err error) {
-		var bad error
-		query := DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
-		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral || st.Ruled() {
+func (s Cohorts) List(ctx context.Context, scope *management.Scope, q CohortQuery) (management.List[Cohort], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Cohort], err error) {
+		var failed error
+		query := DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID, Offset: q.Offset, Limit: q.Limit}
+		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral || scope.IsRestricted() {
 			search := strings.ToLower(q.Search)
 			query.Match = func(d *Definition) bool {
 				c, err := decodeCohort(d)
 				if err != nil {
-					bad = err
+					failed = err
 					return false
 				}
-				return st.Sees(c.thing()) && (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
+				return scope.CanSee(c.accessObject()) && (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
 					strings.Contains(strings.ToLower(c.title()), search) && (!q.HideBehavioral || c.Static || !partsOf(d.Record).behavioral)
 			}
 		}
 		page, count, err := tx.Definitions(query)
 		if err == nil {
-			err = bad
+			err = failed
 		}
 		list := management.List[storedCohort]{Count: count}
 		for i := 0; i < len(page) && err == nil; i++ {
@@ -281,21 +281,21 @@ func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuer
 		if err != nil {
 			return out, err
 		}
-		return s.resource(nil, false).Rows(&view{Tx: tx, Standing: st}, list)
+		return s.resource(nil, false).Rows(&view{Tx: tx, Scope: scope}, list)
 	})
 }
 
 // Get returns a cohort, also one that is deleted.
-func (s Cohorts) Get(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
-	return s.resource(nil, false).Get(ctx, st, id)
+func (s Cohorts) Get(ctx context.Context, scope *management.Scope, id string) (*Cohort, error) {
+	return s.resource(nil, false).Get(ctx, scope, id)
 }
 
-func (s Cohorts) load(tx Tx, st *management.Standing, named string) (*storedCohort, error) {
-	id, err := strconv.ParseInt(named, 10, 64)
+func (s Cohorts) load(tx Tx, scope *management.Scope, idText string) (*storedCohort, error) {
+	id, err := strconv.ParseInt(idText, 10, 64)
 	if err != nil || id <= 0 {
 		return nil, management.ErrNotFound()
 	}
-	d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+	d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
 	if err == nil && d == nil {
 		err = management.ErrNotFound()
 	}
@@ -307,37 +307,37 @@ func (s Cohorts) load(tx Tx, st *management.Standing, named string) (*storedCoho
 
 // Create makes a cohort. list are the first members of a static one, nil for none.
 // Persons are counted before it returns.
-func (s Cohorts) Create(ctx context.Context, st *management.Standing, b management.Body, list *MemberList) (*Cohort, error) {
+func (s Cohorts) Create(ctx context.Context, scope *management.Scope, b management.Body, list *MemberList) (*Cohort, error) {
 	v, err := CohortFields.Create(b)
 	if err != nil {
-		return s.resource(nil, false).Create(ctx, st, b) // which tells what is wrong, in its order
+		return s.resource(nil, false).Create(ctx, scope, b) // which tells what is wrong, in its order
 	}
 	if list != nil && !v.Bool("is_static") {
 		return nil, errNotStaticFile()
 	}
-	ids, err := s.membersOf(ctx, st, list)
+	ids, err := s.resolveMembers(ctx, scope, list)
 	if err != nil {
 		return nil, err
 	}
 	if uuids := v.Texts("_create_static_person_ids"); v.Bool("is_static") && len(uuids) > 0 {
-		more, err := s.membersOf(ctx, st, &MemberList{Kind: PersonIDs, Values: uuids})
+		more, err := s.resolveMembers(ctx, scope, &MemberList{Kind: PersonIDs, Values: uuids})
 		if err != nil {
 			return nil, err
 		}
 		ids = slices.Concat(ids, more)
 	}
-	c, err := s.resource(ids, list != nil).Create(ctx, st, b)
-	return s.counted(ctx, st, c, err)
+	c, err := s.resource(ids, list != nil).Create(ctx, scope, b)
+	return s.countSaved(ctx, scope, c, err)
 }
 
 // Update changes a cohort. list are more members of a static one, nil for none.
-func (s Cohorts) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool, list *MemberList) (*Cohort, error) {
-	ids, err := s.membersOf(ctx, st, list)
+func (s Cohorts) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool, list *MemberList) (*Cohort, error) {
+	ids, err := s.resolveMembers(ctx, scope, list)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.resource(ids, list != nil).Update(ctx, st, id, b, put)
-	return s.counted(ctx, st, c, err)
+	c, err := s.resource(ids, list != nil).Update(ctx, scope, id, b, put)
+	return s.countSaved(ctx, scope, c, err)
 }
 
 func errNotStaticFile() error {
@@ -347,26 +347,26 @@ func errNotStaticFile() error {
 // assign lays values over a cohort. The oldest form of filters becomes the one of
 // today; filters of today go before it.
 func (c *storedCohort) assign(v management.Values) {
-	CohortFields.Lay(v, c)
+	CohortFields.Apply(v, c)
 	if v.Has("filters") || v.Has("groups") {
 		c.Type = nil // follows from them
 	}
-	if groups := anyList(wire.Value(v.Raw("groups"))); len(groups) > 0 && !present(v.Raw("filters")) && !c.Static {
+	if groups := anyList(wire.Value(v.Raw("groups"))); len(groups) > 0 && !isPresent(v.Raw("filters")) && !c.Static {
 		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
 	}
-	if v.Has("groups") || present(c.Filters) {
+	if v.Has("groups") || isPresent(c.Filters) {
 		c.Groups = nil
 	}
 }
 
-// counted is a cohort that was stored, with its persons: they are counted outside of
+// countSaved is a cohort that was stored, with its persons: they are counted outside of
 // the transaction.
-func (s Cohorts) counted(ctx context.Context, st *management.Standing, c *Cohort, err error) (*Cohort, error) {
+func (s Cohorts) countSaved(ctx context.Context, scope *management.Scope, c *Cohort, err error) (*Cohort, error) {
 	if err != nil || c.Static || c.Deleted {
 		return c, err
 	}
-	if err := s.calculate(ctx, st, c.ID); err != nil {
+	if err := s.calculate(ctx, scope, c.ID); err != nil {
 		return nil, err
 	}
-	return s.Get(ctx, st, strconv.FormatInt(c.ID, 10))
+	return s.Get(ctx, scope, strconv.FormatInt(c.ID, 10))
 }

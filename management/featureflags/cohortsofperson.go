@@ -8,60 +8,60 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// OfPerson returns the cohorts that a person is in now, newest first, of those that the
+// ListForPerson returns the cohorts that a person is in now, newest first, of those that the
 // caller may see (§5.3). One that cannot be evaluated has nobody in it.
-func (s Cohorts) OfPerson(ctx context.Context, st *management.Standing, p *Person) ([]Cohort, error) {
-	list, err := management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Cohort], error) {
-		all, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *Person) ([]Cohort, error) {
+	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[Cohort], error) {
+		all, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
 		if err != nil {
 			return management.List[Cohort]{}, err
 		}
-		in, err := s.amongCohorts(tx, st, all, p)
+		matching, err := s.filterForPerson(tx, scope, all, p)
 		if err != nil {
 			return management.List[Cohort]{}, err
 		}
-		rows := management.List[storedCohort]{Count: len(in)}
-		for _, c := range in {
-			if st.Sees(c.thing()) {
+		rows := management.List[storedCohort]{Count: len(matching)}
+		for _, c := range matching {
+			if scope.CanSee(c.accessObject()) {
 				rows.Results = append(rows.Results, *c)
 			}
 		}
-		return s.resource(nil, false).Rows(&view{Tx: tx, Standing: st}, rows)
+		return s.resource(nil, false).Rows(&view{Tx: tx, Scope: scope}, rows)
 	})
 	return list.Results, err
 }
 
-// amongCohorts are those of some cohorts that a person is in: all are decided at once, by a
+// filterForPerson are those of some cohorts that a person is in: all are decided at once, by a
 // flag for each.
-func (s Cohorts) amongCohorts(tx Tx, st *management.Standing, all []Definition, p *Person) (out []*storedCohort, err error) {
-	place, err := tx.Project(st.Project.ID)
+func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definition, p *Person) (out []*storedCohort, err error) {
+	project, err := tx.Project(scope.Project.ID)
 	switch {
 	case err != nil:
 		return nil, err
-	case place == nil:
+	case project == nil:
 		return nil, management.ErrNoProject()
 	}
 	stored := flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Cohorts: []int64{}}
 	document, list, cohorts := map[string]any{}, []any{}, map[int64]any{}
-	for name, value := range place.Settings {
+	for name, value := range project.Settings {
 		document[name] = value
 	}
-	read := make([]*storedCohort, 0, len(all))
+	candidates := make([]*storedCohort, 0, len(all))
 	for i := range all {
 		c, err := decodeCohort(&all[i])
 		if err != nil {
 			return nil, err
 		}
-		read, cohorts[c.ID] = append(read, c), all[i].Record
+		candidates, cohorts[c.ID] = append(candidates, c), all[i].Record
 		list = append(list, memberFlag(memberKeyOf(c), c.ID))
 		if !c.Static {
 			continue
 		}
-		among, err := tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs)
+		members, err := tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs)
 		if err != nil {
 			return nil, err
 		}
-		if len(among) > 0 {
+		if len(members) > 0 {
 			stored.Cohorts = append(stored.Cohorts, c.ID)
 		}
 	}
@@ -75,8 +75,8 @@ func (s Cohorts) amongCohorts(tx Tx, st *management.Standing, all []Definition, 
 		subject.DistinctID = p.DistinctIDs[0]
 	}
 	var decisions flags.Decisions
-	flags.Compile(definitions).Evaluate(&subject, s.Desk.Now(), &decisions)
-	for _, c := range read {
+	flags.Compile(definitions).Evaluate(&subject, s.Env.Now(), &decisions)
+	for _, c := range candidates {
 		if d := decisions.Find(memberKeyOf(c)); d != nil && !d.Failed() && d.Enabled {
 			out = append(out, c)
 		}

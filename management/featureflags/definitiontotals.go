@@ -16,16 +16,16 @@ const (
 // CodeLimit is the code of what would be more than there may be.
 const CodeLimit = "limit_exceeded"
 
-// grown says which limit a change has gone over. What is over one already, out of a
+// checkGrowth says which limit a change has gone over. What is over one already, out of a
 // definitions file say, may be changed as long as it does not grow.
-func grown(before, t DefinitionTotals) error {
+func checkGrowth(before, after DefinitionTotals) error {
 	switch {
-	case t.Flags > maxFlags && t.Flags > before.Flags:
-		return management.Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", maxFlags)
-	case t.Cohorts > MaxCohorts && t.Cohorts > before.Cohorts:
-		return management.Coded(CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
-	case t.Bytes > maxDefinitionBytes && t.Bytes > before.Bytes:
-		return management.Coded(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", maxDefinitionBytes)
+	case after.Flags > maxFlags && after.Flags > before.Flags:
+		return management.CodedFault(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", maxFlags)
+	case after.Cohorts > MaxCohorts && after.Cohorts > before.Cohorts:
+		return management.CodedFault(CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
+	case after.Bytes > maxDefinitionBytes && after.Bytes > before.Bytes:
+		return management.CodedFault(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", maxDefinitionBytes)
 	}
 	return nil
 }
@@ -43,5 +43,5 @@ func putDefinition(tx Tx, kind DefinitionKind, project int64, d *Definition) err
 	if err != nil {
 		return err
 	}
-	return grown(before, after)
+	return checkGrowth(before, after)
 }

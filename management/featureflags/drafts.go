@@ -7,49 +7,49 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// drafts is a transaction in which the flags and cohorts of one project are read
+// bufferedTx is a transaction in which the flags and cohorts of one project are read
 // once, changed in memory, and written together by flush: many changes cost few
 // statements. Versions and lines of the log wait for flush, too, and cannot be read
 // before.
-type drafts struct {
+type bufferedTx struct {
 	Tx
 	project int64
-	kinds   [2]draftKind // by DefinitionKind
+	kinds   [2]definitionBuffer // by DefinitionKind
 	records []*management.Record
 	types   map[int]string // of groups, nil while nobody has asked
 	// next to last are numbers of the log that are this transaction's.
 	next, last int64
 }
 
-// draftKind are the definitions of one kind.
-type draftKind struct {
-	byID    map[int64]*Definition // those that are not deleted, and what was changed
-	ids     []int64               // ascending
-	keys    map[string]int64
-	gone    []Definition // deleted before, of all keys
-	asked   bool         // gone is read
-	changed map[int64]bool
-	dropped map[int64]bool
+// definitionBuffer are the definitions of one kind.
+type definitionBuffer struct {
+	byID        map[int64]*Definition // those that are not deleted, and what was changed
+	ids         []int64               // ascending
+	keys        map[string]int64
+	deleted     []Definition // deleted before, of all keys
+	deletedRead bool         // gone is read
+	changed     map[int64]bool
+	dropped     map[int64]bool
 }
 
-func newDrafts(tx Tx, project int64) (*drafts, error) {
-	d := &drafts{Tx: tx, project: project}
+func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
+	d := &bufferedTx{Tx: tx, project: project}
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
-		*k = draftKind{byID: map[int64]*Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
+		*k = definitionBuffer{byID: map[int64]*Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
 		list, _, err := tx.Definitions(DefinitionQuery{Kind: DefinitionKind(kind), Project: project})
 		if err != nil {
 			return nil, err
 		}
 		for i := range slices.Backward(list) {
-			k.keep(&list[i])
+			k.put(&list[i])
 		}
 	}
 	return d, nil
 }
 
-// keep makes a definition what its id and key lead to.
-func (k *draftKind) keep(x *Definition) {
+// put makes a definition what its id and key lead to.
+func (k *definitionBuffer) put(x *Definition) {
 	if old := k.byID[x.ID]; old == nil {
 		k.ids = append(k.ids, x.ID)
 	} else if k.keys[old.Key] == x.ID {
@@ -62,7 +62,7 @@ func (k *draftKind) keep(x *Definition) {
 }
 
 // Definition implements Tx.
-func (d *drafts) Definition(kind DefinitionKind, projectID, id int64) (*Definition, error) {
+func (d *bufferedTx) Definition(kind DefinitionKind, projectID, id int64) (*Definition, error) {
 	if k := &d.kinds[kind]; projectID == d.project && k.byID[id] != nil && !k.dropped[id] {
 		found := *k.byID[id]
 		return &found, nil
@@ -71,7 +71,7 @@ func (d *drafts) Definition(kind DefinitionKind, projectID, id int64) (*Definiti
 }
 
 // DefinitionByKey implements Tx.
-func (d *drafts) DefinitionByKey(kind DefinitionKind, projectID int64, key string) (*Definition, error) {
+func (d *bufferedTx) DefinitionByKey(kind DefinitionKind, projectID int64, key string) (*Definition, error) {
 	if projectID != d.project {
 		return d.Tx.DefinitionByKey(kind, projectID, key)
 	}
@@ -84,7 +84,7 @@ func (d *drafts) DefinitionByKey(kind DefinitionKind, projectID int64, key strin
 }
 
 // Definitions implements Tx. Deleted ones are those of before.
-func (d *drafts) Definitions(q DefinitionQuery) (page []Definition, count int, err error) {
+func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count int, err error) {
 	if q.Project != d.project {
 		return d.Tx.Definitions(q)
 	}
@@ -106,39 +106,39 @@ func (d *drafts) Definitions(q DefinitionQuery) (page []Definition, count int, e
 		}
 		return page, count, nil
 	}
-	if !k.asked {
-		if k.gone, _, err = d.Tx.Definitions(DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
+	if !k.deletedRead {
+		if k.deleted, _, err = d.Tx.Definitions(DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
 			return nil, 0, err
 		}
-		k.asked = true
+		k.deletedRead = true
 	}
-	for i := range k.gone {
-		if !k.dropped[k.gone[i].ID] {
-			visit(&k.gone[i])
+	for i := range k.deleted {
+		if !k.dropped[k.deleted[i].ID] {
+			visit(&k.deleted[i])
 		}
 	}
 	return page, count, nil
 }
 
 // PutDefinition implements Tx.
-func (d *drafts) PutDefinition(kind DefinitionKind, projectID int64, x *Definition) error {
+func (d *bufferedTx) PutDefinition(kind DefinitionKind, projectID int64, x *Definition) error {
 	if projectID != d.project {
 		return d.Tx.PutDefinition(kind, projectID, x)
 	}
 	if x.ID == 0 {
 		var err error
-		if x.ID, err = d.NumberDefinitions(kind, 1); err != nil {
+		if x.ID, err = d.ReserveDefinitionIDs(kind, 1); err != nil {
 			return err
 		}
 	}
-	kept := *x
-	d.kinds[kind].keep(&kept)
+	stored := *x
+	d.kinds[kind].put(&stored)
 	d.kinds[kind].changed[x.ID] = true
 	return nil
 }
 
-// DropDefinition implements Tx.
-func (d *drafts) DropDefinition(kind DefinitionKind, projectID, id int64) error {
+// DeleteDefinition implements Tx.
+func (d *bufferedTx) DeleteDefinition(kind DefinitionKind, projectID, id int64) error {
 	if k := &d.kinds[kind]; projectID == d.project {
 		k.dropped[id] = true
 		delete(k.changed, id)
@@ -146,11 +146,11 @@ func (d *drafts) DropDefinition(kind DefinitionKind, projectID, id int64) error 
 			delete(k.keys, x.Key)
 		}
 	}
-	return d.Tx.DropDefinition(kind, projectID, id)
+	return d.Tx.DeleteDefinition(kind, projectID, id)
 }
 
 // GroupTypes implements Tx.
-func (d *drafts) GroupTypes(projectID int64) (types map[int]string, err error) {
+func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err error) {
 	if projectID != d.project {
 		return d.Tx.GroupTypes(projectID)
 	}
@@ -161,12 +161,12 @@ func (d *drafts) GroupTypes(projectID int64) (types map[int]string, err error) {
 }
 
 // Put implements Tx.
-func (d *drafts) Put(r *management.Record) error {
+func (d *bufferedTx) Put(r *management.Record) error {
 	if r.Kind != management.KindActivity && r.Kind != kindFlagVersion {
 		return d.Tx.Put(r)
 	}
-	kept := *r
-	d.records = append(d.records, &kept)
+	stored := *r
+	d.records = append(d.records, &stored)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (d *drafts) Put(r *management.Record) error {
 const activityNumbers = 1000
 
 // Next implements Tx.
-func (d *drafts) Next(name string) (n int64, err error) {
+func (d *bufferedTx) Next(name string) (n int64, err error) {
 	if name != management.KindActivity {
 		return d.Tx.Next(name)
 	}
@@ -189,7 +189,7 @@ func (d *drafts) Next(name string) (n int64, err error) {
 }
 
 // flush writes what was changed, as far as the project may have it.
-func (d *drafts) flush() error {
+func (d *bufferedTx) flush() error {
 	before, err := d.DefinitionTotals(d.project)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (d *drafts) flush() error {
 	if err != nil {
 		return err
 	}
-	if err := grown(before, after); err != nil {
+	if err := checkGrowth(before, after); err != nil {
 		return err
 	}
 	records := d.records

@@ -25,17 +25,17 @@ type featureEdit = management.Edit[Tx, storedFeature]
 
 func newEarlyAccess(c *core) (s EarlyAccess) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedFeature, feature]{
-		Kind: kindFeature, Scope: "EarlyAccessFeature", Fields: FeatureFields, Changes: FeatureChangeFields, Newest: true,
-		Place: func(_ *management.Standing, f *storedFeature) management.Place {
-			return management.Place{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedFeature, feature]{
+		Kind: kindFeature, ActivityScope: "EarlyAccessFeature", Fields: FeatureFields, Changes: FeatureChangeFields, NewestFirst: true,
+		Header: func(_ *management.Scope, f *storedFeature) management.RecordHeader {
+			return management.RecordHeader{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
 		},
 		New: func(*view) (*storedFeature, error) {
-			return &storedFeature{featureSettings: featureSettings{ID: c.Desk.NewID(), Created: management.At(c.Desk.Now())}}, nil
+			return &storedFeature{featureSettings: featureSettings{ID: c.Env.NewID(), Created: management.NewStamp(c.Env.Now())}}, nil
 		},
-		Rules: s.rules, Leave: s.leave,
+		Rules: s.rules, BeforeDelete: s.beforeDelete,
 		Show: func(v *view, f *storedFeature) (*feature, error) {
-			flag, _, err := minimalOf(v, f.Flag)
+			flag, _, err := loadMinimalFlag(v, f.Flag)
 			return &feature{f.featureSettings, flag}, err
 		},
 	})
@@ -74,20 +74,20 @@ type storedFeature struct {
 // new one is made of.
 var (
 	FeatureChangeFields = management.Fields{
-		{Name: "name", Type: management.Text, Required: true, Max: 200},
+		{Name: "name", Type: management.Text, Required: true, MaxLength: 200},
 		{Name: "description", Type: management.Text, Blank: true},
 		{Name: "stage", Type: management.Choice, Required: true, Choices: featureStages},
-		{Name: "documentation_url", Type: management.URL, Blank: true, Max: 800},
+		{Name: "documentation_url", Type: management.URL, Blank: true, MaxLength: 800},
 	}
 	FeatureFields = append(slices.Clone(FeatureChangeFields), management.Fields{
-		{Name: "feature_flag_id", Type: management.Int, Null: true, Ruled: true, Help: "the flag of the feature; without it one is made, named after the feature"},
-		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+		{Name: "feature_flag_id", Type: management.Int, Null: true, Custom: true, Help: "the flag of the feature; without it one is made, named after the feature"},
+		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 	}...)
 )
 
-// minimalOf is a flag inside of another answer, null for 0, for one that is gone and for
+// loadMinimalFlag is a flag inside of another answer, null for 0, for one that is gone and for
 // one that the reader may not see.
-func minimalOf(v *view, id int64) (_ json.RawMessage, hidden bool, err error) {
+func loadMinimalFlag(v *view, id int64) (_ json.RawMessage, hidden bool, err error) {
 	null := json.RawMessage("null")
 	if id == 0 {
 		return null, false, nil
@@ -100,10 +100,10 @@ func minimalOf(v *view, id int64) (_ json.RawMessage, hidden bool, err error) {
 	switch {
 	case err != nil:
 		return nil, false, err
-	case !v.Sees(f.thing()):
+	case !v.CanSee(f.accessObject()):
 		return null, true, nil
 	}
-	return flagMinimal(f), false, nil
+	return encodeMinimalFlag(f), false, nil
 }
 
 // rules give a feature its flag, which is another one while people may enroll.
@@ -112,29 +112,29 @@ func (s EarlyAccess) rules(e *featureEdit) error {
 	if err != nil {
 		return err
 	}
-	f := e.Now
+	f := e.After
 	f.Flag = flag.ID
 	return s.saveAttached(e, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, flagLink{ID: linkID(f.ID), Name: f.Name}))
 }
 
-// leave takes early access from the flag of a feature that goes. The flag stays.
-func (s EarlyAccess) leave(e *featureEdit) error {
-	flag, err := Flags{s.core}.loadFlag(e.Tx, e.Standing, e.Now.Flag)
+// beforeDelete takes early access from the flag of a feature that goes. The flag stays.
+func (s EarlyAccess) beforeDelete(e *featureEdit) error {
+	flag, err := Flags{s.core}.loadFlag(e.Tx, e.Scope, e.After.Flag)
 	if err != nil {
 		return err
 	}
-	return s.saveAttached(e, flag, json.RawMessage("null"), dropLink(flag.Links.Features, e.Now.ID))
+	return s.saveAttached(e, flag, json.RawMessage("null"), removeLink(flag.Links.Features, e.After.ID))
 }
 
 // flagFor is the flag of a feature: of a new one the one that is named, if it can be,
 // or a new one.
 func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
-	flags, f, v := Flags{s.core}, e.Now, e.Values
-	if !e.Fresh {
-		return flags.loadFlag(e.Tx, e.Standing, f.Flag)
+	flags, f, v := Flags{s.core}, e.After, e.Values
+	if !e.IsNew {
+		return flags.loadFlag(e.Tx, e.Scope, f.Flag)
 	}
-	if v.Has("feature_flag_id") && !v.Null("feature_flag_id") {
-		flag, err := loadLinked(e.Tx, e.Standing, flags, v.Int("feature_flag_id"), "")
+	if v.Has("feature_flag_id") && !v.IsNull("feature_flag_id") {
+		flag, err := loadLinked(e.Tx, e.Scope, flags, v.Int("feature_flag_id"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -142,47 +142,47 @@ func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
 		switch {
 		case liveCount(flag.Links.Features) > 0:
 			return nil, management.Fault("", "Linked feature flag %s already has a feature attached to it.", flag.Key)
-		case present(filters["aggregation_group_type_index"]):
+		case isPresent(filters["aggregation_group_type_index"]):
 			return nil, management.Fault("", "Group-based feature flags are not supported for Early Access Features.")
-		case present(management.JSONObject(filters["multivariate"])["variants"]):
+		case isPresent(management.JSONObject(filters["multivariate"])["variants"]):
 			return nil, management.Fault("", "Multivariate feature flags are not supported for Early Access Features.")
 		}
 		return flag, nil
 	}
 	filters := fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":0,"variant":null}],"payloads":{},"multivariate":null,"super_groups":%s}`, f.superGroups(slug(f.Name)))
-	return flags.makeLinked(e.Tx, e.Standing, flagDraft{
+	return flags.makeLinked(e.Tx, e.Scope, flagDraft{
 		Key: slug(f.Name), Name: "Feature Flag for Feature " + f.Name, Active: true, Context: "early_access_features", Filters: json.RawMessage(filters),
 	})
 }
 
 // makeLinked makes a flag for another thing and loads it, so that it can be linked.
-func (s Flags) makeLinked(tx Tx, st *management.Standing, d flagDraft) (*storedFlag, error) {
-	made, err := s.makeFlag(tx, st, d)
+func (s Flags) makeLinked(tx Tx, scope *management.Scope, d flagDraft) (*storedFlag, error) {
+	flag, err := s.makeFlag(tx, scope, d)
 	if err != nil {
 		return nil, err
 	}
-	return s.loadFlag(tx, st, made.ID)
+	return s.loadFlag(tx, scope, flag.ID)
 }
 
 // saveLinked stores a flag that was loaded and whose links are others: as a new
 // version only when the flag itself is another one.
-func (s Flags) saveLinked(tx Tx, st *management.Standing, f *storedFlag) error {
-	if f.Origin != "" || !bytes.Equal(f.Filters, f.was.Filters) || f.Active != f.was.Active || f.Deleted != f.was.Deleted {
-		return s.saveFlag(tx, st, f)
+func (s Flags) saveLinked(tx Tx, scope *management.Scope, f *storedFlag) error {
+	if f.Origin != "" || !bytes.Equal(f.Filters, f.before.Filters) || f.Active != f.before.Active || f.Deleted != f.before.Deleted {
+		return s.saveFlag(tx, scope, f)
 	}
-	return s.putFlag(tx, st, f)
+	return s.putFlag(tx, scope, f)
 }
 
 // loadLinked finds a flag that is not deleted and that another thing names.
-func loadLinked(tx Tx, st *management.Standing, flags Flags, id int64, field string) (*storedFlag, error) {
-	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+func loadLinked(tx Tx, scope *management.Scope, flags Flags, id int64, field string) (*storedFlag, error) {
+	d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 	if err != nil {
 		return nil, err
 	}
 	if d == nil || d.Deleted {
 		return nil, management.Fault(field, "Feature Flag with this ID does not exist")
 	}
-	return flags.loadFlag(tx, st, id)
+	return flags.loadFlag(tx, scope, id)
 }
 
 var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
@@ -206,20 +206,20 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 // saveAttached stores a flag with other super groups and links, if they are others.
 func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.RawMessage, links []flagLink) error {
 	filters := management.JSONObject(flag.Filters)
-	same := bytes.Equal(compactOf(filters["super_groups"]), compactOf(groups))
-	if same && slices.Equal(links, flag.Links.Features) {
+	unchanged := bytes.Equal(compactJSON(filters["super_groups"]), compactJSON(groups))
+	if unchanged && slices.Equal(links, flag.Links.Features) {
 		return nil
 	}
-	if !same {
+	if !unchanged {
 		filters["super_groups"] = groups
 		flag.Filters = management.Encode(filters)
 	}
 	flag.Links.Features = links
-	return Flags{s.core}.saveLinked(e.Tx, e.Standing, flag)
+	return Flags{s.core}.saveLinked(e.Tx, e.Scope, flag)
 }
 
-// compactOf is a JSON value in one form: its members by name, null for none.
-func compactOf(raw json.RawMessage) []byte {
+// compactJSON is a JSON value in one form: its members by name, null for none.
+func compactJSON(raw json.RawMessage) []byte {
 	var v any
 	_ = json.Unmarshal(raw, &v) // what cannot be read is null
 	return management.Encode(v)
@@ -227,11 +227,11 @@ func compactOf(raw json.RawMessage) []byte {
 
 // setLink puts a link into a list, or in the place of the one with its id.
 func setLink(list []flagLink, link flagLink) []flagLink {
-	return append(dropLink(list, string(link.ID)), link)
+	return append(removeLink(list, string(link.ID)), link)
 }
 
-// dropLink is a list without the link of an id.
-func dropLink(list []flagLink, id string) []flagLink {
+// removeLink is a list without the link of an id.
+func removeLink(list []flagLink, id string) []flagLink {
 	return slices.DeleteFunc(slices.Clone(list), func(l flagLink) bool { return string(l.ID) == id })
 }
 
@@ -254,7 +254,7 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 	if len(stages) == 0 {
 		stages = []string{defaultStage}
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) ([]PublicFeature, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) ([]PublicFeature, error) {
 		list, err := management.ListRecords[storedFeature](tx, management.Query{Kind: kindFeature, Parent: management.ProjectParent(project), Descending: true})
 		if err != nil {
 			return nil, err

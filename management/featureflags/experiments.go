@@ -26,15 +26,15 @@ type experimentEdit = management.Edit[Tx, storedExperiment]
 
 func newExperiments(c *core) (s Experiments) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
-		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Named: "an experiment", Body: experimentShape.Body, Newest: true, Thing: (*storedExperiment).thing,
-		Place: func(st *management.Standing, e *storedExperiment) management.Place {
-			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedExperiment, Experiment]{
+		Kind: kindExperiment, ActivityScope: "Experiment", Fields: ExperimentFields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
+		Header: func(scope *management.Scope, e *storedExperiment) management.RecordHeader {
+			return management.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
 		Load: loadExperiment,
 		New: func(v *view) (*storedExperiment, error) {
 			id, err := v.Tx.Next(kindExperiment)
-			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
+			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.NewStamp(c.Env.Now())}}, err
 		},
 		Rules: s.rules, Show: s.show,
 	})
@@ -92,25 +92,25 @@ type storedExperiment struct {
 	Saved     []savedLink `json:"saved_metrics,omitempty"`
 }
 
-func (x *storedExperiment) thing() management.Thing {
-	return management.Thing{Kind: kindExperiment, ID: strconv.FormatInt(x.ID, 10), Author: x.CreatedBy}
+func (x *storedExperiment) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindExperiment, ID: strconv.FormatInt(x.ID, 10), Author: x.CreatedBy}
 }
 
-// draft reports whether the experiment has not begun.
-func (x *storedExperiment) draft() bool { return x.Start.IsZero() }
+// isDraft reports whether the experiment has not begun.
+func (x *storedExperiment) isDraft() bool { return x.Start.IsZero() }
 
 // ExperimentFields are the writable fields of an experiment.
 var ExperimentFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 400},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Null: true, Blank: true},
 	{Name: "start_date", Type: management.Time, Null: true, Help: "null while it is a draft"},
 	{Name: "end_date", Type: management.Time, Null: true},
-	{Name: "feature_flag_key", Type: management.Text, Required: true, Max: 400, Ruled: true, Help: "of its flag: one with variants of which control is the first, or one that is made for it; fixed"},
+	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400, Custom: true, Help: "of its flag: one with variants of which control is the first, or one that is made for it; fixed"},
 	{Name: "holdout_id", Type: management.Int, Null: true, Help: "a holdout; fixed after the start"},
 	{Name: "exposure_cohort", Type: management.Int, Null: true, Help: "a cohort; fixed"},
 	{Name: "parameters", Type: management.Object, Null: true, Help: "feature_flag_variants, minimum_detectable_effect, aggregation_group_type_index and others"},
 	{Name: "secondary_metrics", Type: management.Array, Null: true},
-	{Name: "saved_metrics_ids", Type: management.Any, Null: true, Ruled: true, Help: "saved metrics: a list of objects with id, and metadata whose type is primary or secondary"},
+	{Name: "saved_metrics_ids", Type: management.Any, Null: true, Custom: true, Help: "saved metrics: a list of objects with id, and metadata whose type is primary or secondary"},
 	{Name: "filters", Type: management.Object},
 	{Name: "archived", Type: management.Bool},
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it; its flag stays. A body of exactly {\"deleted\": false} brings it back"},
@@ -124,7 +124,7 @@ var ExperimentFields = management.Fields{
 	conclusionFields[0], conclusionFields[1],
 	{Name: "excluded_variants", Type: management.Array, Null: true, Help: "keys of variants that results leave out; not the baseline"},
 	{Name: "only_count_matured_users", Type: management.Bool, Null: true, Help: "true: who was exposed too lately for the window of a metric is left out of its results"},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
 // experimentShape is what is known of the objects in the body of an experiment. Its
@@ -132,7 +132,7 @@ var ExperimentFields = management.Fields{
 var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
 	"parameters": {
 		Name: "the parameters of an experiment", Members: "feature_flag_variants minimum_detectable_effect aggregation_group_type_index",
-		Shown: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
+		ReadOnly: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
 		Idle:  "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
 		Inside: map[string]*management.Shape{
 			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage", Idle: "split_percent"},
@@ -142,16 +142,16 @@ var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
 }}
 
 func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
-	flag, hidden, err := minimalOf(v, e.Flag)
+	flag, hidden, err := loadMinimalFlag(v, e.Flag)
 	if err != nil {
 		return nil, err
 	}
-	status, err := s.statusOf(v.Tx, v.Standing, e)
+	status, err := s.statusOf(v.Tx, v.Scope, e)
 	if err != nil {
 		return nil, err
 	}
-	by, err := v.Author(e.CreatedBy)
-	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetricsIDs: []savedMetricID{}, Status: status, CreatedBy: by, Access: v.AccessTo(e.thing())}
+	creator, err := v.Author(e.CreatedBy)
+	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetricsIDs: []savedMetricID{}, Status: status, CreatedBy: creator, Access: v.AccessTo(e.accessObject())}
 	for _, list := range []*json.RawMessage{&out.SecondaryMetrics, &out.Metrics, &out.MetricsSecondary} {
 		*list = rawOr(*list, "[]")
 	}
@@ -159,7 +159,7 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	if hidden {
 		out.FlagKey = ""
 	}
-	saved, err1 := savedOf(v, e)
+	saved, err1 := showSavedMetrics(v, e)
 	out.SavedMetrics = saved
 	holdout, err3 := holdoutOf(v, e)
 	if holdout != nil {
@@ -170,15 +170,15 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	}
 	method, err2 := statsMethod(v, e)
 	out.StatsConfig = rawOr(e.StatsConfig, `{"method":"`+method+`"}`)
-	if shown := management.JSONObject(flag); shown != nil { // the flag may have been changed by itself
-		out.FlagKey = management.JSONText(shown["key"])
-		out.Parameters = withVariants(out.Parameters, shown["filters"])
+	if members := management.JSONObject(flag); members != nil { // the flag may have been changed by itself
+		out.FlagKey = management.JSONText(members["key"])
+		out.Parameters = withVariants(out.Parameters, members["filters"])
 	}
 	return out, errors.Join(err, err1, err2, err3)
 }
 
-// cohortPlace is where the experiments of a cohort are listed.
-func cohortPlace(project int64, cohort *int64) string {
+// experimentsKey is where the experiments of a cohort are listed.
+func experimentsKey(project int64, cohort *int64) string {
 	if cohort == nil {
 		return ""
 	}
@@ -186,8 +186,8 @@ func cohortPlace(project int64, cohort *int64) string {
 }
 
 // experimentsOfCohort are those that count who is in a cohort.
-func experimentsOfCohort(tx Tx, st *management.Standing, cohort int64) ([]linkID, error) {
-	list, _, err := tx.List(management.Query{Kind: kindExperiment, Other: cohortPlace(st.Project.ID, &cohort)})
+func experimentsOfCohort(tx Tx, scope *management.Scope, cohort int64) ([]linkID, error) {
+	list, _, err := tx.List(management.Query{Kind: kindExperiment, Other: experimentsKey(scope.Project.ID, &cohort)})
 	out := make([]linkID, len(list))
 	for i := range list {
 		out[i] = linkID(list[i].ID)
@@ -197,13 +197,13 @@ func experimentsOfCohort(tx Tx, st *management.Standing, cohort int64) ([]linkID
 
 // rules check an experiment, and make or change its flag.
 func (s Experiments) rules(e *experimentEdit) error {
-	x := e.Now
-	if !e.Fresh {
+	x := e.After
+	if !e.IsNew {
 		if err := s.checkFixed(e); err != nil {
 			return err
 		}
 	}
-	x.Deleted = x.Deleted && !e.Fresh
+	x.Deleted = x.Deleted && !e.IsNew
 	if err := x.check(e); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s Experiments) rules(e *experimentEdit) error {
 	if err := s.tidyMetrics(e); err != nil {
 		return err
 	}
-	x.UpdatedAt = management.At(s.Desk.Now())
-	flag, err := s.flag(e)
+	x.UpdatedAt = management.NewStamp(s.Env.Now())
+	flag, err := s.resolveFlag(e)
 	if err != nil || flag == nil { // nil: it was deleted when only deleted things held it
 		return err
 	}
@@ -225,41 +225,41 @@ func (s Experiments) rules(e *experimentEdit) error {
 		}
 	}
 	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: x.Deleted})
-	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.was.Active && string(flag.Filters) == string(flag.was.Filters) {
+	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.before.Active && string(flag.Filters) == string(flag.before.Filters) {
 		return nil
 	}
 	flag.Links.Experiments = links
-	return Flags{s.core}.saveLinked(e.Tx, e.Standing, flag)
+	return Flags{s.core}.saveLinked(e.Tx, e.Scope, flag)
 }
 
-// flag is the flag of an experiment as that wants it, nil when it is gone.
-func (s Experiments) flag(e *experimentEdit) (*storedFlag, error) {
-	x, flags := e.Now, Flags{s.core}
+// resolveFlag is the flag of an experiment as that wants it, nil when it is gone.
+func (s Experiments) resolveFlag(e *experimentEdit) (*storedFlag, error) {
+	x, flags := e.After, Flags{s.core}
 	holdout, err := holdoutOf(e.View, x)
 	if err != nil {
 		return nil, err
 	}
-	if e.Fresh {
+	if e.IsNew {
 		x.FlagKey = e.Values.Text("feature_flag_key")
-		flag, err := s.linked(e.View, x.FlagKey)
+		flag, err := s.findLinkable(e.View, x.FlagKey)
 		if err != nil || flag != nil {
-			return x.joined(flag, holdout), err
+			return x.joinFlag(flag, holdout), err
 		}
-		flag, err = flags.makeLinked(e.Tx, e.Standing, flagDraft{
-			Key: x.FlagKey, Name: "Feature Flag for Experiment " + x.Name, Active: !x.draft(), Context: "experiments", Filters: withHoldout(x.filters(nil), holdout),
+		flag, err = flags.makeLinked(e.Tx, e.Scope, flagDraft{
+			Key: x.FlagKey, Name: "Feature Flag for Experiment " + x.Name, Active: !x.isDraft(), Context: "experiments", Filters: withHoldout(x.filters(nil), holdout),
 		})
-		return flag, ofFlagKey(err)
+		return flag, moveKeyFault(err)
 	}
-	flag, err := flagOf(e.Tx, e.Standing, flags, x.Flag)
+	flag, err := findFlag(e.Tx, e.Scope, flags, x.Flag)
 	if err != nil || flag == nil {
-		if err == nil && e.Was.Deleted && !x.Deleted {
+		if err == nil && e.Before.Deleted && !x.Deleted {
 			err = experimentFault("Cannot restore experiment: the linked feature flag has been deleted. Restore the feature flag first, then restore the experiment.")
 		}
 		return nil, err
 	}
-	draft := e.Was.draft()
-	if draft && (e.Values.Has("parameters") || !x.sameHoldout(&e.Was)) {
-		if draft, err = s.alone(e.View, x, flag); err != nil {
+	draft := e.Before.isDraft()
+	if draft && (e.Values.Has("parameters") || !x.hasSameHoldout(&e.Before)) {
+		if draft, err = s.isOnlyRunning(e.View, x, flag); err != nil {
 			return nil, err
 		}
 	}
@@ -268,23 +268,23 @@ func (s Experiments) flag(e *experimentEdit) (*storedFlag, error) {
 			return nil, err
 		}
 	}
-	if !draft && !x.sameHoldout(&e.Was) {
+	if !draft && !x.hasSameHoldout(&e.Before) {
 		return nil, experimentFault("Can't update holdout on running Experiment")
 	}
-	if !x.sameHoldout(&e.Was) {
+	if !x.hasSameHoldout(&e.Before) {
 		flag.Filters = withHoldout(flag.Filters, holdout)
 	}
-	flag.Active = flag.Active || e.Was.draft() && !x.draft()
+	flag.Active = flag.Active || e.Before.isDraft() && !x.isDraft()
 	return flag, nil
 }
 
-// ofFlagKey puts an error of a flag's key where the key of an experiment stands.
-func ofFlagKey(err error) error {
-	var told *management.Error
-	if !errors.As(err, &told) || told.Field != "key" {
+// moveKeyFault puts an error of a flag's key where the key of an experiment stands.
+func moveKeyFault(err error) error {
+	var fault *management.Error
+	if !errors.As(err, &fault) || fault.Field != "key" {
 		return err
 	}
-	moved := *told
+	moved := *fault
 	moved.Field = "feature_flag_key"
 	return &moved
 }
@@ -302,7 +302,7 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 	}
 	if v.Has("holdout_id") && x.HoldoutID != nil {
 		if h, err := holdoutOf(e.View, x); err != nil || h == nil {
-			return cmp.Or(err, doesNotExist("holdout_id", *x.HoldoutID))
+			return cmp.Or(err, errDoesNotExist("holdout_id", *x.HoldoutID))
 		}
 	}
 	if v.Has("exposure_cohort") && x.Cohort != nil {
@@ -311,42 +311,42 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 			return err
 		}
 		if d == nil || d.Deleted {
-			return doesNotExist("exposure_cohort", *x.Cohort)
+			return errDoesNotExist("exposure_cohort", *x.Cohort)
 		}
 	}
 	return x.checkVariants()
 }
 
-// flagOf is a flag that is not deleted, nil for none.
-func flagOf(tx Tx, st *management.Standing, flags Flags, id int64) (*storedFlag, error) {
-	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+// findFlag is a flag that is not deleted, nil for none.
+func findFlag(tx Tx, scope *management.Scope, flags Flags, id int64) (*storedFlag, error) {
+	d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 	if err != nil || d == nil || d.Deleted {
 		return nil, err
 	}
-	return flags.loadFlag(tx, st, id)
+	return flags.loadFlag(tx, scope, id)
 }
 
 // checkFixed refuses other values of what cannot be changed.
 func (s Experiments) checkFixed(e *experimentEdit) error {
-	was, err := s.show(e.View, &e.Was)
+	before, err := s.show(e.View, &e.Before)
 	if err != nil {
 		return err
 	}
 	v := e.Values
 	var keys []string
-	if v.Has("exposure_cohort") && (v.Null("exposure_cohort") != (was.Cohort == nil) || was.Cohort != nil && v.Int("exposure_cohort") != *was.Cohort) {
+	if v.Has("exposure_cohort") && (v.IsNull("exposure_cohort") != (before.Cohort == nil) || before.Cohort != nil && v.Int("exposure_cohort") != *before.Cohort) {
 		keys = append(keys, "exposure_cohort")
 	}
-	if v.Has("feature_flag_key") && v.Text("feature_flag_key") != was.FlagKey {
+	if v.Has("feature_flag_key") && v.Text("feature_flag_key") != before.FlagKey {
 		keys = append(keys, "feature_flag_key")
 	}
-	if v.Has("type") && (v.Null("type") != (was.Type == nil) || was.Type != nil && v.Text("type") != *was.Type) {
+	if v.Has("type") && (v.IsNull("type") != (before.Type == nil) || before.Type != nil && v.Text("type") != *before.Type) {
 		keys = append(keys, "type")
 	}
 	switch {
 	case keys != nil:
 		return management.Fault("", "Can't update keys: %s on Experiment", strings.Join(keys, ", "))
-	case !was.Start.IsZero() && !e.Now.sameHoldout(&e.Was):
+	case !before.Start.IsZero() && !e.After.hasSameHoldout(&e.Before):
 		return management.Fault("", "Can't update holdout on running Experiment")
 	}
 	return nil

@@ -14,22 +14,22 @@ type ExperimentCall struct {
 	Fields management.Fields
 	// Title says what it does.
 	Title string
-	// may refuses; flag is the experiment's.
-	may func(x *storedExperiment, flag *storedFlag, v management.Values) error
-	do  func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp)
+	// check refuses; flag is the experiment's.
+	check func(x *storedExperiment, flag *storedFlag, v management.Values) error
+	do    func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp)
 }
 
 var conclusionFields = management.Fields{
 	{Name: "conclusion", Type: management.Choice, Null: true, Choices: []string{"won", "lost", "inconclusive", "stopped_early", "invalid"}},
-	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, Max: 4000},
+	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, MaxLength: 4000},
 }
 
 // ExperimentCalls are the steps by their names in paths.
 var ExperimentCalls = map[string]ExperimentCall{
 	"launch": {
 		Title: "Start an experiment now, and switch its flag on",
-		may: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
-			if !x.draft() {
+		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+			if !x.isDraft() {
 				return experimentFault("Experiment has already been launched.")
 			}
 			if len(variantsOf(flag)) < 2 {
@@ -43,8 +43,8 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	"pause": {
 		Title: "Switch the flag of a running experiment off",
-		may: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
-			return x.running("Experiment is already paused.", !flag.Active)
+		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+			return x.checkRunning("Experiment is already paused.", !flag.Active)
 		},
 		do: func(_ *storedExperiment, flag *storedFlag, _ management.Values, _ management.Stamp) {
 			flag.Active = false
@@ -52,8 +52,8 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	"resume": {
 		Title: "Switch the flag of a paused experiment on again",
-		may: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
-			return x.running("Experiment is not paused.", flag.Active)
+		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+			return x.checkRunning("Experiment is not paused.", flag.Active)
 		},
 		do: func(_ *storedExperiment, flag *storedFlag, _ management.Values, _ management.Stamp) {
 			flag.Active = true
@@ -61,7 +61,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	"end": {
 		Title: "End an experiment now; its flag stays as it is", Fields: conclusionFields,
-		may: func(x *storedExperiment, _ *storedFlag, _ management.Values) error { return x.running("", false) },
+		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error { return x.checkRunning("", false) },
 		do: func(x *storedExperiment, _ *storedFlag, v management.Values, now management.Stamp) {
 			x.End = now
 			x.conclude(v)
@@ -70,11 +70,11 @@ var ExperimentCalls = map[string]ExperimentCall{
 	"ship_variant": {
 		Title: "Give everybody in an experiment one variant, and end it",
 		Fields: append(management.Fields{
-			{Name: "variant_key", Type: management.Text, Required: true, Max: 400},
+			{Name: "variant_key", Type: management.Text, Required: true, MaxLength: 400},
 			{Name: "release_to_everyone", Type: management.Bool, Help: "true: whoever asks gets it, not only those in the flag's conditions"},
 		}, conclusionFields...),
-		may: func(x *storedExperiment, flag *storedFlag, v management.Values) error {
-			if x.draft() {
+		check: func(x *storedExperiment, flag *storedFlag, v management.Values) error {
+			if x.isDraft() {
 				return experimentFault("Experiment has not been launched yet.")
 			}
 			if key := v.Text("variant_key"); !slices.ContainsFunc(variantsOf(flag), func(o experimentVariant) bool { return o.Key == key }) {
@@ -83,7 +83,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			return nil
 		},
 		do: func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp) {
-			flag.Filters = shipped(flag.Filters, v.Text("variant_key"), v.Bool("release_to_everyone"))
+			flag.Filters = shipVariant(flag.Filters, v.Text("variant_key"), v.Bool("release_to_everyone"))
 			if x.End.IsZero() {
 				x.End = now
 			}
@@ -92,8 +92,8 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	"reset": {
 		Title: "Make an experiment a draft again; its flag stays as it is",
-		may: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
-			if x.draft() {
+		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+			if x.isDraft() {
 				return experimentFault("Experiment is already in draft state.")
 			}
 			return nil
@@ -105,7 +105,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	"archive": {
 		Title:  "Archive an experiment that has ended",
 		Fields: management.Fields{{Name: "disable_feature_flag", Type: management.Bool, Help: "true switches its flag off"}},
-		may: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
 			switch {
 			case x.Archived:
 				return experimentFault("Experiment is already archived.")
@@ -120,7 +120,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	"unarchive": {
 		Title: "Take an experiment out of the archive",
-		may: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
 			if !x.Archived {
 				return experimentFault("Experiment is not archived.")
 			}
@@ -130,12 +130,12 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 }
 
-func experimentFault(text string, of ...any) error { return management.Fault("", text, of...) }
+func experimentFault(text string, args ...any) error { return management.Fault("", text, args...) }
 
-// running refuses for an experiment that is not, and then with a text where that is so.
-func (x *storedExperiment) running(text string, refuse bool) error {
+// checkRunning refuses for an experiment that is not, and then with a text where that is so.
+func (x *storedExperiment) checkRunning(text string, refuse bool) error {
 	switch {
-	case x.draft():
+	case x.isDraft():
 		return experimentFault("Experiment has not been launched yet.")
 	case !x.End.IsZero():
 		return experimentFault("Experiment has already ended.")
@@ -149,7 +149,7 @@ func (x *storedExperiment) conclude(v management.Values) {
 	for name, to := range map[string]**string{"conclusion": &x.Conclusion, "conclusion_comment": &x.Comment} {
 		if v.Has(name) {
 			*to = nil
-			if text := v.Text(name); !v.Null(name) {
+			if text := v.Text(name); !v.IsNull(name) {
 				*to = &text
 			}
 		}
@@ -162,9 +162,9 @@ func variantsOf(flag *storedFlag) []experimentVariant {
 	return list
 }
 
-// shipped are filters in which one variant gets all; to everyone, with a condition of
+// shipVariant are filters in which one variant gets all; to everyone, with a condition of
 // its own before the others.
-func shipped(filters json.RawMessage, key string, everyone bool) json.RawMessage {
+func shipVariant(filters json.RawMessage, key string, everyone bool) json.RawMessage {
 	out := management.JSONObject(filters)
 	multivariate := management.JSONObject(out["multivariate"])
 	var variants, groups []map[string]json.RawMessage
@@ -187,7 +187,7 @@ func shipped(filters json.RawMessage, key string, everyone bool) json.RawMessage
 
 // Call does a step in an experiment's life: the experiment, its flag and what the log
 // says of both are one write.
-func (s Experiments) Call(ctx context.Context, st *management.Standing, id, name string, b management.Body) (*Experiment, error) {
+func (s Experiments) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Experiment, error) {
 	call := ExperimentCalls[name]
 	v, err := call.Fields.Change(b)
 	if err != nil {
@@ -195,34 +195,34 @@ func (s Experiments) Call(ctx context.Context, st *management.Standing, id, name
 	}
 	for _, f := range call.Fields {
 		if f.Required && !v.Has(f.Name) {
-			return nil, management.Coded(management.CodeRequired, f.Name, "This field is required.")
+			return nil, management.CodedFault(management.CodeRequired, f.Name, "This field is required.")
 		}
 	}
-	return management.Act(ctx, s.Resource, st, id, func(e *experimentEdit) error {
+	return management.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
 		flags := Flags{s.core}
-		flag, err := flagOf(e.Tx, e.Standing, flags, e.Now.Flag)
+		flag, err := findFlag(e.Tx, e.Scope, flags, e.After.Flag)
 		if err != nil {
 			return err
 		}
 		if flag == nil {
 			return experimentFault("The linked feature flag has been deleted.")
 		}
-		if err := call.may(e.Now, flag, v); err != nil {
+		if err := call.check(e.After, flag, v); err != nil {
 			return err
 		}
-		was := string(flag.Filters)
-		now := management.At(s.Desk.Now())
-		call.do(e.Now, flag, v, now)
-		e.Now.UpdatedAt = now
-		if err := s.stamp(e.View, e.Now); err != nil {
+		filtersBefore := string(flag.Filters)
+		now := management.NewStamp(s.Env.Now())
+		call.do(e.After, flag, v, now)
+		e.After.UpdatedAt = now
+		if err := s.setFingerprints(e.View, e.After); err != nil {
 			return err
 		}
-		if flag.Active == flag.was.Active && string(flag.Filters) == was {
+		if flag.Active == flag.before.Active && string(flag.Filters) == filtersBefore {
 			return nil
 		}
-		if err := e.Needs(management.Editor, flag.thing()); err != nil {
+		if err := e.RequireAccess(management.Editor, flag.accessObject()); err != nil {
 			return err
 		}
-		return flags.saveLinked(e.Tx, e.Standing, flag)
+		return flags.saveLinked(e.Tx, e.Scope, flag)
 	})
 }

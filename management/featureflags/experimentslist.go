@@ -34,19 +34,19 @@ var experimentOrders = map[string]func(a, b storedExperiment) int{
 // experimentStatuses are the words of a query for how far an experiment is.
 var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
 
-func (q *ExperimentQuery) match(st *management.Standing, e *storedExperiment) bool {
-	return st.Sees(e.thing()) && e.Archived == q.Archived && management.HoldsText(e.Name, q.Search) && management.Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
+func (q *ExperimentQuery) match(scope *management.Scope, e *storedExperiment) bool {
+	return scope.CanSee(e.accessObject()) && e.Archived == q.Archived && management.ContainsFold(e.Name, q.Search) && management.MatchesValue(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
 // statusOf is how far an experiment is: while its flag is off it is paused.
-func (s *core) statusOf(tx Tx, st *management.Standing, e *storedExperiment) (string, error) {
+func (s *core) statusOf(tx Tx, scope *management.Scope, e *storedExperiment) (string, error) {
 	switch {
-	case e.draft():
+	case e.isDraft():
 		return "draft", nil
 	case !e.End.IsZero():
 		return "stopped", nil
 	}
-	flag, err := flagOf(tx, st, Flags{s}, e.Flag)
+	flag, err := findFlag(tx, scope, Flags{s}, e.Flag)
 	if err == nil && flag != nil && !flag.Active {
 		return "paused", nil
 	}
@@ -54,17 +54,17 @@ func (s *core) statusOf(tx Tx, st *management.Standing, e *storedExperiment) (st
 }
 
 // List returns a page of experiments.
-func (s Experiments) List(ctx context.Context, st *management.Standing, q ExperimentQuery) (management.List[Experiment], error) {
+func (s Experiments) List(ctx context.Context, scope *management.Scope, q ExperimentQuery) (management.List[Experiment], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Experiment]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Experiment], err error) {
-		all, err := s.chosen(tx, st, &q)
+	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Experiment], err error) {
+		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return out, err
 		}
 		page, count := management.PageOf(all, q.Page)
-		return s.Rows(&view{Tx: tx, Standing: st}, management.List[storedExperiment]{Count: count, Results: page})
+		return s.Rows(&view{Tx: tx, Scope: scope}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }
 
@@ -78,12 +78,12 @@ type experimentStats struct {
 }
 
 // Stats counts the experiments that the caller may see.
-func (s Experiments) Stats(ctx context.Context, st *management.Standing) (*experimentStats, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*experimentStats, error) {
-		now, out := s.Desk.Now(), &experimentStats{}
+func (s Experiments) Stats(ctx context.Context, scope *management.Scope) (*experimentStats, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*experimentStats, error) {
+		now, out := s.Env.Now(), &experimentStats{}
 		from, before := now.AddDate(0, 0, -30), now.AddDate(0, 0, -60)
-		_, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: st.Parent()}, func(x *storedExperiment) bool {
-			if !st.Sees(x.thing()) || x.draft() {
+		_, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: scope.Parent()}, func(x *storedExperiment) bool {
+			if !scope.CanSee(x.accessObject()) || x.isDraft() {
 				return false
 			}
 			switch {
@@ -107,30 +107,30 @@ func (s Experiments) Stats(ctx context.Context, st *management.Standing) (*exper
 	})
 }
 
-// Eligible returns a page of the flags that experiments can have: with two variants or
+// ListEligibleFlags returns a page of the flags that experiments can have: with two variants or
 // more, of which control is the first.
-func (s Experiments) Eligible(ctx context.Context, st *management.Standing, search string, p management.Page) (management.List[Flag], error) {
-	yes := true
-	return Flags{s.core}.List(ctx, st, FlagQuery{Page: p, Search: search, Experimental: &yes})
+func (s Experiments) ListEligibleFlags(ctx context.Context, scope *management.Scope, search string, p management.Page) (management.List[Flag], error) {
+	experimental := true
+	return Flags{s.core}.List(ctx, scope, FlagQuery{Page: p, Search: search, Experimental: &experimental})
 }
 
-// Unseen returns a page of the experiments that run without their flags ever having been
+// ListWithoutCalls returns a page of the experiments that run without their flags ever having been
 // asked for.
-func (s Experiments) Unseen(ctx context.Context, st *management.Standing, p management.Page) (management.List[Experiment], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Experiment], err error) {
-		calls, err := tx.LastCalls(st.Project.ID)
+func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Experiment], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Experiment], err error) {
+		calls, err := tx.LastCalls(scope.Project.ID)
 		if err != nil {
 			return out, err
 		}
-		all, err := s.chosen(tx, st, &ExperimentQuery{})
+		all, err := s.selectMatching(tx, scope, &ExperimentQuery{})
 		if err != nil {
 			return out, err
 		}
 		all = slices.DeleteFunc(all, func(x storedExperiment) bool {
-			if err != nil || x.draft() || !x.End.IsZero() {
+			if err != nil || x.isDraft() || !x.End.IsZero() {
 				return true
 			}
-			flag, fault := flagOf(tx, st, Flags{s.core}, x.Flag)
+			flag, fault := findFlag(tx, scope, Flags{s.core}, x.Flag)
 			err = fault
 			return flag == nil || !calls[flag.Key].IsZero()
 		})
@@ -138,27 +138,27 @@ func (s Experiments) Unseen(ctx context.Context, st *management.Standing, p mana
 			return out, err
 		}
 		page, count := management.PageOf(all, p)
-		return s.Rows(&view{Tx: tx, Standing: st}, management.List[storedExperiment]{Count: count, Results: page})
+		return s.Rows(&view{Tx: tx, Scope: scope}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }
 
-// chosen are the experiments that a query asks for, in its order.
-func (s Experiments) chosen(tx Tx, st *management.Standing, q *ExperimentQuery) ([]storedExperiment, error) {
-	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(st, e) })
+// selectMatching are the experiments that a query asks for, in its order.
+func (s Experiments) selectMatching(tx Tx, scope *management.Scope, q *ExperimentQuery) ([]storedExperiment, error) {
+	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(scope.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(scope, e) })
 	if err != nil {
 		return nil, err
 	}
 	if status := experimentStatuses[q.Status]; status != "" {
 		var failed error
 		all = slices.DeleteFunc(all, func(e storedExperiment) bool {
-			is, err := s.statusOf(tx, st, &e)
+			actual, err := s.statusOf(tx, scope, &e)
 			failed = cmp.Or(failed, err)
-			return is != status
+			return actual != status
 		})
 		if failed != nil {
 			return nil, failed
 		}
 	}
-	management.Order(all, experimentOrders, q.Order)
+	management.SortBy(all, experimentOrders, q.Order)
 	return all, nil
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Measured is what must be known of an experiment to measure it; nil for one that there
+// AnalysisInput is what must be known of an experiment to measure it; nil for one that there
 // is not, or that the caller may not see.
-func (s Experiments) Measured(ctx context.Context, st *management.Standing, id int64) (*experiments.Experiment, error) {
-	out, err := management.Of(ctx, s.Resource, st, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*experiments.Experiment, error) {
-		flag, err := flagOf(v.Tx, v.Standing, Flags{s.core}, x.Flag)
+func (s Experiments) AnalysisInput(ctx context.Context, scope *management.Scope, id int64) (*experiments.Experiment, error) {
+	out, err := management.ReadOne(ctx, s.Resource, scope, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*experiments.Experiment, error) {
+		flag, err := findFlag(v.Tx, v.Scope, Flags{s.core}, x.Flag)
 		if err != nil || flag == nil {
 			return nil, err
 		}
-		out := x.measured(flag)
+		out := x.analysisInput(flag)
 		if out.Stats, err = statsConfig(v, x); err != nil {
 			return nil, err
 		}
-		return out, x.measuredSaved(v, out)
+		return out, x.addSavedMetrics(v, out)
 	})
 	var fault *management.Error
 	if errors.As(err, &fault) && (fault.Kind == management.NotFound || fault.Kind == management.Forbidden) {
@@ -32,7 +32,7 @@ func (s Experiments) Measured(ctx context.Context, st *management.Standing, id i
 	return out, err
 }
 
-func (x *storedExperiment) measured(flag *storedFlag) *experiments.Experiment {
+func (x *storedExperiment) analysisInput(flag *storedFlag) *experiments.Experiment {
 	out := &experiments.Experiment{
 		FlagKey: flag.Key, Start: x.Start.Time, End: x.End.Time, Stats: x.StatsConfig, Criteria: x.Exposure,
 		Matured: x.Matured != nil && *x.Matured,
@@ -50,12 +50,12 @@ func (x *storedExperiment) measured(flag *storedFlag) *experiments.Experiment {
 	return out
 }
 
-// measuredSaved puts the saved metrics behind the experiment's own, and all in order.
-func (x *storedExperiment) measuredSaved(v *view, out *experiments.Experiment) error {
-	saved, err := savedOf(v, x)
+// addSavedMetrics puts the saved metrics behind the experiment's own, and all in order.
+func (x *storedExperiment) addSavedMetrics(v *view, out *experiments.Experiment) error {
+	saved, err := showSavedMetrics(v, x)
 	for i := range saved {
 		query := management.JSONObject(saved[i].Query)
-		if !present(query["name"]) {
+		if !isPresent(query["name"]) {
 			query["name"] = management.Encode(saved[i].Name)
 		}
 		to := &out.Primary
@@ -64,47 +64,47 @@ func (x *storedExperiment) measuredSaved(v *view, out *experiments.Experiment) e
 		}
 		*to = append(*to, management.Encode(query))
 	}
-	putInOrder(out.Primary, x.MetricsOrder)
-	putInOrder(out.Secondary, x.SecondaryOrder)
+	sortMetrics(out.Primary, x.MetricsOrder)
+	sortMetrics(out.Secondary, x.SecondaryOrder)
 	return err
 }
 
-// putInOrder puts metrics in the order of their uuids; those that it lacks come last.
-func putInOrder(out []json.RawMessage, order json.RawMessage) {
+// sortMetrics puts metrics in the order of their uuids; those that it lacks come last.
+func sortMetrics(out []json.RawMessage, order json.RawMessage) {
 	var uuids []string
 	_ = json.Unmarshal(order, &uuids)
-	place := func(metric json.RawMessage) int {
+	position := func(metric json.RawMessage) int {
 		i := slices.Index(uuids, management.JSONText(management.JSONObject(metric)["uuid"]))
 		if i < 0 {
 			return len(uuids)
 		}
 		return i
 	}
-	slices.SortStableFunc(out, func(a, b json.RawMessage) int { return place(a) - place(b) })
+	slices.SortStableFunc(out, func(a, b json.RawMessage) int { return position(a) - position(b) })
 }
 
 // checkExcluded looks at the variants that results leave out: one beside the baseline
 // remains (experiments.md §1.1).
 func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
 	var excluded []string
-	if present(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
+	if isPresent(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
 		return management.Fault("excluded_variants", "Expected a list of texts.")
 	}
-	measured := x.measured(flag)
-	base := measured.Baseline()
-	left := len(measured.Variants)
+	input := x.analysisInput(flag)
+	base := input.Baseline()
+	remaining := len(input.Variants)
 	for i, key := range excluded {
-		known := slices.ContainsFunc(measured.Variants, func(v experiments.Variant) bool { return v.Key == key })
+		isVariant := slices.ContainsFunc(input.Variants, func(v experiments.Variant) bool { return v.Key == key })
 		switch {
-		case !known:
+		case !isVariant:
 			return management.Fault("excluded_variants", "Variant %q is not a variant of the feature flag.", key)
-		case base >= 0 && measured.Variants[base].Key == key:
+		case base >= 0 && input.Variants[base].Key == key:
 			return management.Fault("excluded_variants", "The baseline %q cannot be excluded.", key)
 		case !slices.Contains(excluded[:i], key):
-			left--
+			remaining--
 		}
 	}
-	if len(excluded) > 0 && left < 2 {
+	if len(excluded) > 0 && remaining < 2 {
 		return management.Fault("excluded_variants", "At least one variant beside the baseline has to remain.")
 	}
 	return nil

@@ -36,10 +36,10 @@ func checkMetric(metric map[string]json.RawMessage, field, prefix string) error 
 	return nil
 }
 
-// withUUID gives a metric a uuid that has none.
-func (s *core) withUUID(metric map[string]json.RawMessage) {
+// ensureUUID gives a metric a uuid that has none.
+func (s *core) ensureUUID(metric map[string]json.RawMessage) {
 	if management.JSONText(metric["uuid"]) == "" {
-		metric["uuid"] = management.Encode(s.Desk.NewID())
+		metric["uuid"] = management.Encode(s.Env.NewID())
 	}
 }
 
@@ -47,7 +47,7 @@ func (s *core) withUUID(metric map[string]json.RawMessage) {
 // what each is now (experiments.md §3.6).
 func (s Experiments) tidyMetrics(e *experimentEdit) error {
 	seen := map[string]bool{}
-	for field, list := range e.Now.metricLists() {
+	for field, list := range e.After.metricLists() {
 		metrics, err := s.readMetrics(*list, field, e.Values.Has(field))
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s Experiments) tidyMetrics(e *experimentEdit) error {
 			*list = management.Encode(metrics)
 		}
 	}
-	return s.stamp(e.View, e.Now)
+	return s.setFingerprints(e.View, e.After)
 }
 
 // readMetrics reads a list of metrics; check refuses what is none.
@@ -71,14 +71,14 @@ func (s Experiments) readMetrics(raw json.RawMessage, field string, check bool) 
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list) // null or a list: its field was read
 	if len(list) > maxExperimentMetrics {
-		return nil, management.Coded(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
+		return nil, management.CodedFault(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
 	}
 	out := make([]map[string]json.RawMessage, len(list))
 	for i, raw := range list {
 		if out[i] = management.JSONObject(raw); out[i] == nil {
 			out[i] = map[string]json.RawMessage{}
 		}
-		s.withUUID(out[i])
+		s.ensureUUID(out[i])
 		if !check {
 			continue
 		}
@@ -96,8 +96,8 @@ func (x *storedExperiment) metricLists() func(func(string, *json.RawMessage) boo
 	}
 }
 
-// stamp puts fingerprints into the metrics that an experiment has itself.
-func (s Experiments) stamp(v *view, x *storedExperiment) error {
+// setFingerprints puts fingerprints into the metrics that an experiment has itself.
+func (s Experiments) setFingerprints(v *view, x *storedExperiment) error {
 	method, err := statsMethod(v, x)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ var statsMethods = []string{"bayesian", "frequentist"}
 // checkStats refuses a method that is not one (experiments.md §2.1).
 func (x *storedExperiment) checkStats() error {
 	raw := management.JSONObject(x.StatsConfig)["method"]
-	if !present(raw) {
+	if !isPresent(raw) {
 		return nil
 	}
 	method := management.JSONText(raw)
@@ -164,27 +164,27 @@ func statsMethod(v *view, x *storedExperiment) (string, error) {
 // fingerprint says whether two results of a metric are of the same question
 // (experiments.md §3.6).
 func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method string) string {
-	asked := maps.Clone(metric)
+	query := maps.Clone(metric)
 	for _, name := range []string{"uuid", "name", "kind", "fingerprint", "only_count_matured_users"} {
-		delete(asked, name)
+		delete(query, name)
 	}
-	if filter := management.JSONObject(asked["breakdownFilter"]); len(filter) == 0 {
-		delete(asked, "breakdownFilter")
+	if filter := management.JSONObject(query["breakdownFilter"]); len(filter) == 0 {
+		delete(query, "breakdownFilter")
 	}
-	of := map[string]any{"metric": asked, "start_date": x.Start, "stats_method": method}
-	if present(x.Exposure) {
-		of["exposure_criteria"] = x.Exposure
+	input := map[string]any{"metric": query, "start_date": x.Start, "stats_method": method}
+	if isPresent(x.Exposure) {
+		input["exposure_criteria"] = x.Exposure
 	}
 	if x.Matured != nil && *x.Matured {
-		of["only_count_matured_users"] = true
+		input["only_count_matured_users"] = true
 	}
 	var excluded []string
 	if json.Unmarshal(x.Excluded, &excluded) == nil && len(excluded) > 0 {
 		slices.Sort(excluded)
-		of["excluded_variants"] = excluded
+		input["excluded_variants"] = excluded
 	}
 	var plain any // decoded, its objects have their members in order of name
-	d := json.NewDecoder(bytes.NewReader(management.Encode(of)))
+	d := json.NewDecoder(bytes.NewReader(management.Encode(input)))
 	d.UseNumber()
 	_ = d.Decode(&plain) // what was just encoded
 	sum := sha256.Sum256(management.Encode(plain))

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-func doesNotExist(field string, id int64) error {
-	return management.Coded(management.CodeDoesNotExist, field, "Invalid pk \"%d\" - object does not exist.", id)
+func errDoesNotExist(field string, id int64) error {
+	return management.CodedFault(management.CodeDoesNotExist, field, "Invalid pk \"%d\" - object does not exist.", id)
 }
 
 // maxVariants is how many variants an experiment may have.
@@ -26,7 +26,7 @@ type experimentVariant struct {
 }
 
 func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
-	if !present(raw) {
+	if !isPresent(raw) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -50,16 +50,16 @@ func (x *storedExperiment) checkVariants() error {
 
 // filters are the filters of the experiment's flag: was with the variants of the
 // experiment, or new ones.
-func (x *storedExperiment) filters(was json.RawMessage) json.RawMessage {
-	out, parameters := management.JSONObject(was), management.JSONObject(x.Parameters)
+func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
+	out, parameters := management.JSONObject(current), management.JSONObject(x.Parameters)
 	if out == nil {
 		out = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`), "payloads": json.RawMessage("{}")}
 	}
 	variants := parameters["feature_flag_variants"]
 	switch {
-	case present(variants):
+	case isPresent(variants):
 		out["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": variants})
-	case was == nil:
+	case current == nil:
 		out["multivariate"] = json.RawMessage(`{"variants":[{"key":"control","name":"Control Group","rollout_percentage":50},{"key":"test","name":"Test Variant","rollout_percentage":50}]}`)
 	}
 	if index, ok := parameters["aggregation_group_type_index"]; ok {
@@ -73,7 +73,7 @@ func (x *storedExperiment) filters(was json.RawMessage) json.RawMessage {
 func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 	object := management.JSONObject(parameters)
 	variants := management.JSONObject(management.JSONObject(filters)["multivariate"])["variants"]
-	if !present(object["feature_flag_variants"]) || !present(variants) || bytes.Equal(compactOf(object["feature_flag_variants"]), compactOf(variants)) {
+	if !isPresent(object["feature_flag_variants"]) || !isPresent(variants) || bytes.Equal(compactJSON(object["feature_flag_variants"]), compactJSON(variants)) {
 		return parameters
 	}
 	object["feature_flag_variants"] = variants
@@ -83,28 +83,28 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 // changeVariants takes the experiment's variants to its flag; after the launch
 // they have to be those that it has.
 func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
-	wanted := management.JSONObject(x.Parameters)["feature_flag_variants"]
+	requested := management.JSONObject(x.Parameters)["feature_flag_variants"]
 	if draft {
-		if changed := x.filters(flag.Filters); string(compactOf(changed)) != string(compactOf(flag.Filters)) {
+		if changed := x.filters(flag.Filters); string(compactJSON(changed)) != string(compactJSON(flag.Filters)) {
 			flag.Filters = changed
 		}
 		return nil
 	}
-	if !present(wanted) {
+	if !isPresent(requested) {
 		return nil
 	}
-	is, err := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
+	current, err := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
 	if err != nil {
 		return err
 	}
-	list, err := readVariants(wanted)
-	if err == nil && !slices.EqualFunc(list, is, sameVariant) {
+	list, err := readVariants(requested)
+	if err == nil && !slices.EqualFunc(list, current, equalVariant) {
 		err = management.Fault("", "Can't update feature_flag_variants on Experiment")
 	}
 	return err
 }
 
-func sameVariant(a, b experimentVariant) bool {
+func equalVariant(a, b experimentVariant) bool {
 	x, err1 := strconv.ParseFloat(string(a.Rollout), 64)
 	y, err2 := strconv.ParseFloat(string(b.Rollout), 64)
 	return a.Key == b.Key && (a.Rollout == b.Rollout || err1 == nil && err2 == nil && x == y)
@@ -129,28 +129,28 @@ type exposure struct {
 }
 
 // Exposures counts the calls of an experiment's flag.
-func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*exposures, error) {
-	return management.Of(ctx, s.Resource, st, id, func(v *view, e *storedExperiment) (*exposures, error) {
-		shown, err := s.show(v, e)
+func (s Experiments) Exposures(ctx context.Context, scope *management.Scope, id string) (*exposures, error) {
+	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, e *storedExperiment) (*exposures, error) {
+		experiment, err := s.show(v, e)
 		if err != nil {
 			return nil, err
 		}
 		key := e.FlagKey
-		flag, err := flagOf(v.Tx, st, Flags{s.core}, e.Flag)
+		flag, err := findFlag(v.Tx, scope, Flags{s.core}, e.Flag)
 		if flag != nil { // which may have another one now
 			key = flag.Key
 		}
 		if err != nil {
 			return nil, err
 		}
-		calls, err := v.Tx.FlagCalls(st.Project.ID, key)
+		calls, err := v.Tx.FlagCalls(scope.Project.ID, key)
 		if err != nil {
 			return nil, fmt.Errorf("exposures: %w", err)
 		}
-		out := &exposures{FlagKey: shown.FlagKey, Start: e.Start, End: e.End, Exposures: []exposure{}}
+		out := &exposures{FlagKey: experiment.FlagKey, Start: e.Start, End: e.End, Exposures: []exposure{}}
 		for _, c := range calls {
 			out.Total += c.Calls
-			out.Exposures = append(out.Exposures, exposure{c.Value, c.Calls, management.At(c.First), management.At(c.Last)})
+			out.Exposures = append(out.Exposures, exposure{c.Value, c.Calls, management.NewStamp(c.First), management.NewStamp(c.Last)})
 		}
 		return out, nil
 	})

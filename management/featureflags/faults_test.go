@@ -12,11 +12,11 @@ import (
 // changed: asked again, everything is answered as if nothing had happened.
 func TestFaults(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
-		"records": flagNullRows, "filters": flagCohortFaultRows, "dependencies": dependencyRows, "deleted ones": goneRows, "held ones": heldRows, "conflicts": conflictRows,
+		"records": flagNullRows, "filters": flagCohortFaultRows, "dependencies": dependencyRows, "deleted ones": deletedRows, "held ones": linkedExperimentRows, "conflicts": conflictRows,
 		"versions": versionRows, "restored": restoreRows, "new keys": renameRows, "lists": searchRows, "status": statusRows, "preview": listedRows,
-		"early access": stageRows, "attached": attachRows, "features of everybody": publicFeatureRows, "features gone": featureGoneRows,
-		"experiments": experimentLifeRows, "variants of experiments": experimentVariantRows, "experiments gone": experimentGoneRows, "states": experimentStatusRows,
-		"surveys": surveyLifeRows, "targeting": targetingRows, "linked flags": linkedFlagRows, "surveys of everybody": publicSurveyRows, "surveys gone": surveyGoneRows,
+		"early access": stageRows, "attached": attachRows, "features of everybody": publicFeatureRows, "features gone": featureDeletedRows,
+		"experiments": experimentLifeRows, "variants of experiments": experimentVariantRows, "experiments gone": experimentDeletedRows, "states": experimentStatusRows,
+		"surveys": surveyLifeRows, "targeting": targetingRows, "linked flags": linkedFlagRows, "surveys of everybody": publicSurveyRows, "surveys gone": surveyDeletedRows,
 		"schedules": scheduleFieldRows[:18], "lists of schedules": scheduleListRows[:12],
 		"documents": roundTripRows, "applied": applyRows, "order": documentOrderRows, "pruned": pruneRows, "planned": planRows[:4], "members": documentMemberRows, "cohorts of documents": documentCohortRows,
 		"lists of cohorts": memberFaultRows,
@@ -24,8 +24,8 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			faulty := &memstore.Faulty{After: -1}
 			w := faultyWorld(t, faulty)
-			w.Ask(t, roomCalls(t, w), before[name])
-			w.AskFaulty(t, roomCalls(t, w), rows, memstore.ErrDisk, func(after int) bool {
+			w.Run(t, roomCalls(t, w), faultSetup[name])
+			w.RunFaulty(t, roomCalls(t, w), rows, memstore.ErrDisk, func(after int) bool {
 				failed := faulty.Failed
 				faulty.After, faulty.Failed = after, false
 				return failed
@@ -36,25 +36,25 @@ func TestFaults(t *testing.T) {
 
 // faultyWorld is newWorld on a store that fails.
 func faultyWorld(t *testing.T, faulty *memstore.Faulty) *ruletest.World {
-	who := somePeople()
-	ids := make([][]string, len(who.persons))
-	for i, p := range who.persons {
+	persons := somePeople()
+	ids := make([][]string, len(persons.persons))
+	for i, p := range persons.persons {
 		ids[i] = p.DistinctIDs
 	}
-	faulty.Store = memstore.New(memstore.Outside{
+	faulty.Store = memstore.New(memstore.ExternalData{
 		GroupTypes: map[int64]map[int]string{ruletest.Project: {0: "company", 1: "team"}},
 		Persons:    map[int64][][]string{ruletest.Project: ids},
 	})
-	w := ruletest.New(t, faulty, func(c *rooms.Config) { c.People = who })
-	if _, err := w.Dashboards.Create(t.Context(), w.Standing(t, "bob"), ruletest.Body(t, `{}`)); err != nil {
+	w := ruletest.New(t, faulty, func(c *rooms.Config) { c.People = persons })
+	if _, err := w.Dashboards.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, `{}`)); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// before is asked of a store that does not fail: a cohort is stored before it is counted
+// faultSetup is asked of a store that does not fail: a cohort is stored before it is counted
 // and shown, and changes that are due are made one by one.
-var before = map[string][]ruletest.Row{
+var faultSetup = map[string][]ruletest.Row{
 	"filters":          {{"§5.2", "bob", "cohort", `{"name":"listed","is_static":true}`, `{"id":1}`}},
 	"lists of cohorts": {{"§5.2", "bob", `file {"name":"s","is_static":true}`, "vic\nxia", `{"id":1,"count":2}`}},
 }

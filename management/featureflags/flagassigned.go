@@ -23,10 +23,10 @@ type LastCall struct {
 	PersonChanged bool
 }
 
-// Differs is the first reason for which a value is not that of the last call
+// DifferenceReason is the first reason for which a value is not that of the last call
 // (console.md N5): pinned, flag_changed, other_id, person_changed, supplied, unknown; nil where
 // it is.
-func (q *Question) Differs(value any, last *LastCall) *string {
+func (q *Question) DifferenceReason(value any, last *LastCall) *string {
 	if last == nil || value == nil || value == last.Value {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (q *Question) Differs(value any, last *LastCall) *string {
 	switch {
 	case q.Pinned:
 		reason = "pinned"
-	case q.Tried || last.Version != q.Flag.Version:
+	case q.BringsRules || last.Version != q.Flag.Version:
 		reason = "flag_changed"
 	case last.DistinctID != q.Subject.DistinctID:
 		reason = "other_id"
@@ -46,18 +46,18 @@ func (q *Question) Differs(value any, last *LastCall) *string {
 	return &reason
 }
 
-// versionsLooked is how many versions back the one of a call is looked for.
-const versionsLooked = 100
+// maxVersionLookback is how many versions back the one of a call is looked for.
+const maxVersionLookback = 100
 
 // FillVersions says of calls, by the id of the flag, which version was in force, where
 // the SDK has not told.
-func (s Flags) FillVersions(ctx context.Context, st *management.Standing, calls map[int64]*LastCall) error {
-	return s.Desk.Store.Read(ctx, func(tx Tx) error {
+func (s Flags) FillVersions(ctx context.Context, scope *management.Scope, calls map[int64]*LastCall) error {
+	return s.Env.Store.Read(ctx, func(tx Tx) error {
 		for id, call := range calls {
 			if call.Version != 0 {
 				continue
 			}
-			f, err := s.loadFlag(tx, st, id)
+			f, err := s.loadFlag(tx, scope, id)
 			if err != nil {
 				return err
 			}
@@ -71,14 +71,14 @@ func (s Flags) FillVersions(ctx context.Context, st *management.Standing, calls 
 
 // versionAt is the version of a flag that was in force at a time, 0 where that is too
 // long ago to be known.
-func versionAt(tx Tx, f *storedFlag, at time.Time) (int64, error) {
-	if !at.Before(f.UpdatedAt.Time) {
+func versionAt(tx Tx, f *storedFlag, when time.Time) (int64, error) {
+	if !when.Before(f.UpdatedAt.Time) {
 		return f.Version, nil
 	}
-	records, _, err := tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Limit: versionsLooked})
+	records, _, err := tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsParent(f), Descending: true, Limit: maxVersionLookback})
 	for i := range records {
-		v, err := management.Decode[keptVersion](&records[i])
-		if err != nil || !at.Before(v.At.Time) {
+		v, err := management.Decode[storedVersion](&records[i])
+		if err != nil || !when.Before(v.At.Time) {
 			return v.Version, err
 		}
 	}

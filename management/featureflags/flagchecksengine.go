@@ -14,9 +14,9 @@ import (
 
 // compile is a flag, switched on, and what it depends on: the engine that answers /flags
 // says whether it can evaluate a flag among those it depends on (decision 4).
-func (s Flags) compile(tx Tx, st *management.Standing, f *storedFlag) (*flags.Set, error) {
+func (s Flags) compile(tx Tx, scope *management.Scope, f *storedFlag) (*flags.Set, error) {
 	var l faultList
-	set, err := s.compileAll(tx, st, f, &l)
+	set, err := s.compileAll(tx, scope, f, &l)
 	if err == nil {
 		err = l.first()
 	}
@@ -27,46 +27,46 @@ func (s Flags) compile(tx Tx, st *management.Standing, f *storedFlag) (*flags.Se
 }
 
 // compileAll is compile that gathers all that is wrong; the set may be nil then.
-func (s Flags) compileAll(tx Tx, st *management.Standing, f *storedFlag, l *faultList) (*flags.Set, error) {
-	e, err := surround(tx, st, f, l)
-	if err != nil || l.full() {
+func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*flags.Set, error) {
+	e, err := readDependencies(tx, scope, f, l)
+	if err != nil || l.isFull() {
 		return nil, err
 	}
-	text, err := e.definitions(st.Project, f.active())
+	text, err := e.definitions(scope.Project, f.activeCopy())
 	if err != nil {
 		return nil, err
 	}
 	definitions, err := flags.ParseDefinitions(text)
 	if err != nil {
-		return nil, l.at("filters", cannotEvaluate(": "+err.Error()))
+		return nil, l.add("filters", errCannotEvaluate(": "+err.Error()))
 	}
 	set := flags.Compile(definitions)
 	var groups []any // read once, however many faults there are
 	for _, fault := range set.Faults() {
-		place := enginePlace(fault.Path)
-		if l.knows(place) {
+		path := attributePath(fault.Path)
+		if l.contains(path) {
 			continue
 		}
 		if groups == nil {
 			groups = anyList(anyObject(wire.Value(f.Filters))["groups"])
 		}
-		if err := l.at(place, faultOf(fault, groups)); err != nil {
+		if err := l.add(path, translateFault(fault, groups)); err != nil {
 			return nil, err
 		}
-		if l.full() {
+		if l.isFull() {
 			break
 		}
 	}
 	return set, nil
 }
 
-// enginePlace turns flags[0].filters.groups[1] into filters.groups.1.
-func enginePlace(path string) string {
+// attributePath turns flags[0].filters.groups[1] into filters.groups.1.
+func attributePath(path string) string {
 	return strings.NewReplacer("[", ".", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(path, "flags[0]"), "."))
 }
 
-// cannotEvaluate begins with the words of §5.1.2; where follows, or is empty.
-func cannotEvaluate(where string) error {
+// errCannotEvaluate begins with the words of §5.1.2; where follows, or is empty.
+func errCannotEvaluate(where string) error {
 	return management.Fault("", "Can't evaluate flag - please check release conditions%s", where)
 }
 
@@ -82,8 +82,8 @@ func allowedOperators(problem string, p map[string]any) string {
 			names = append(names, string(o.Name))
 		}
 	}
-	if meant := flags.Nearest(plainText(p["operator"]), names); meant != "" {
-		return "; did you mean " + meant + "?"
+	if nearest := flags.Nearest(plainText(p["operator"]), names); nearest != "" {
+		return "; did you mean " + nearest + "?"
 	}
 	return "; there are " + strings.Join(names, ", ")
 }
@@ -96,12 +96,12 @@ func operatorText(v any) string {
 }
 
 // propertyAt is the requirement of conditions that a place names, nil for none.
-func propertyAt(groups []any, at []string) map[string]any {
-	if at == nil || at[2] == "" {
+func propertyAt(groups []any, match []string) map[string]any {
+	if match == nil || match[2] == "" {
 		return nil
 	}
-	i, _ := strconv.Atoi(at[1]) // the pattern has digits there
-	j, _ := strconv.Atoi(at[2])
+	i, _ := strconv.Atoi(match[1]) // the pattern has digits there
+	j, _ := strconv.Atoi(match[2])
 	if i >= len(groups) {
 		return nil
 	}
@@ -111,16 +111,16 @@ func propertyAt(groups []any, at []string) map[string]any {
 	return nil
 }
 
-// active is a flag as it would be when it is switched on: only then the engine
+// activeCopy is a flag as it would be when it is switched on: only then the engine
 // looks at it.
-func (f *storedFlag) active() *storedFlag {
-	on := *f
-	on.Active, on.Deleted = true, false
-	return &on
+func (f *storedFlag) activeCopy() *storedFlag {
+	out := *f
+	out.Active, out.Deleted = true, false
+	return &out
 }
 
 // definitions are what /flags would read of a project, one flag first.
-func (e *surroundings) definitions(p *management.ProjectRecord, first *storedFlag) ([]byte, error) {
+func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFlag) ([]byte, error) {
 	types, err := e.tx.GroupTypes(e.project)
 	if err != nil {
 		return nil, err
@@ -145,23 +145,23 @@ func (e *surroundings) definitions(p *management.ProjectRecord, first *storedFla
 	return management.Encode(out), nil
 }
 
-// place is where in a flag a fault is: a group, a property of it, and a member.
-var place = regexp.MustCompile(`^flags\[0\]\.filters\.groups\[(\d+)\](?:\.properties\[(\d+)\](?:\.(\w+))?)?$`)
+// enginePathPattern is where in a flag a fault is: a group, a property of it, and a member.
+var enginePathPattern = regexp.MustCompile(`^flags\[0\]\.filters\.groups\[(\d+)\](?:\.properties\[(\d+)\](?:\.(\w+))?)?$`)
 
-// faultOf puts a fault that the engine has found into the words of §5.1.2. What
+// translateFault puts a fault that the engine has found into the words of §5.1.2. What
 // does no harm is let through: older forms that are kept, and group types that
 // no event has named yet.
-func faultOf(e *flags.DefinitionError, groups []any) error {
+func translateFault(e *flags.DefinitionError, groups []any) error {
 	if !strings.HasPrefix(e.Path, "flags[0]") {
 		return nil
 	}
-	p := propertyAt(groups, place.FindStringSubmatch(e.Path))
+	p := propertyAt(groups, enginePathPattern.FindStringSubmatch(e.Path))
 	if e.Code != flags.NoReason {
 		where := ": " + strings.TrimPrefix(e.Path, "flags[0].")
 		if p != nil {
 			where += fmt.Sprintf(" (property %s, operator %s)", plainText(p["key"]), operatorText(p["operator"]))
 		}
-		return cannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
+		return errCannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
 	}
 	if p == nil {
 		return nil

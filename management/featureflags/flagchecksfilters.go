@@ -34,30 +34,30 @@ func (f *storedFlag) checkFilters() error {
 // filters at all, and nothing more can be said of them.
 func (f *storedFlag) gatherFilters(l *faultList) bool {
 	if len(f.Filters) > maxFilters {
-		_ = l.at("", management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters))
+		_ = l.add("", management.CodedFault(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters))
 		return false
 	}
 	filters := anyObject(wire.Value(f.Filters))
 	if filters == nil {
-		_ = l.at("", management.Coded(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters)))
+		_ = l.add("", management.CodedFault(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters)))
 		return false
 	}
-	gatherMisspelt(flags.FiltersPart, f.Filters, nil, l)
+	findUnknownKeys(flags.FiltersPart, f.Filters, nil, l)
 	groups, ok := filters["groups"].([]any)
 	if !ok {
-		_ = l.at("filters.groups", errNoGroups())
+		_ = l.add("filters.groups", errNoGroups())
 	}
 	variants := checkVariants(filters["multivariate"], l)
 	for i, g := range groups {
-		at := fmt.Sprintf("filters.groups.%d", i)
+		path := fmt.Sprintf("filters.groups.%d", i)
 		if group := anyObject(g); group != nil {
-			checkGroup(at, group, filters["aggregation_group_type_index"], variants, l)
+			checkGroup(path, group, filters["aggregation_group_type_index"], variants, l)
 		} else {
-			l.bad(at, "Each group of filters must be an object.")
+			l.addf(path, "Each group of filters must be an object.")
 		}
 	}
 	if exclusion, ok := anyObject(filters["holdout"])["exclusion_percentage"]; ok && !isPercentage(exclusion) {
-		l.bad("filters.holdout.exclusion_percentage", "The exclusion percentage of a holdout must be a number between 0 and 100.")
+		l.addf("filters.holdout.exclusion_percentage", "The exclusion percentage of a holdout must be a number between 0 and 100.")
 	}
 	checkPayloads(filters, variants, l)
 	if l.first() == nil {
@@ -67,7 +67,7 @@ func (f *storedFlag) gatherFilters(l *faultList) bool {
 }
 
 func errNoGroups() error {
-	return management.Coded(management.CodeRequired, "filters", "Filters must have a list of groups.")
+	return management.CodedFault(management.CodeRequired, "filters", "Filters must have a list of groups.")
 }
 
 // isPercentage reports whether a value is a number from 0 to 100.
@@ -88,66 +88,66 @@ func checkVariants(multivariate any, l *faultList) (keys []string) {
 	}
 	members, ok := multivariate.(map[string]any)
 	if !ok {
-		l.bad(place, invalid+"multivariate must be an object.")
+		l.addf(place, invalid+"multivariate must be an object.")
 		return nil
 	}
 	if v := members["variants"]; v != nil && anyList(v) == nil {
-		l.bad(place+".variants", invalid+"Variants must be a list.")
+		l.addf(place+".variants", invalid+"Variants must be a list.")
 	}
-	sum, whole := 0.0, true
+	sum, complete := 0.0, true
 	for i, v := range anyList(members["variants"]) {
 		key, _ := anyObject(v)["key"].(string)
 		share := anyObject(v)["rollout_percentage"]
-		at := fmt.Sprintf(place+".variants.%d", i)
+		variantPath := fmt.Sprintf(place+".variants.%d", i)
 		switch {
 		case !variantKey.MatchString(key):
-			l.bad(at+".key", invalid+"Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
+			l.addf(variantPath+".key", invalid+"Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
 		case len(key) > maxFlagKey:
-			l.bad(at+".key", invalid+"Variant keys may have no more than %d characters.", maxFlagKey)
+			l.addf(variantPath+".key", invalid+"Variant keys may have no more than %d characters.", maxFlagKey)
 		case slices.Contains(keys, key):
-			l.bad(at+".key", invalid+"Variant keys must be unique.")
+			l.addf(variantPath+".key", invalid+"Variant keys must be unique.")
 		}
 		if isPercentage(share) {
 			x, _ := share.(json.Number).Float64()
 			sum += x
 		} else {
-			l.bad(at+".rollout_percentage", invalid+"Variant rollout percentages must be numbers between 0 and 100.")
-			whole = false
+			l.addf(variantPath+".rollout_percentage", invalid+"Variant rollout percentages must be numbers between 0 and 100.")
+			complete = false
 		}
 		keys = append(keys, key)
 	}
-	if whole && len(keys) > 0 && math.Abs(sum-100) > 0.01 {
-		l.bad(place+".variants", invalid+"Variant rollout percentages must sum to 100.")
+	if complete && len(keys) > 0 && math.Abs(sum-100) > 0.01 {
+		l.addf(place+".variants", invalid+"Variant rollout percentages must sum to 100.")
 	}
 	return keys
 }
 
-func checkGroup(at string, group map[string]any, aggregation any, variants []string, l *faultList) {
+func checkGroup(path string, group map[string]any, aggregation any, variants []string, l *faultList) {
 	if v, own := group["aggregation_group_type_index"]; own {
 		aggregation = v
 	}
 	if rollout := group["rollout_percentage"]; rollout != nil && !isPercentage(rollout) {
-		l.bad(at+".rollout_percentage", "The rollout percentage of a group must be a number between 0 and 100.")
+		l.addf(path+".rollout_percentage", "The rollout percentage of a group must be a number between 0 and 100.")
 	}
 	if v := group["variant"]; v != nil && v != "" {
 		if name, ok := v.(string); !ok || !slices.Contains(variants, name) {
-			l.bad(at+".variant", "Filters are not valid (variant override does not exist)")
+			l.addf(path+".variant", "Filters are not valid (variant override does not exist)")
 		}
 	}
 	if v := group["properties"]; v != nil && anyList(v) == nil {
-		l.bad(at+".properties", "The properties of a group must be a list.")
+		l.addf(path+".properties", "The properties of a group must be a list.")
 	}
 	for i, v := range anyList(group["properties"]) {
-		at := fmt.Sprintf("%s.properties.%d", at, i)
+		path := fmt.Sprintf("%s.properties.%d", path, i)
 		p := anyObject(v)
 		if p == nil {
-			l.bad(at, "Each property of a group must be an object.")
+			l.addf(path, "Each property of a group must be an object.")
 			continue
 		}
 		err := checkType(p, aggregation)
-		_ = l.at(at+".type", err)
+		_ = l.add(path+".type", err)
 		if member, fault := checkOperator(p); err == nil {
-			_ = l.at(at+"."+member, fault)
+			_ = l.add(path+"."+member, fault)
 		}
 	}
 }
@@ -157,29 +157,29 @@ func checkType(p map[string]any, aggregation any) error {
 	switch {
 	case aggregation == nil && p["type"] != "person" && p["type"] != "cohort" && p["type"] != "flag":
 		return badFilters("Filters are not valid (can only use person, cohort, and flag properties)")
-	case aggregation != nil && (p["type"] != "group" || p["group_type_index"] != nil && !sameNumber(p["group_type_index"], aggregation)):
+	case aggregation != nil && (p["type"] != "group" || p["group_type_index"] != nil && !equalNumbers(p["group_type_index"], aggregation)):
 		return badFilters("Filters are not valid (can only use group properties)")
 	}
 	return nil
 }
 
-func sameNumber(a, b any) bool {
+func equalNumbers(a, b any) bool {
 	x, ok := a.(json.Number)
-	y, okToo := b.(json.Number)
-	if !ok || !okToo {
+	y, okB := b.(json.Number)
+	if !ok || !okB {
 		return false
 	}
 	n, err := x.Float64()
-	m, errToo := y.Float64()
-	return err == nil && errToo == nil && n == m
+	m, errB := y.Float64()
+	return err == nil && errB == nil && n == m
 }
 
 // checkOperator looks at a requirement's operator and value, as far as that does
 // not need the engine, and says which of its members is at fault.
 func checkOperator(p map[string]any) (member string, err error) {
 	operator, _ := p["operator"].(string)
-	op, known := flags.Operator(operator).Info()
-	if known && operator == string(op.Alias) {
+	op, isOperator := flags.Operator(operator).Info()
+	if isOperator && operator == string(op.Alias) {
 		operator = string(op.Name)
 		p["operator"] = operator
 	}
@@ -204,15 +204,15 @@ func checkOperator(p map[string]any) (member string, err error) {
 			}
 		}
 	}
-	if value := p["value"]; !takes(op.Operand, value) {
+	if value := p["value"]; !isOperand(op.Operand, value) {
 		return "value", badValue(operator, value)
 	}
 	return "", nil
 }
 
-// takes reports whether a value has the form that an operator wants (§5.1.2,
+// isOperand reports whether a value has the form that an operator wants (§5.1.2,
 // spec/flags.md §1.5).
-func takes(form flags.Operand, value any) bool {
+func isOperand(form flags.Operand, value any) bool {
 	_, text := value.(string)
 	_, array := value.([]any)
 	_, members := value.(map[string]any)
@@ -233,9 +233,9 @@ func badValue(operator string, value any) error {
 		operator = "exact"
 	}
 	if op, _ := flags.Operator(operator).Info(); op.Operand == flags.DateOperand {
-		return management.Coded("invalid_date", "filters", "Invalid date value: %s", plainText(value))
+		return management.CodedFault("invalid_date", "filters", "Invalid date value: %s", plainText(value))
 	}
-	return management.Coded("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))
+	return management.CodedFault("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))
 }
 
 // plainText is a value as errors show it: texts as they are, others as JSON.
@@ -255,7 +255,7 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 	}
 	payloads, ok := filters["payloads"].(map[string]any)
 	if !ok {
-		l.bad(place, "Payloads must be passed as a dictionary")
+		l.addf(place, "Payloads must be passed as a dictionary")
 		return
 	}
 	keys := slices.Sorted(maps.Keys(payloads)) // the same fault comes first each time
@@ -265,16 +265,16 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 		case !ok:
 			payloads[key] = string(wire.MustEncode(payloads[key]))
 		case !json.Valid([]byte(text)):
-			l.bad(place+"."+key, "Payload value is not valid JSON")
+			l.addf(place+"."+key, "Payload value is not valid JSON")
 		}
 	}
 	for _, key := range keys {
 		switch {
 		case holdoutKey.MatchString(key):
 		case len(variants) > 0 && !slices.Contains(variants, key):
-			l.bad(place+"."+key, "Payload keys must match a variant key for multivariate flags")
+			l.addf(place+"."+key, "Payload keys must match a variant key for multivariate flags")
 		case len(variants) == 0 && key != "true":
-			l.bad(place+"."+key, "Payload keys must be 'true' for boolean flags")
+			l.addf(place+"."+key, "Payload keys must be 'true' for boolean flags")
 		}
 	}
 }

@@ -16,9 +16,9 @@ import (
 // directly or through others.
 const maxReached = 10_000
 
-// surroundings are the flags and cohorts that one flag depends on, directly or
+// dependencies are the flags and cohorts that one flag depends on, directly or
 // through others, as /flags reads them.
-type surroundings struct {
+type dependencies struct {
 	tx      Tx
 	project int64
 	self    *storedFlag
@@ -28,14 +28,14 @@ type surroundings struct {
 
 // flagCohort is what a flag needs to know of a cohort.
 type flagCohort struct {
-	ID     int64
-	Name   string
-	Record json.RawMessage
-	thing  management.Thing
+	ID           int64
+	Name         string
+	Record       json.RawMessage
+	accessObject management.AccessObject
 }
 
-// cohortOf is a cohort that is not deleted, nil for none.
-func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
+// findCohort is a cohort that is not deleted, nil for none.
+func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	id, ok := management.Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
@@ -54,7 +54,7 @@ func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", id, err)
 		}
 	}
-	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, thing: management.Thing{Kind: kindCohort, ID: number.String(), Author: meta.CreatedBy}}
+	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, accessObject: management.AccessObject{Kind: kindCohort, ID: number.String(), Author: meta.CreatedBy}}
 	if record.Name != nil {
 		c.Name = *record.Name
 	}
@@ -63,7 +63,7 @@ func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 
 // dependency finds the flag that a requirement names, nil for none: by id first,
 // then by key.
-func (e *surroundings) dependency(p *propertyShape) (*storedFlag, error) {
+func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
 	name := p.name()
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil && p.Chain == nil {
 		if id == e.self.ID && id != 0 {
@@ -106,7 +106,7 @@ func (s *filterShape) properties(kind string) (out []*propertyShape) {
 }
 
 // checkDependency looks at a flag that a flag depends on itself.
-func (e *surroundings) checkDependency(p *propertyShape) error {
+func (e *dependencies) checkDependency(p *propertyShape) error {
 	id, err := strconv.ParseInt(p.name(), 10, 64)
 	if err != nil {
 		return badFilters("Flag dependencies must reference flag IDs (integers), not flag keys. Invalid reference: '%s'", plainText(p.name()))
@@ -125,7 +125,7 @@ func (e *surroundings) checkDependency(p *propertyShape) error {
 }
 
 // reachFlags gathers what a flag depends on; path are the keys on the way to it.
-func (e *surroundings) reachFlags(f *storedFlag, path []string) error {
+func (e *dependencies) reachFlags(f *storedFlag, path []string) error {
 	path = append(path, f.Key)
 	for _, p := range f.shape().properties("flag") {
 		if err := e.reachFlag(p, path); err != nil {
@@ -136,7 +136,7 @@ func (e *surroundings) reachFlags(f *storedFlag, path []string) error {
 }
 
 // reachFlag gathers a flag that is depended on, and what it depends on itself.
-func (e *surroundings) reachFlag(p *propertyShape, path []string) error {
+func (e *dependencies) reachFlag(p *propertyShape, path []string) error {
 	next, err := e.dependency(p)
 	switch {
 	case err != nil:
@@ -156,17 +156,17 @@ func (e *surroundings) reachFlag(p *propertyShape, path []string) error {
 
 // reachCohort gathers a cohort and those that it consists of. What is made of
 // events cannot be evaluated (§5.1.2).
-func (e *surroundings) reachCohort(value json.RawMessage, direct bool) error {
+func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
 	id, ok := management.Integer(value, management.JSONKind(value))
 	if ok && e.cohorts[id] != nil {
 		return nil
 	}
-	c, err := cohortOf(e.tx, e.project, json.Number(strings.Trim(string(value), `"`)))
+	c, err := findCohort(e.tx, e.project, json.Number(strings.Trim(string(value), `"`)))
 	switch {
 	case err != nil:
 		return err
 	case c == nil && direct:
-		return management.Coded("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(wire.Value(value)))
+		return management.CodedFault("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(wire.Value(value)))
 	case c == nil:
 		return nil // the engine judges
 	case len(e.cohorts) == maxReached:
@@ -184,7 +184,7 @@ func (e *surroundings) reachCohort(value json.RawMessage, direct bool) error {
 		}
 	})
 	if events {
-		return management.Coded("behavioral_cohort_found", "filters", "Cohort '%s' with filters on events cannot be used in feature flags.", c.Name)
+		return management.CodedFault("behavioral_cohort_found", "filters", "Cohort '%s' with filters on events cannot be used in feature flags.", c.Name)
 	}
 	for _, value := range inner {
 		if err := e.reachCohort(value, false); err != nil {
@@ -209,31 +209,31 @@ func walkJSON(v any, visit func(map[string]any)) {
 	}
 }
 
-// surround gathers what a flag depends on, and looks whether it is all there.
-func surround(tx Tx, st *management.Standing, f *storedFlag, l *faultList) (*surroundings, error) {
-	e := &surroundings{tx, st.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
+// readDependencies gathers what a flag depends on, and looks whether it is all there.
+func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*dependencies, error) {
+	e := &dependencies{tx, scope.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
 	own := f.shape().properties("flag")
 	for _, p := range own {
-		if err := l.at(p.place("key"), e.checkDependency(p)); err != nil || l.full() {
+		if err := l.add(p.path("key"), e.checkDependency(p)); err != nil || l.isFull() {
 			return e, err
 		}
 	}
 	for _, p := range own {
-		if l.knows(p.place("key")) {
+		if l.contains(p.path("key")) {
 			continue
 		}
-		if err := l.at(p.place("key"), e.reachFlag(p, []string{f.Key})); err != nil || l.full() {
+		if err := l.add(p.path("key"), e.reachFlag(p, []string{f.Key})); err != nil || l.isFull() {
 			return e, err
 		}
 	}
 	for _, p := range f.shape().properties("cohort") {
-		if err := l.at(p.place("value"), e.reachCohort(p.Value, true)); err != nil || l.full() {
+		if err := l.add(p.path("value"), e.reachCohort(p.Value, true)); err != nil || l.isFull() {
 			return e, err
 		}
 	}
 	for _, other := range e.flags { // those beneath have been told of theirs
 		for _, p := range other.shape().properties("cohort") {
-			if err := l.at("filters", e.reachCohort(p.Value, false)); err != nil {
+			if err := l.add("filters", e.reachCohort(p.Value, false)); err != nil {
 				return nil, err
 			}
 		}
@@ -241,19 +241,19 @@ func surround(tx Tx, st *management.Standing, f *storedFlag, l *faultList) (*sur
 	return e, nil
 }
 
-// names reports whether a flag depends on another one by the other one's key.
-func (f *storedFlag) names(other *storedFlag) bool {
+// dependsOnKeyOf reports whether a flag depends on another one by the other one's key.
+func (f *storedFlag) dependsOnKeyOf(other *storedFlag) bool {
 	return slices.ContainsFunc(f.shape().properties("flag"), func(p *propertyShape) bool { return p.name() == other.Key })
 }
 
-// dependants are the flags that depend on one directly, by id.
-func (s Flags) dependants(tx Tx, st *management.Standing, f *storedFlag) (out []*storedFlag, err error) {
+// loadDependents are the flags that depend on one directly, by id.
+func (s Flags) loadDependents(tx Tx, scope *management.Scope, f *storedFlag) (out []*storedFlag, err error) {
 	var failed error
-	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 		if d.ID == f.ID || !bytes.Contains(d.Record, []byte(`"flag"`)) {
 			return false
 		}
-		other, err := decodeFlag(st.Project.ID, d)
+		other, err := decodeFlag(scope.Project.ID, d)
 		if err != nil {
 			failed = err
 			return false

@@ -15,10 +15,10 @@ type cohortOfFlag struct {
 
 // StaticCohort makes a static cohort of the persons for whom a flag is on now, as it is
 // for the first of their distinct ids (spec/clients.md §7.2).
-func (s Flags) StaticCohort(ctx context.Context, st *management.Standing, id int64) (*cohortOfFlag, error) {
+func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int64) (*cohortOfFlag, error) {
 	p := &preview{people: s.People, core: s.core}
-	f, err := management.Read(ctx, &s.Desk, func(tx Tx) (*storedFlag, error) {
-		f, err := flagOf(tx, st, s, id)
+	f, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedFlag, error) {
+		f, err := findFlag(tx, scope, s, id)
 		if err == nil && f == nil {
 			err = management.ErrNotFound()
 		}
@@ -29,29 +29,29 @@ func (s Flags) StaticCohort(ctx context.Context, st *management.Standing, id int
 			return f, err
 		}
 		p.key = f.Key
-		if p.set, err = s.compile(tx, st, f); err != nil {
+		if p.set, err = s.compile(tx, scope, f); err != nil {
 			return nil, err
 		}
-		return f, p.readMembers(tx, st.Project.ID)
+		return f, p.readMembers(tx, scope.Project.ID)
 	})
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	if p.set != nil && p.people != nil {
-		if ids, err = p.on(ctx, st.Project.ID); err != nil {
+		if ids, err = p.enabledIDs(ctx, scope.Project.ID); err != nil {
 			return nil, err
 		}
 	}
-	name := fmt.Sprintf("Users with feature flag %s enabled at %s", f.Key, s.Desk.Now().Format(time.DateTime))
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*cohortOfFlag, error) {
-		c, err := Cohorts(s).resource(ids, false).Make(&view{Tx: tx, Standing: st}, management.Values{"name": name, "is_static": true})
+	name := fmt.Sprintf("Users with feature flag %s enabled at %s", f.Key, s.Env.Now().Format(time.DateTime))
+	return management.Write(ctx, &s.Env, func(tx Tx) (*cohortOfFlag, error) {
+		c, err := Cohorts(s).resource(ids, false).CreateFrom(&view{Tx: tx, Scope: scope}, management.Values{"name": name, "is_static": true})
 		return &cohortOfFlag{c}, err
 	})
 }
 
-// on are the distinct ids of the persons for whom the flag is on, at most maxMembers.
-func (p *preview) on(ctx context.Context, project int64) (ids []string, err error) {
+// enabledIDs are the distinct ids of the persons for whom the flag is on, at most maxMembers.
+func (p *preview) enabledIDs(ctx context.Context, project int64) (ids []string, err error) {
 	err = p.people.Persons(ctx, project, func(person *Person) bool {
 		if sub := p.subject(person); p.matches(&sub) {
 			ids = append(ids, person.DistinctIDs...)

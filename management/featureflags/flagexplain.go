@@ -40,7 +40,7 @@ type Question struct {
 	// Set has other rules than those that are in force; nil: these.
 	Set *flags.Set
 	// Supplied: the question brings properties. Tried: it brings rules.
-	Supplied, Tried bool
+	Supplied, BringsRules bool
 	// Pinned: the value is pinned.
 	Pinned bool
 }
@@ -55,7 +55,7 @@ type ExplainedFlag struct {
 
 // Question reads such a question. The flag is named by its key, or by its id where
 // no flag has that key. asIfOn: one that is off is asked about as if it were on.
-func (s Flags) Question(ctx context.Context, st *management.Standing, named string, b management.Body, asIfOn bool) (*Question, error) {
+func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey string, b management.Body, assumeActive bool) (*Question, error) {
 	v, err := ExplainFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -64,63 +64,63 @@ func (s Flags) Question(ctx context.Context, st *management.Standing, named stri
 	if err := q.readSubject(v); err != nil {
 		return nil, err
 	}
-	return q, s.Desk.Store.Read(ctx, func(tx Tx) error {
-		d, err := flagNamed(tx, st, named)
-		if id, bad := strconv.ParseInt(named, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
-			d, err = tx.Definition(FlagDefinition, st.Project.ID, id)
+	return q, s.Env.Store.Read(ctx, func(tx Tx) error {
+		d, err := findByKey(tx, scope, idOrKey)
+		if id, bad := strconv.ParseInt(idOrKey, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
+			d, err = tx.Definition(FlagDefinition, scope.Project.ID, id)
 		}
 		switch {
 		case err != nil:
 			return err
 		case d == nil || d.Deleted:
-			return management.Missing("There is no feature flag %q.", named)
+			return management.Missing("There is no feature flag %q.", idOrKey)
 		}
-		f, err := decodeFlag(st.Project.ID, d)
+		f, err := decodeFlag(scope.Project.ID, d)
 		if err != nil {
 			return err
 		}
-		if err := st.Needs(management.Viewer, f.thing()); err != nil {
+		if err := scope.RequireAccess(management.Viewer, f.accessObject()); err != nil {
 			return err
 		}
-		asked, err := f.asked(tx, v)
+		target, err := f.withOverrides(tx, v)
 		if err != nil {
 			return err
 		}
-		q.Flag = ExplainedFlag{f.ID, asked.Key, asked.Version, f.Active}
-		if asked != f || asIfOn && !f.Active {
-			q.Set, err = s.compile(tx, st, asked)
+		q.Flag = ExplainedFlag{f.ID, target.Key, target.Version, f.Active}
+		if target != f || assumeActive && !f.Active {
+			q.Set, err = s.compile(tx, scope, target)
 		}
 		return err
 	})
 }
 
-// asked is the flag with the rules that a question brings, or as it was in the version
+// withOverrides is the flag with the rules that a question brings, or as it was in the version
 // that it names; the flag itself for one that does neither.
-func (f *storedFlag) asked(tx Tx, v management.Values) (*storedFlag, error) {
+func (f *storedFlag) withOverrides(tx Tx, v management.Values) (*storedFlag, error) {
 	filters, number := v.Raw("filters"), v.Int("version")
-	hasVersion := v.Has("version") && !v.Null("version")
+	hasVersion := v.Has("version") && !v.IsNull("version")
 	switch {
-	case present(filters) && hasVersion:
+	case isPresent(filters) && hasVersion:
 		return nil, management.Fault("version", "Give filters or version, not both.")
-	case present(filters):
+	case isPresent(filters):
 		out := *f
 		out.Filters = filters
 		return &out, out.checkFilters()
 	case !hasVersion || number == f.Version:
 		return f, nil
 	}
-	record, err := tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(number, 10))
+	record, err := tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(number, 10))
 	if err == nil && record == nil {
-		err = management.Coded(management.CodeDoesNotExist, "version", "The feature flag has no version %d.", number)
+		err = management.CodedFault(management.CodeDoesNotExist, "version", "The feature flag has no version %d.", number)
 	}
 	if err != nil {
 		return nil, err
 	}
-	kept, err := management.Decode[keptVersion](record)
+	stored, err := management.Decode[storedVersion](record)
 	if err != nil {
 		return nil, err
 	}
-	out, err := kept.flagThen(f)
+	out, err := stored.flagAt(f)
 	if err == nil {
 		out.Version = number
 	}
@@ -132,12 +132,12 @@ func (q *Question) readSubject(v management.Values) error {
 	if q.At.IsZero() {
 		q.At = v.Time("timestamp")
 	}
-	hasID := v.Has("distinct_id") && !v.Null("distinct_id")
+	hasID := v.Has("distinct_id") && !v.IsNull("distinct_id")
 	switch {
 	case hasID && q.PersonID != "":
 		return management.Fault("person_id", "Give distinct_id or person_id, not both.")
 	case !hasID && q.PersonID == "":
-		return management.Coded(management.CodeRequired, "distinct_id", "Give distinct_id or person_id.")
+		return management.CodedFault(management.CodeRequired, "distinct_id", "Give distinct_id or person_id.")
 	}
 	var err error
 	if hasID {
@@ -157,7 +157,7 @@ func (q *Question) readSubject(v management.Values) error {
 	for kind, properties := range anyObject(wire.Value(v.Raw("group_properties"))) {
 		object, ok := properties.(map[string]any)
 		if !ok {
-			return management.Coded(management.CodeNotADict, "group_properties__"+kind, "Expected a dictionary of items.")
+			return management.CodedFault(management.CodeNotADict, "group_properties__"+kind, "Expected a dictionary of items.")
 		}
 		if q.Subject.GroupProperties == nil {
 			q.Subject.GroupProperties = map[string]flags.Properties{}
@@ -165,7 +165,7 @@ func (q *Question) readSubject(v management.Values) error {
 		q.Subject.GroupProperties[kind] = object
 	}
 	q.Supplied = len(q.Subject.Person)+len(q.Subject.GroupProperties) > 0
-	q.Tried = present(v.Raw("filters"))
+	q.BringsRules = isPresent(v.Raw("filters"))
 	if text := v.Text("ip"); text != "" {
 		if q.IP, err = netip.ParseAddr(text); err != nil {
 			return management.Fault("ip", "Enter a valid IPv4 or IPv6 address.")
@@ -186,10 +186,10 @@ func subjectText(field string, v any) (string, error) {
 	return "", management.Fault(field, "Not a valid string.")
 }
 
-// IDOf is the id of the flag of a key, 0 for none.
-func (s Flags) IDOf(ctx context.Context, st *management.Standing, key string) (int64, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (int64, error) {
-		d, err := flagNamed(tx, st, key)
+// IDByKey is the id of the flag of a key, 0 for none.
+func (s Flags) IDByKey(ctx context.Context, scope *management.Scope, key string) (int64, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (int64, error) {
+		d, err := findByKey(tx, scope, key)
 		if err != nil || d == nil {
 			return 0, err
 		}
@@ -197,11 +197,11 @@ func (s Flags) IDOf(ctx context.Context, st *management.Standing, key string) (i
 	})
 }
 
-// flagNamed finds a flag by what stands in a path. What no store can keep is no
+// findByKey finds a flag by what stands in a path. What no store can keep is no
 // key.
-func flagNamed(tx Tx, st *management.Standing, key string) (*Definition, error) {
+func findByKey(tx Tx, scope *management.Scope, key string) (*Definition, error) {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return nil, nil
 	}
-	return tx.DefinitionByKey(FlagDefinition, st.Project.ID, key)
+	return tx.DefinitionByKey(FlagDefinition, scope.Project.ID, key)
 }

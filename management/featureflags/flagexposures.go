@@ -14,7 +14,7 @@ import (
 // Bounds of answers about exposures (console.md N7, N8).
 const (
 	maxPoints        = 1000
-	maxSeriesShown   = 25
+	maxSeries        = 25
 	maxPeopleCalls   = 1_000_000
 	maxExposureIDs   = 200
 	maxExposureDays  = 31
@@ -22,20 +22,20 @@ const (
 	defaultExposures = 7 * 24 * time.Hour
 )
 
-// HoursKept is how long it is known in which hour a flag was answered.
-const HoursKept = 92 * 24 * time.Hour
+// HourRetention is how long it is known in which hour a flag was answered.
+const HourRetention = 92 * 24 * time.Hour
 
 // ExposureQuery asks how often a flag was asked for, over time.
 type ExposureQuery struct {
 	From, To time.Time // zero: seven days ago, now
 	Interval string    // minute, hour, day; empty: day
 	Count    string    // calls, people, evaluations; empty: calls
-	// Told counts the events by which SDKs tell of calls; nil: it cannot be done.
-	Told func(context.Context, ToldQuery) (*Told, error)
+	// CountCalls counts the events by which SDKs tell of calls; nil: it cannot be done.
+	CountCalls func(context.Context, CallQuery) (*CallCounts, error)
 }
 
-// ToldQuery asks for calls, or for the people who made them, from events.
-type ToldQuery struct {
+// CallQuery asks for calls, or for the people who made them, from events.
+type CallQuery struct {
 	Key      string
 	Buckets  []time.Time // where they begin, in order
 	To       time.Time
@@ -43,8 +43,8 @@ type ToldQuery struct {
 	People   bool
 }
 
-// Told are calls, or people, by value; a person with two values counts for each.
-type Told struct {
+// CallCounts are calls, or people, by value; a person with two values counts for each.
+type CallCounts struct {
 	Series []ExposureSeries
 	Total  int64
 }
@@ -79,58 +79,58 @@ type lastExposure struct {
 
 // SetLast says whose the last call was.
 func (e *Exposures) SetLast(call *LastCall) {
-	e.Last = &lastExposure{call.DistinctID, call.Value, management.At(call.At)}
+	e.Last = &lastExposure{call.DistinctID, call.Value, management.NewStamp(call.At)}
 }
 
 // Exposures says how often a flag was asked for.
-func (s Flags) Exposures(ctx context.Context, st *management.Standing, id int64, q ExposureQuery) (*Exposures, error) {
-	buckets, end, err := q.complete(s.Desk.Now(), st.Project.Zone())
+func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64, q ExposureQuery) (*Exposures, error) {
+	buckets, end, err := q.setDefaults(s.Env.Now(), scope.Project.Zone())
 	if err != nil {
 		return nil, err
 	}
-	counted := q.counted()
+	isHourly := q.isHourly()
 	out := &Exposures{Interval: q.Interval, Series: []ExposureSeries{}}
-	for _, at := range buckets {
-		out.Labels = append(out.Labels, management.At(at))
+	for _, start := range buckets {
+		out.Labels = append(out.Labels, management.NewStamp(start))
 	}
 	many := false
-	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
-		f, err := s.loadFlag(tx, st, id)
+	err = s.Env.Store.Read(ctx, func(tx Tx) error {
+		f, err := s.loadFlag(tx, scope, id)
 		if err == nil {
-			err = st.Needs(management.Viewer, f.thing())
+			err = scope.RequireAccess(management.Viewer, f.accessObject())
 		}
 		if err != nil {
 			return err
 		}
-		if err := out.called(tx, f); err != nil {
+		if err := out.setCallTimes(tx, f); err != nil {
 			return err
 		}
-		hours := HoursQuery{Project: st.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end}
+		hours := HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end}
 		totals, err := tx.FlagTotals(hours)
 		if err != nil {
 			return err
 		}
-		if counted {
-			return out.count(tx, hours, totals, buckets)
+		if isHourly {
+			return out.addHours(tx, hours, totals, buckets)
 		}
 		if many = sum(maps.Values(totals)) > maxPeopleCalls; many && q.Count == "people" {
-			for _, value := range top(totals) {
+			for _, value := range topValues(totals) {
 				out.Series = append(out.Series, ExposureSeries{Value: value})
 			}
 		}
 		return nil
 	})
-	if err != nil || counted {
+	if err != nil || isHourly {
 		return out, err
 	}
-	return out, out.tell(ctx, &q, buckets, many)
+	return out, out.addCalls(ctx, &q, buckets, many)
 }
 
-// counted reports whether counts by the hour are the answer, and not events.
-func (q *ExposureQuery) counted() bool { return q.Interval != "minute" && q.Count != "people" }
+// isHourly reports whether counts by the hour are the answer, and not events.
+func (q *ExposureQuery) isHourly() bool { return q.Interval != "minute" && q.Count != "people" }
 
-// complete fills in what was not said, and cuts the time into points.
-func (q *ExposureQuery) complete(now time.Time, zone *time.Location) (buckets []time.Time, end time.Time, err error) {
+// setDefaults fills in what was not said, and cuts the time into points.
+func (q *ExposureQuery) setDefaults(now time.Time, zone *time.Location) (buckets []time.Time, end time.Time, err error) {
 	if q.To.IsZero() {
 		q.To = now
 	}
@@ -141,27 +141,27 @@ func (q *ExposureQuery) complete(now time.Time, zone *time.Location) (buckets []
 	buckets, end, err = q.buckets(zone)
 	switch {
 	case err != nil:
-	case !q.counted() && q.Count == "evaluations":
+	case !q.isHourly() && q.Count == "evaluations":
 		err = management.Fault("interval", "Evaluations are counted by the hour: choose hour or day.")
-	case q.counted() && buckets[0].Before(now.Add(-HoursKept-24*time.Hour)):
-		err = management.Fault("date_from", "Counts are kept for %d days.", HoursKept/24/time.Hour)
+	case q.isHourly() && buckets[0].Before(now.Add(-HourRetention-24*time.Hour)):
+		err = management.Fault("date_from", "Counts are kept for %d days.", HourRetention/24/time.Hour)
 	}
 	return buckets, end, err
 }
 
-// tell fills in what events say.
-func (e *Exposures) tell(ctx context.Context, q *ExposureQuery, buckets []time.Time, many bool) error {
+// addCalls fills in what events say.
+func (e *Exposures) addCalls(ctx context.Context, q *ExposureQuery, buckets []time.Time, many bool) error {
 	switch {
 	case many && q.Count == "people":
 		return nil
 	case many:
 		return management.Fault("interval", "There are more than %d calls: choose hour or day.", maxPeopleCalls)
-	case q.Told == nil:
+	case q.CountCalls == nil:
 		return management.Fault("count", "This server does not ask events: choose calls or evaluations by hour or day.")
 	}
-	told, err := q.Told(ctx, ToldQuery{e.Key, buckets, q.To, q.Interval, q.Count == "people"})
+	counts, err := q.CountCalls(ctx, CallQuery{e.Key, buckets, q.To, q.Interval, q.Count == "people"})
 	if err == nil {
-		e.Series, e.Total = told.Series, &told.Total
+		e.Series, e.Total = counts.Series, &counts.Total
 	}
 	return err
 }
@@ -171,51 +171,51 @@ func (q *ExposureQuery) buckets(zone *time.Location) (starts []time.Time, end ti
 	if !q.From.Before(q.To) {
 		return nil, end, management.Fault("date_to", "The time ends before it begins.")
 	}
-	at := q.From.In(zone).Truncate(time.Minute)
+	start := q.From.In(zone).Truncate(time.Minute)
 	next := func(t time.Time) time.Time { return t.Add(time.Minute) }
-	switch year, month, day := at.Date(); q.Interval {
+	switch year, month, day := start.Date(); q.Interval {
 	case "hour":
-		at = at.Add(-time.Duration(at.Minute()) * time.Minute)
+		start = start.Add(-time.Duration(start.Minute()) * time.Minute)
 		next = func(t time.Time) time.Time { return t.Add(time.Hour) }
 	case "day":
-		at = time.Date(year, month, day, 0, 0, 0, 0, zone)
+		start = time.Date(year, month, day, 0, 0, 0, 0, zone)
 		next = func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
 	}
-	for ; at.Before(q.To); at = next(at) {
+	for ; start.Before(q.To); start = next(start) {
 		if len(starts) == maxPoints {
 			return nil, end, management.Fault("interval", "There are more than %d points: choose a longer interval or a shorter time.", maxPoints)
 		}
-		starts = append(starts, at)
+		starts = append(starts, start)
 	}
-	return starts, at, nil
+	return starts, start, nil
 }
 
-// called says when a flag was called first and last.
-func (e *Exposures) called(tx Tx, f *storedFlag) error {
+// setCallTimes says when a flag was called first and last.
+func (e *Exposures) setCallTimes(tx Tx, f *storedFlag) error {
 	e.Key = f.Key
 	calls, err := tx.FlagCalls(f.Project, f.Key)
 	for _, c := range calls {
 		if e.FirstCalled.IsZero() || c.First.Before(e.FirstCalled.Time) {
-			e.FirstCalled = management.At(c.First)
+			e.FirstCalled = management.NewStamp(c.First)
 		}
 		if c.Last.After(e.LastCalled.Time) {
-			e.LastCalled = management.At(c.Last)
+			e.LastCalled = management.NewStamp(c.Last)
 		}
 	}
 	return err
 }
 
 // bucketOf is the point that a time belongs to, -1 for one before all.
-func bucketOf(buckets []time.Time, at time.Time) int {
-	i, exact := slices.BinarySearchFunc(buckets, at, time.Time.Compare)
+func bucketOf(buckets []time.Time, t time.Time) int {
+	i, exact := slices.BinarySearchFunc(buckets, t, time.Time.Compare)
 	if !exact {
 		i--
 	}
 	return i
 }
 
-// count fills in what was counted by the hour. An hour belongs to where it begins.
-func (e *Exposures) count(tx Tx, q HoursQuery, totals map[string]int64, buckets []time.Time) error {
+// addHours fills in what was counted by the hour. An hour belongs to where it begins.
+func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, buckets []time.Time) error {
 	data := map[string][]int64{}
 	gather := func(values []string, into func(h *FlagHour) []int64) error {
 		if q.Values = values; values != nil && len(values) == 0 {
@@ -223,33 +223,33 @@ func (e *Exposures) count(tx Tx, q HoursQuery, totals map[string]int64, buckets 
 		}
 		hours, err := tx.FlagHours(q)
 		for i := range hours {
-			if at := bucketOf(buckets, hours[i].At); at >= 0 {
-				into(&hours[i])[at] += hours[i].N
+			if bucket := bucketOf(buckets, hours[i].At); bucket >= 0 {
+				into(&hours[i])[bucket] += hours[i].N
 			}
 		}
 		return err
 	}
-	shown := top(totals)
-	for _, value := range shown {
+	names := topValues(totals)
+	for _, value := range names {
 		data[value] = make([]int64, len(buckets))
 	}
-	if err := gather(shown, func(h *FlagHour) []int64 { return data[h.Value] }); err != nil {
+	if err := gather(names, func(h *FlagHour) []int64 { return data[h.Value] }); err != nil {
 		return err
 	}
-	if len(totals) > len(shown) { // all, less those that are shown
+	if len(totals) > len(names) { // all, less those that are shown
 		others := make([]int64, len(buckets))
 		if err := gather(nil, func(*FlagHour) []int64 { return others }); err != nil {
 			return err
 		}
-		for _, value := range shown {
+		for _, value := range names {
 			for i, n := range data[value] {
 				others[i] -= n
 			}
 		}
-		shown, data[otherSeries] = append(shown, otherSeries), others
+		names, data[otherSeries] = append(names, otherSeries), others
 	}
 	all := int64(0)
-	for _, value := range shown {
+	for _, value := range names {
 		total := sum(slices.Values(data[value]))
 		e.Series = append(e.Series, ExposureSeries{value, data[value], &total})
 		all += total
@@ -258,16 +258,16 @@ func (e *Exposures) count(tx Tx, q HoursQuery, totals map[string]int64, buckets 
 	return nil
 }
 
-// top are the values with most answers, at most maxSeriesShown.
-func top(totals map[string]int64) []string {
+// topValues are the values with most answers, at most maxSeries.
+func topValues(totals map[string]int64) []string {
 	values := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
 	})
-	return append([]string{}, values[:min(len(values), maxSeriesShown)]...)
+	return append([]string{}, values[:min(len(values), maxSeries)]...)
 }
 
-func sum(of func(func(int64) bool)) (n int64) {
-	for x := range of {
+func sum(values func(func(int64) bool)) (n int64) {
+	for x := range values {
 		n += x
 	}
 	return n
@@ -284,30 +284,30 @@ type flagExposures struct {
 	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// ExposuresOf counts the calls of some flags over some days. Flags that are not
+// ExposuresByID counts the calls of some flags over some days. Flags that are not
 // there are left out.
-func (s Flags) ExposuresOf(ctx context.Context, st *management.Standing, ids []int64, days int64) (*ManyExposures, error) {
+func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids []int64, days int64) (*ManyExposures, error) {
 	switch {
 	case len(ids) == 0:
-		return nil, management.Coded(management.CodeRequired, "ids", "This field is required.")
+		return nil, management.CodedFault(management.CodeRequired, "ids", "This field is required.")
 	case len(ids) > maxExposureIDs:
 		return nil, management.Fault("ids", "Give at most %d ids.", maxExposureIDs)
 	case days < 1 || days > maxExposureDays:
 		return nil, management.Fault("days", "Ensure this value is between 1 and %d.", maxExposureDays)
 	}
-	now := s.Desk.Now()
-	q := ExposureQuery{From: now.In(st.Project.Zone()).AddDate(0, 0, int(1-days)), To: now.Add(1), Interval: "day"}
-	buckets, end, err := q.buckets(st.Project.Zone())
+	now := s.Env.Now()
+	q := ExposureQuery{From: now.In(scope.Project.Zone()).AddDate(0, 0, int(1-days)), To: now.Add(1), Interval: "day"}
+	buckets, end, err := q.buckets(scope.Project.Zone())
 	if err != nil {
 		return nil, err
 	}
 	out := &ManyExposures{map[string]*flagExposures{}}
-	return out, s.Desk.Store.Read(ctx, func(tx Tx) error {
-		byKey, err := out.flags(tx, st, ids, len(buckets))
+	return out, s.Env.Store.Read(ctx, func(tx Tx) error {
+		byKey, err := out.addFlags(tx, scope, ids, len(buckets))
 		if err != nil || len(byKey) == 0 {
 			return err
 		}
-		hours, err := tx.FlagHours(HoursQuery{Project: st.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
+		hours, err := tx.FlagHours(HoursQuery{Project: scope.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
 		for _, h := range hours {
 			if i := bucketOf(buckets, h.At); i >= 0 {
 				byKey[h.Flag].Days[i] += h.N
@@ -318,28 +318,28 @@ func (s Flags) ExposuresOf(ctx context.Context, st *management.Standing, ids []i
 	})
 }
 
-// flags puts those of the flags into the answer that there are, and are shown to the
+// addFlags puts those of the flags into the answer that there are, and are shown to the
 // caller; they are given by key too.
-func (e *ManyExposures) flags(tx Tx, st *management.Standing, ids []int64, days int) (map[string]*flagExposures, error) {
+func (e *ManyExposures) addFlags(tx Tx, scope *management.Scope, ids []int64, days int) (map[string]*flagExposures, error) {
 	byKey := map[string]*flagExposures{}
-	last, err := tx.LastCalls(st.Project.ID)
+	last, err := tx.LastCalls(scope.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+		d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 		if err != nil {
 			return nil, err
 		}
 		if d == nil || d.Deleted {
 			continue
 		}
-		f, err := decodeFlag(st.Project.ID, d)
+		f, err := decodeFlag(scope.Project.ID, d)
 		if err != nil {
 			return nil, err
 		}
-		if st.Sees(f.thing()) {
-			byKey[f.Key] = &flagExposures{Days: make([]int64, days), LastCalled: management.At(last[f.Key])}
+		if scope.CanSee(f.accessObject()) {
+			byKey[f.Key] = &flagExposures{Days: make([]int64, days), LastCalled: management.NewStamp(last[f.Key])}
 			e.Results[strconv.FormatInt(id, 10)] = byKey[f.Key]
 		}
 	}

@@ -24,7 +24,7 @@ type flagFault struct {
 }
 
 // CheckFields are those of a flag's body, and the flag that it changes.
-var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Ruled: true, Help: "the flag that the body changes; absent: it makes one"}}, FlagFields...)
+var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "the flag that the body changes; absent: it makes one"}}, FlagFields...)
 
 // maxFaults bounds what one answer lists.
 const maxFaults = 500
@@ -32,25 +32,25 @@ const maxFaults = 500
 // faultList gathers what is wrong, each fault with its place. Who saves is told the first
 // of them, whose field is coarser.
 type faultList struct {
-	list []placedFault
-	// most is how many are looked for, 1 when zero: who saves waits for no more.
-	most int
-	// known are the places of faults, the requirements that these are in, and all that
+	list []locatedFault
+	// limit is how many are looked for, 1 when zero: who saves waits for no more.
+	limit int
+	// paths are the places of faults, the requirements that these are in, and all that
 	// they are inside of.
-	known map[string]bool
+	paths map[string]bool
 }
 
-type placedFault struct {
-	place string
-	err   *management.Error
+type locatedFault struct {
+	path string
+	err  *management.Error
 }
 
-// full reports that nothing more is looked for.
-func (l *faultList) full() bool { return len(l.list) >= max(l.most, 1) }
+// isFull reports that nothing more is looked for.
+func (l *faultList) isFull() bool { return len(l.list) >= max(l.limit, 1) }
 
-// at notes a fault at a place; empty, the place is the fault's own field. What is no
+// add notes a fault at a place; empty, the place is the fault's own field. What is no
 // fault of the caller it returns.
-func (l *faultList) at(place string, err error) error {
+func (l *faultList) add(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -58,23 +58,23 @@ func (l *faultList) at(place string, err error) error {
 	if !errors.As(err, &fault) || fault.Kind == management.Unavailable {
 		return err
 	}
-	if place == "" {
-		place = strings.ReplaceAll(fault.Field, "__", ".")
+	if path == "" {
+		path = strings.ReplaceAll(fault.Field, "__", ".")
 	}
-	l.list = append(l.list, placedFault{place, fault})
-	if l.known == nil {
-		l.known = map[string]bool{}
+	l.list = append(l.list, locatedFault{path, fault})
+	if l.paths == nil {
+		l.paths = map[string]bool{}
 	}
-	for at := place; at != "" && !l.known[at]; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
-		l.known[at] = true
+	for prefix := path; prefix != "" && !l.paths[prefix]; prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)] {
+		l.paths[prefix] = true
 	}
-	l.known[inRequirement(place)] = true
+	l.paths[requirementOf(path)] = true
 	return nil
 }
 
-// bad notes a fault of the filters.
-func (l *faultList) bad(place, format string, args ...any) {
-	_ = l.at(place, badFilters(format, args...))
+// addf notes a fault of the filters.
+func (l *faultList) addf(path, format string, args ...any) {
+	_ = l.add(path, badFilters(format, args...))
 }
 
 func (l *faultList) first() error {
@@ -84,33 +84,33 @@ func (l *faultList) first() error {
 	return l.list[0].err
 }
 
-// requirement is the place of one requirement of a condition, or of something in it.
-var requirement = regexp.MustCompile(`^filters\.groups\.\d+\.properties\.\d+`)
+// requirementPath is the place of one requirement of a condition, or of something in it.
+var requirementPath = regexp.MustCompile(`^filters\.groups\.\d+\.properties\.\d+`)
 
-// inRequirement is the requirement that a place is in, as a key of its own; the place
+// requirementOf is the requirement that a place is in, as a key of its own; the place
 // itself where it is in none.
-func inRequirement(place string) string {
-	if at := requirement.FindString(place); at != "" {
-		return "in " + at
+func requirementOf(path string) string {
+	if found := requirementPath.FindString(path); found != "" {
+		return "in " + found
 	}
-	return place
+	return path
 }
 
-// knows reports whether something is wrong already with the requirement that a place is in,
+// contains reports whether something is wrong already with the requirement that a place is in,
 // or, where it is in none, at the place itself or inside it.
-func (l *faultList) knows(place string) bool { return l.known[inRequirement(place)] }
+func (l *faultList) contains(path string) bool { return l.paths[requirementOf(path)] }
 
-// shown are the faults as the wire has them, one a place.
-func (l *faultList) shown() []flagFault {
-	out, told := []flagFault{}, map[string]bool{}
+// show are the faults as the wire has them, one a place.
+func (l *faultList) show() []flagFault {
+	out, seen := []flagFault{}, map[string]bool{}
 	for _, f := range l.list {
-		if told[f.place] || len(out) == maxFaults {
+		if seen[f.path] || len(out) == maxFaults {
 			continue
 		}
-		told[f.place] = true
+		seen[f.path] = true
 		row := flagFault{Code: f.err.Code, Detail: f.err.Message}
-		if f.place != "" {
-			row.Attr = &f.place
+		if f.path != "" {
+			row.Attr = &f.path
 		}
 		out = append(out, row)
 	}
@@ -119,43 +119,43 @@ func (l *faultList) shown() []flagFault {
 
 // Check says what is wrong with the body of a flag that is to be made, or changed where it
 // has an id, down to the place of each fault. Nothing is written (spec/console.md N9).
-func (s Flags) Check(ctx context.Context, st *management.Standing, b management.Body) (*flagCheck, error) {
-	values, wrong := CheckFields.ReadAll(b, !present(b.Members["id"]))
+func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.Body) (*flagCheck, error) {
+	values, faults := CheckFields.ReadAll(b, !isPresent(b.Members["id"]))
 	if values == nil { // it is no object
-		return nil, wrong[0]
+		return nil, faults[0]
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*flagCheck, error) {
-		l := &faultList{most: maxFaults}
-		f, err := s.checked(tx, st, values, l)
+	return management.Read(ctx, &s.Env, func(tx Tx) (*flagCheck, error) {
+		l := &faultList{limit: maxFaults}
+		f, err := s.loadForCheck(tx, scope, values, l)
 		if f == nil || err != nil {
-			return &flagCheck{l.shown()}, err
+			return &flagCheck{l.show()}, err
 		}
-		gatherMisspelt(flags.FlagPart, management.Encode(without(without(b.Members, "personal_api_key"), "id")), nil, l)
-		for _, fault := range wrong {
-			if err := l.at("", fault); err != nil {
+		findUnknownKeys(flags.FlagPart, management.Encode(omit(omit(b.Members, "personal_api_key"), "id")), nil, l)
+		for _, fault := range faults {
+			if err := l.add("", fault); err != nil {
 				return nil, err
 			}
 		}
-		FlagFields.Lay(values, f)
-		if err := l.at("", s.apply(tx, st, f, values)); err != nil {
+		FlagFields.Apply(values, f)
+		if err := l.add("", s.apply(tx, scope, f, values)); err != nil {
 			return nil, err
 		}
-		if f.was == nil && f.Filters == nil { // which apply has said
+		if f.before == nil && f.Filters == nil { // which apply has said
 			f.Filters = []byte(`{"groups":[]}`)
 		}
-		err = s.checkAll(tx, st, f, l)
-		return &flagCheck{l.shown()}, err
+		err = s.checkAll(tx, scope, f, l)
+		return &flagCheck{l.show()}, err
 	})
 }
 
-// checked is the flag that a body makes or changes, nil with a fault where there is none.
-func (s Flags) checked(tx Tx, st *management.Standing, v management.Values, l *faultList) (*storedFlag, error) {
-	if !v.Has("id") || v.Null("id") {
-		return &storedFlag{Project: st.Project.ID, Active: true}, nil
+// loadForCheck is the flag that a body makes or changes, nil with a fault where there is none.
+func (s Flags) loadForCheck(tx Tx, scope *management.Scope, v management.Values, l *faultList) (*storedFlag, error) {
+	if !v.Has("id") || v.IsNull("id") {
+		return &storedFlag{Project: scope.Project.ID, Active: true}, nil
 	}
-	f, err := s.loadFlag(tx, st, v.Int("id"))
+	f, err := s.loadFlag(tx, scope, v.Int("id"))
 	if err == nil {
-		err = st.Needs(management.Viewer, f.thing())
+		err = scope.RequireAccess(management.Viewer, f.accessObject())
 	}
-	return f, l.at("id", err)
+	return f, l.add("id", err)
 }

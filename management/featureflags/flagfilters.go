@@ -36,8 +36,8 @@ type propertyShape struct {
 	group, index int // where it stands: see filterShape.properties
 }
 
-// place is where a member of a requirement is.
-func (p *propertyShape) place(member string) string {
+// path is where a member of a requirement is.
+func (p *propertyShape) path(member string) string {
 	return fmt.Sprintf("filters.groups.%d.properties.%d.%s", p.group, p.index, member)
 }
 
@@ -61,13 +61,13 @@ func (s *filterShape) variants() []variantShape {
 	return s.Multivariate.Variants
 }
 
-// simple: one condition, for persons, without requirements.
-func (s *filterShape) simple() bool {
+// isSimple: one condition, for persons, without requirements.
+func (s *filterShape) isSimple() bool {
 	return len(s.Groups) == 1 && len(s.Groups[0].Properties) == 0 && s.Aggregation == nil && s.Groups[0].Aggregation == nil
 }
 
-// grouped reports whether the flag is about groups, in all or in some conditions.
-func (s *filterShape) grouped() bool {
+// isGrouped reports whether the flag is about groups, in all or in some conditions.
+func (s *filterShape) isGrouped() bool {
 	for i := range s.Groups {
 		if s.Groups[i].Aggregation != nil {
 			return true
@@ -85,8 +85,8 @@ func rolloutOf(raw json.RawMessage) float64 {
 	return x
 }
 
-// full reports whether a condition is for everybody.
-func (g *groupShape) full() bool { return len(g.Properties) == 0 && rolloutOf(g.Rollout) == 100 }
+// isFull reports whether a condition is for everybody.
+func (g *groupShape) isFull() bool { return len(g.Properties) == 0 && rolloutOf(g.Rollout) == 100 }
 
 // rollout is the share that all conditions have, nil where they differ or there are none.
 func (s *filterShape) rollout() json.RawMessage {

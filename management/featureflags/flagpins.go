@@ -13,11 +13,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxPins is how many values of a flag may be pinned, maxPinned how long a distinct id or
+// maxPins is how many values of a flag may be pinned, maxPinTarget how long a distinct id or
 // the key of a group is that has one, in characters.
 const (
-	maxPins   = 100
-	maxPinned = 400
+	maxPins      = 100
+	maxPinTarget = 400
 )
 
 // PinFields are those of the body that pins a value (spec/console.md N11): one of person_id,
@@ -27,7 +27,7 @@ var PinFields = management.Fields{
 	{Name: "distinct_id", Type: management.Any, Help: "a distinct id of the person; nobody need have it yet"},
 	{Name: "group", Type: management.Object, Null: true, Help: "a group, with type and key"},
 	{Name: "value", Type: management.Any, Required: true, Help: "true, false or the key of a variant"},
-	{Name: "note", Type: management.Text, Null: true, Blank: true, Max: 200, Help: "why"},
+	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "why"},
 	{Name: "expires_at", Type: management.Time, Null: true, Help: "when it ends; null: never"},
 }
 
@@ -93,76 +93,76 @@ func (f *storedFlag) livePins(now time.Time) (out []storedPin) {
 }
 
 // Pins returns a page of the values of a flag that are pinned, the newest first.
-func (s Flags) Pins(ctx context.Context, st *management.Standing, id string, page management.Page) (management.List[FlagPin], error) {
-	out, err := management.Of(ctx, s.flags, st, id, func(look *view, f *storedFlag) (out management.List[FlagPin], err error) {
+func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, page management.Page) (management.List[FlagPin], error) {
+	out, err := management.ReadOne(ctx, s.flags, scope, id, func(v *view, f *storedFlag) (out management.List[FlagPin], err error) {
 		var pins []storedPin
-		pins, out.Count = management.PageOf(f.livePins(s.Desk.Now()), page)
+		pins, out.Count = management.PageOf(f.livePins(s.Env.Now()), page)
 		for i := range pins {
-			shown, err := s.showPin(look, &pins[i])
+			pin, err := s.showPin(v, &pins[i])
 			if err != nil {
 				return out, err
 			}
-			out.Results = append(out.Results, *shown)
+			out.Results = append(out.Results, *pin)
 		}
 		return out, nil
 	})
 	for i := range out.Results {
 		if err == nil {
-			err = s.namePinned(ctx, st, &out.Results[i])
+			err = s.fillPerson(ctx, scope, &out.Results[i])
 		}
 	}
 	return out, err
 }
 
 // showPin shows a pin; of the person there is the distinct id alone.
-func (s Flags) showPin(look *view, p *storedPin) (*FlagPin, error) {
-	by, err := look.Author(p.CreatedBy)
-	out := &FlagPin{pinSettings: p.pinSettings, CreatedBy: by}
+func (s Flags) showPin(v *view, p *storedPin) (*FlagPin, error) {
+	creator, err := v.Author(p.CreatedBy)
+	out := &FlagPin{pinSettings: p.pinSettings, CreatedBy: creator}
 	if err != nil || p.Group != nil {
 		return out, err
 	}
-	ids, err := look.Tx.Members(look.Project.ID, p.cohort(), "", 1)
+	ids, err := v.Tx.Members(v.Project.ID, p.cohort(), "", 1)
 	if len(ids) > 0 {
 		out.Person = &whoPerson{Name: ids[0], DistinctID: ids[0]}
 	}
 	return out, err
 }
 
-// namePinned says who the person of a pin is.
-func (s Flags) namePinned(ctx context.Context, st *management.Standing, p *FlagPin) error {
+// fillPerson says who the person of a pin is.
+func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *FlagPin) error {
 	if p.Person == nil || s.People == nil {
 		return nil
 	}
-	person, err := s.People.PersonByDistinctID(ctx, st.Project.ID, p.Person.DistinctID)
+	person, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, p.Person.DistinctID)
 	if person != nil {
-		*p.Person = nameOf(person)
+		*p.Person = newWhoPerson(person)
 	}
 	return err
 }
 
 // Pin pins a value, in the place of one that is there for the same person or group.
-func (s Flags) Pin(ctx context.Context, st *management.Standing, id int64, b management.Body) (*FlagPin, error) {
+func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*FlagPin, error) {
 	v, err := PinFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	p := &storedPin{pinSettings: pinSettings{Value: v.Raw("value"), Note: v.Text("note"), Expires: management.At(v.Time("expires_at"))}, CreatedBy: st.User.ID}
-	distinctID, err := s.whoIsPinned(ctx, st, v, p)
+	p := &storedPin{pinSettings: pinSettings{Value: v.Raw("value"), Note: v.Text("note"), Expires: management.NewStamp(v.Time("expires_at"))}, CreatedBy: scope.User.ID}
+	distinctID, err := s.readPinTarget(ctx, scope, v, p)
 	if err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*FlagPin, error) {
-		f, err := s.pinnable(tx, st, id)
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*FlagPin, error) {
+		f, err := s.loadPinnable(tx, scope, id)
 		if err != nil {
 			return nil, err
 		}
-		if err := f.checkPin(tx, p, s.Desk.Now()); err != nil {
+		if err := f.checkPin(tx, p, s.Env.Now()); err != nil {
 			return nil, err
 		}
-		if err := s.makeRoom(tx, f, p, distinctID); err != nil {
+		if err := s.removeReplacedPins(tx, f, p, distinctID); err != nil {
 			return nil, err
 		}
-		p.CreatedAt = management.At(s.Desk.Now())
+		p.CreatedAt = management.NewStamp(s.Env.Now())
 		if p.ID, err = tx.Next("flag_pin"); err != nil {
 			return nil, err
 		}
@@ -172,42 +172,42 @@ func (s Flags) Pin(ctx context.Context, st *management.Standing, id int64, b man
 			}
 		}
 		f.Pins = slices.Insert(f.Pins, 0, *p)
-		if err := s.savePins(tx, st, f, "pinned"); err != nil {
+		if err := s.savePins(tx, scope, f, "pinned"); err != nil {
 			return nil, err
 		}
-		return s.showPin(&view{Tx: tx, Standing: st}, p)
+		return s.showPin(&view{Tx: tx, Scope: scope}, p)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, s.namePinned(ctx, st, out)
+	return out, s.fillPerson(ctx, scope, out)
 }
 
 // Unpin ends a pinned value.
-func (s Flags) Unpin(ctx context.Context, st *management.Standing, id int64, pin string) error {
-	_, err := management.Write(ctx, &s.Desk, func(tx Tx) (any, error) {
-		f, err := s.pinnable(tx, st, id)
+func (s Flags) Unpin(ctx context.Context, scope *management.Scope, id int64, pin string) error {
+	_, err := management.Write(ctx, &s.Env, func(tx Tx) (any, error) {
+		f, err := s.loadPinnable(tx, scope, id)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(f.livePins(s.Desk.Now()), func(p storedPin) bool { return strconv.FormatInt(p.ID, 10) == pin })
+		i := slices.IndexFunc(f.livePins(s.Env.Now()), func(p storedPin) bool { return strconv.FormatInt(p.ID, 10) == pin })
 		if i < 0 {
 			return nil, management.ErrNotFound()
 		}
-		err = s.keepPins(tx, f, func(p *storedPin) (bool, error) { return strconv.FormatInt(p.ID, 10) != pin, nil })
+		err = s.retainPins(tx, f, func(p *storedPin) (bool, error) { return strconv.FormatInt(p.ID, 10) != pin, nil })
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.savePins(tx, st, f, "unpinned")
+		return nil, s.savePins(tx, scope, f, "unpinned")
 	})
 	return err
 }
 
-// pinnable is a flag whose values the caller may pin.
-func (s Flags) pinnable(tx Tx, st *management.Standing, id int64) (*storedFlag, error) {
-	f, err := s.loadFlag(tx, st, id)
+// loadPinnable is a flag whose values the caller may pin.
+func (s Flags) loadPinnable(tx Tx, scope *management.Scope, id int64) (*storedFlag, error) {
+	f, err := s.loadFlag(tx, scope, id)
 	if err == nil {
-		err = st.Needs(management.Editor, f.thing())
+		err = scope.RequireAccess(management.Editor, f.accessObject())
 	}
 	switch {
 	case err != nil:
@@ -221,28 +221,28 @@ func (s Flags) pinnable(tx Tx, st *management.Standing, id int64) (*storedFlag, 
 }
 
 // savePins stores the pins of a flag. They are no part of its versions.
-func (s Flags) savePins(tx Tx, st *management.Standing, f *storedFlag, activity string) error {
-	if err := f.gate(st); err != nil {
+func (s Flags) savePins(tx Tx, scope *management.Scope, f *storedFlag, activity string) error {
+	if err := f.checkApproval(scope); err != nil {
 		return err
 	}
 	if err := putDefinition(tx, FlagDefinition, f.Project, f.definition()); err != nil {
 		return err
 	}
 	f.activity = activity
-	return s.noteFlag(tx, st, f)
+	return s.logFlag(tx, scope, f)
 }
 
-// keepPins keeps some of the pins of a flag, and drops the members of the others.
-func (s Flags) keepPins(tx Tx, f *storedFlag, keep func(*storedPin) (bool, error)) error {
-	var kept []storedPin
+// retainPins keeps some of the pins of a flag, and drops the members of the others.
+func (s Flags) retainPins(tx Tx, f *storedFlag, keep func(*storedPin) (bool, error)) error {
+	var retained []storedPin
 	for i := range f.Pins {
 		p := &f.Pins[i]
-		stays, err := keep(p)
+		ok, err := keep(p)
 		if err != nil {
 			return err
 		}
-		if stays {
-			kept = append(kept, *p)
+		if ok {
+			retained = append(retained, *p)
 			continue
 		}
 		ids, err := tx.Members(f.Project, p.cohort(), "", maxAdded)
@@ -253,61 +253,61 @@ func (s Flags) keepPins(tx Tx, f *storedFlag, keep func(*storedPin) (bool, error
 			return err
 		}
 	}
-	f.Pins = kept
+	f.Pins = retained
 	return nil
 }
 
-// makeRoom drops the pins that have ended, and those that a new one replaces.
-func (s Flags) makeRoom(tx Tx, f *storedFlag, next *storedPin, distinctID string) error {
-	now := s.Desk.Now()
-	same, err := tx.SamePersons(f.Project, []string{distinctID})
+// removeReplacedPins drops the pins that have ended, and those that a new one replaces.
+func (s Flags) removeReplacedPins(tx Tx, f *storedFlag, next *storedPin, distinctID string) error {
+	now := s.Env.Now()
+	personIDs, err := tx.SamePersons(f.Project, []string{distinctID})
 	if err != nil {
 		return err
 	}
-	err = s.keepPins(tx, f, func(p *storedPin) (bool, error) {
+	err = s.retainPins(tx, f, func(p *storedPin) (bool, error) {
 		switch {
 		case !p.Expires.IsZero() && !now.Before(p.Expires.Time):
 			return false, nil
 		case p.Group != nil || next.Group != nil:
 			return p.Group == nil || next.Group == nil || *p.Group != *next.Group, nil
 		}
-		found, err := tx.MembersAmong(f.Project, p.cohort(), same)
+		found, err := tx.FilterMembers(f.Project, p.cohort(), personIDs)
 		return len(found) == 0, err
 	})
 	if err == nil && len(f.Pins) >= maxPins {
-		err = management.Coded(management.CodeMaxLength, "", "At most %d values of a feature flag are pinned.", maxPins)
+		err = management.CodedFault(management.CodeMaxLength, "", "At most %d values of a feature flag are pinned.", maxPins)
 	}
 	return err
 }
 
-// whoIsPinned reads for whom a pin is: its group, or a distinct id of the person.
-func (s Flags) whoIsPinned(ctx context.Context, st *management.Standing, v management.Values, p *storedPin) (string, error) {
+// readPinTarget reads for whom a pin is: its group, or a distinct id of the person.
+func (s Flags) readPinTarget(ctx context.Context, scope *management.Scope, v management.Values, p *storedPin) (string, error) {
 	id, group := v.Raw("distinct_id"), v.Raw("group")
-	isGiven := func(name string) bool { raw := v.Raw(name); return len(raw) > 0 && string(raw) != "null" }
-	hasID, hasGroup, given := isGiven("distinct_id"), isGiven("group"), 0
-	for _, is := range []bool{hasID, hasGroup, v.Text("person_id") != ""} {
-		if is {
-			given++
+	isSet := func(name string) bool { raw := v.Raw(name); return len(raw) > 0 && string(raw) != "null" }
+	hasID, hasGroup, count := isSet("distinct_id"), isSet("group"), 0
+	for _, has := range []bool{hasID, hasGroup, v.Text("person_id") != ""} {
+		if has {
+			count++
 		}
 	}
 	switch {
-	case given == 0:
-		return "", management.Coded(management.CodeRequired, "distinct_id", "Give distinct_id, person_id or group.")
-	case given > 1:
+	case count == 0:
+		return "", management.CodedFault(management.CodeRequired, "distinct_id", "Give distinct_id, person_id or group.")
+	case count > 1:
 		return "", management.Fault("distinct_id", "Give one of distinct_id, person_id and group.")
 	case hasGroup:
 		return "", p.readGroup(group)
 	case hasID:
 		text, err := subjectText("distinct_id", wire.Value(id))
-		return text, checkPinned("distinct_id", text, err)
+		return text, checkPinTarget("distinct_id", text, err)
 	}
 	var person *Person
 	var err error
 	if s.People != nil {
-		person, err = s.People.PersonByUUID(ctx, st.Project.ID, v.Text("person_id"))
+		person, err = s.People.PersonByUUID(ctx, scope.Project.ID, v.Text("person_id"))
 	}
 	if err == nil && (person == nil || len(person.DistinctIDs) == 0) {
-		err = management.Coded(management.CodeDoesNotExist, "person_id", "There is no person %s.", v.Text("person_id"))
+		err = management.CodedFault(management.CodeDoesNotExist, "person_id", "There is no person %s.", v.Text("person_id"))
 	}
 	if err != nil {
 		return "", err
@@ -324,17 +324,17 @@ func (p *storedPin) readGroup(raw json.RawMessage) error {
 	}
 	group.Key, err = subjectText("group__key", members["key"])
 	p.Group = group
-	return checkPinned("group__key", group.Key, err)
+	return checkPinTarget("group__key", group.Key, err)
 }
 
-func checkPinned(field, text string, err error) error {
+func checkPinTarget(field, text string, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case text == "":
 		return management.Fault(field, "This field may not be blank.")
-	case utf8.RuneCountInString(text) > maxPinned:
-		return management.Coded(management.CodeMaxLength, field, "Ensure this field has no more than %d characters.", maxPinned)
+	case utf8.RuneCountInString(text) > maxPinTarget:
+		return management.CodedFault(management.CodeMaxLength, field, "Ensure this field has no more than %d characters.", maxPinTarget)
 	}
 	return nil
 }
@@ -345,7 +345,7 @@ func (f *storedFlag) checkPin(tx Tx, p *storedPin, now time.Time) error {
 	case bool:
 	case string:
 		if !slices.ContainsFunc(f.shape().variants(), func(v variantShape) bool { return v.Key == value }) {
-			return management.Coded(management.CodeDoesNotExist, "value", "The feature flag has no variant %q.", value)
+			return management.CodedFault(management.CodeDoesNotExist, "value", "The feature flag has no variant %q.", value)
 		}
 	default:
 		return management.Fault("value", "Give true, false or the key of a variant.")
@@ -365,11 +365,11 @@ func (f *storedFlag) checkPin(tx Tx, p *storedPin, now time.Time) error {
 			return nil
 		}
 	}
-	return management.Coded(management.CodeDoesNotExist, "group__type", "The project has no group type %q.", p.Group.Type)
+	return management.CodedFault(management.CodeDoesNotExist, "group__type", "The project has no group type %q.", p.Group.Type)
 }
 
-// pinnedMembers adds whom the pins of a set are for to the static cohorts of distinct ids.
-func pinnedMembers(tx Tx, project int64, set *flags.Set, members map[string][]int64) error {
+// addPinnedMembers adds whom the pins of a set are for to the static cohorts of distinct ids.
+func addPinnedMembers(tx Tx, project int64, set *flags.Set, members map[string][]int64) error {
 	for _, cohort := range set.Needs().Cohorts {
 		if cohort >= 0 {
 			continue

@@ -50,12 +50,12 @@ type preview struct {
 const previewKey = " "
 
 // BlastRadius counts whom a condition is for (§5.1.3).
-func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b management.Body) (*BlastRadius, error) {
+func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b management.Body) (*BlastRadius, error) {
 	v, err := BlastRadiusFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
-	if !v.Has("condition") || v.Null("condition") {
+	if !v.Has("condition") || v.IsNull("condition") {
 		return nil, management.Fault("", "Missing condition for which to get blast radius")
 	}
 	condition := anyObject(wire.Value(v.Raw("condition")))
@@ -67,23 +67,23 @@ func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b manag
 	if management.SetNull(v, "group_type_index", &index); index != nil {
 		filters["aggregation_group_type_index"] = json.Number(strconv.FormatInt(*index, 10))
 	}
-	f := &storedFlag{Project: st.Project.ID, Key: previewKey, Filters: wire.MustEncode(filters)}
+	f := &storedFlag{Project: scope.Project.ID, Key: previewKey, Filters: wire.MustEncode(filters)}
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}
 	p := &preview{key: previewKey, people: s.People, core: s.core}
-	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		if p.set, err = s.compile(tx, st, f); err != nil {
+	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
+		if p.set, err = s.compile(tx, scope, f); err != nil {
 			return err
 		}
 		if index != nil {
-			types, err := tx.GroupTypes(st.Project.ID)
+			types, err := tx.GroupTypes(scope.Project.ID)
 			if err != nil {
 				return err
 			}
 			p.groupType = types[int(*index)]
 		}
-		return p.readMembers(tx, st.Project.ID)
+		return p.readMembers(tx, scope.Project.ID)
 	})
 	switch {
 	case err != nil:
@@ -91,16 +91,16 @@ func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b manag
 	case p.people == nil || index != nil && p.groupType == "":
 		return &BlastRadius{Exact: true}, nil
 	case index != nil:
-		return p.groups(ctx, st.Project.ID, int(*index))
+		return p.groups(ctx, scope.Project.ID, int(*index))
 	}
-	return p.persons(ctx, st.Project.ID)
+	return p.persons(ctx, scope.Project.ID)
 }
 
 // readMembers reads the static cohorts that the condition asks for.
 func (p *preview) readMembers(tx Tx, project int64) error {
 	const page = 10_000
 	p.members = map[int64]map[string]bool{}
-	left := maxMembers
+	remaining := maxMembers
 	for _, id := range p.set.Needs().Cohorts {
 		p.members[id] = map[string]bool{}
 		for after := ""; ; {
@@ -111,7 +111,7 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 			for _, member := range list {
 				p.members[id][member] = true
 			}
-			if left -= len(list); left < 0 {
+			if remaining -= len(list); remaining < 0 {
 				return management.Fault("condition", "The static cohorts of the condition have more than %d members.", maxMembers)
 			}
 			if len(list) < page {
@@ -125,7 +125,7 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 
 // matches tries the condition on one subject.
 func (p *preview) matches(sub *flags.Subject) bool {
-	d, ok := p.set.EvaluateFlag(p.key, sub, p.core.Desk.Now(), &p.answers)
+	d, ok := p.set.EvaluateFlag(p.key, sub, p.core.Env.Now(), &p.answers)
 	return ok && d.Enabled
 }
 
@@ -148,10 +148,10 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 	if err != nil {
 		return nil, err
 	}
-	seen, met := 0, 0
+	seen, matched := 0, 0
 	err = p.people.Persons(ctx, project, func(person *Person) bool {
 		if sub := p.subject(person); p.matches(&sub) {
-			met++
+			matched++
 		}
 		seen++
 		return seen < maxCounted
@@ -159,11 +159,11 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 	if seen < maxCounted {
 		total = seen // persons may have come or gone since they were counted
 	}
-	return conclude(seen, met, max(total, seen)), cmp.Or(err, ctx.Err())
+	return estimate(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
 }
 
 func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastRadius, error) {
-	seen, met := 0, 0
+	seen, matched := 0, 0
 	err := p.people.Groups(ctx, project, index, func(key string, properties map[string]any) bool {
 		if seen++; seen > maxCounted { // the others are only counted
 			return true
@@ -173,18 +173,18 @@ func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastR
 			Stored: &flags.Stored{Groups: map[string]flags.Properties{p.groupType: properties}},
 		}
 		if p.matches(&sub) {
-			met++
+			matched++
 		}
 		return true
 	})
-	return conclude(min(seen, maxCounted), met, seen), cmp.Or(err, ctx.Err())
+	return estimate(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
 }
 
-// conclude is the result for all, of those that were looked at.
-func conclude(seen, met, total int) *BlastRadius {
-	out := &BlastRadius{Affected: met, Total: total, Exact: seen == total}
+// estimate is the result for all, of those that were looked at.
+func estimate(seen, matched, total int) *BlastRadius {
+	out := &BlastRadius{Affected: matched, Total: total, Exact: seen == total}
 	if !out.Exact && seen > 0 {
-		out.Affected = int(math.Round(float64(met) / float64(seen) * float64(total)))
+		out.Affected = int(math.Round(float64(matched) / float64(seen) * float64(total)))
 	}
 	return out
 }
@@ -195,44 +195,44 @@ type MyFlag struct {
 	Value any             `json:"value"`
 }
 
-// listed is a flag that can be answered, or is switched off.
-type listed struct {
+// listedFlag is a flag that can be answered, or is switched off.
+type listedFlag struct {
 	Key     string
 	Active  bool
 	Minimal json.RawMessage
 }
 
-// Listed are the flags that are not deleted, newest first.
-func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]listed, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out []listed, err error) {
-		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+// ListAll are the flags that are not deleted, newest first.
+func (s Flags) ListAll(ctx context.Context, scope *management.Scope) ([]listedFlag, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (out []listedFlag, err error) {
+		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
 		for i := range list {
-			f, err := decodeFlag(st.Project.ID, &list[i])
+			f, err := decodeFlag(scope.Project.ID, &list[i])
 			if err != nil {
 				return nil, err
 			}
-			if !f.Hidden && st.Sees(f.thing()) {
-				out = append(out, listed{f.Key, f.Active, flagMinimal(f)})
+			if !f.Hidden && scope.CanSee(f.accessObject()) {
+				out = append(out, listedFlag{f.Key, f.Active, encodeMinimalFlag(f)})
 			}
 		}
 		return out, err
 	})
 }
 
-// unseen are the ids of the flags that rules hide from the caller.
-func (s Flags) unseen(ctx context.Context, st *management.Standing) (map[string]bool, error) {
-	if !st.Ruled() {
+// hiddenIDs are the ids of the flags that rules hide from the caller.
+func (s Flags) hiddenIDs(ctx context.Context, scope *management.Scope) (map[string]bool, error) {
+	if !scope.IsRestricted() {
 		return nil, nil
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (map[string]bool, error) {
-		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+	return management.Read(ctx, &s.Env, func(tx Tx) (map[string]bool, error) {
+		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
 		out := map[string]bool{}
 		for i := range list {
-			f, err := decodeFlag(st.Project.ID, &list[i])
+			f, err := decodeFlag(scope.Project.ID, &list[i])
 			if err != nil {
 				return nil, err
 			}
-			if !st.Sees(f.thing()) {
+			if !scope.CanSee(f.accessObject()) {
 				out[f.itemID()] = true
 			}
 		}
@@ -253,7 +253,7 @@ type BulkKeys struct {
 var ErrNoFlagIDs = management.Fault("", "Invalid flag IDs provided")
 
 // BulkKeys finds the keys of flags; unknown ones are left out.
-func (s Flags) BulkKeys(ctx context.Context, st *management.Standing, b management.Body) (*BulkKeys, error) {
+func (s Flags) BulkKeys(ctx context.Context, scope *management.Scope, b management.Body) (*BulkKeys, error) {
 	v, err := BulkKeysFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (s Flags) BulkKeys(ctx context.Context, st *management.Standing, b manageme
 	out := &BulkKeys{Keys: map[string]string{}}
 	var ids []int64
 	var bad []string
-	if v.Null("ids") || !v.Has("ids") {
+	if v.IsNull("ids") || !v.Has("ids") {
 		return out, nil
 	}
 	field := management.Field{Name: "ids"}
@@ -282,20 +282,20 @@ func (s Flags) BulkKeys(ctx context.Context, st *management.Standing, b manageme
 	if len(bad) > 0 {
 		out.Warning = "Invalid flag IDs ignored: " + plainText(bad)
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*BulkKeys, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*BulkKeys, error) {
 		for _, id := range ids {
-			d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+			d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 			if err != nil {
 				return nil, err
 			}
 			if d == nil {
 				continue
 			}
-			f, err := decodeFlag(st.Project.ID, d)
+			f, err := decodeFlag(scope.Project.ID, d)
 			if err != nil {
 				return nil, err
 			}
-			if st.Sees(f.thing()) {
+			if scope.CanSee(f.accessObject()) {
 				out.Keys[strconv.FormatInt(id, 10)] = d.Key
 			}
 		}

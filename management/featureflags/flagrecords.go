@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// flagScope is what changes of flags are noted under.
-const flagScope = "FeatureFlag"
+// flagActivityScope is what changes of flags are noted under.
+const flagActivityScope = "FeatureFlag"
 
 // flagDraft is what a flag is made of.
 type flagDraft struct {
@@ -49,23 +49,23 @@ type storedFlag struct {
 	Origin string // the file that it stands in, empty for none
 	flagMeta
 
-	// was is the flag as it was loaded, nil for a new one. activity is the word for
+	// before is the flag as it was loaded, nil for a new one. activity is the word for
 	// what is done to it, empty for the usual ones. note is why it is done, if it was said.
-	was            *storedFlag
+	before         *storedFlag
 	activity, note string
-	// watched: it gets a dashboard about its use.
-	watched bool
+	// wantsDashboard: it gets a dashboard about its use.
+	wantsDashboard bool
 	// approved is why it may be another one now that nobody may change alone, nil for
 	// nothing; free: it was switched off without an approval.
-	approved *approval
-	free     bool
+	approved       *approval
+	approvalExempt bool
 	// job is what changes it for somebody who was allowed to begin it (a trigger of the log),
 	// nil for people.
 	job json.RawMessage
 }
 
-func (f *storedFlag) thing() management.Thing {
-	return management.Thing{Kind: kindFlag, ID: f.itemID(), Author: f.CreatedBy}
+func (f *storedFlag) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindFlag, ID: f.itemID(), Author: f.CreatedBy}
 }
 
 // flagMeta is what this room keeps of a flag.
@@ -193,147 +193,147 @@ type minimalFlag struct {
 	Tags       []string        `json:"evaluation_tags"`
 }
 
-// flagMinimal is a flag inside of another answer.
-func flagMinimal(f *storedFlag) json.RawMessage {
+// encodeMinimalFlag is a flag inside of another answer.
+func encodeMinimalFlag(f *storedFlag) json.RawMessage {
 	return management.Encode(minimalFlag{
-		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), management.Texts(f.Contexts),
+		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), management.NonNilStrings(f.Contexts),
 	})
 }
 
 // loadFlag finds a flag, also one that is deleted.
-func (s Flags) loadFlag(tx Tx, st *management.Standing, id int64) (*storedFlag, error) {
+func (s Flags) loadFlag(tx Tx, scope *management.Scope, id int64) (*storedFlag, error) {
 	if id <= 0 {
 		return nil, management.ErrNotFound()
 	}
-	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+	d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 	if err == nil && d == nil {
 		err = management.ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := decodeFlag(st.Project.ID, d)
+	f, err := decodeFlag(scope.Project.ID, d)
 	if err != nil {
 		return nil, err
 	}
-	f.was, err = decodeFlag(st.Project.ID, d) // of its own: the other one is going to change
+	f.before, err = decodeFlag(scope.Project.ID, d) // of its own: the other one is going to change
 	return f, err
 }
 
 // makeFlag makes a flag. Deleted ones of the same key are gone for good then.
-func (s Flags) makeFlag(tx Tx, st *management.Standing, d flagDraft) (*storedFlag, error) {
+func (s Flags) makeFlag(tx Tx, scope *management.Scope, d flagDraft) (*storedFlag, error) {
 	f := &storedFlag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
-	return f, s.addFlag(tx, st, f)
+	return f, s.addFlag(tx, scope, f)
 }
 
 // addFlag stores a flag that is new.
-func (s Flags) addFlag(tx Tx, st *management.Standing, f *storedFlag) error {
-	f.begin(s.core, st)
+func (s Flags) addFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
+	f.initialize(s.core, scope)
 	if f.Filters == nil {
 		f.Filters = json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":null}]}`)
 	}
-	if err := s.check(tx, st, f); err != nil {
+	if err := s.check(tx, scope, f); err != nil {
 		return err
 	}
-	if err := s.purge(tx, st, f.Key); err != nil {
+	if err := s.purge(tx, scope, f.Key); err != nil {
 		return err
 	}
 	d := f.definition()
-	if err := putDefinition(tx, FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
+	if err := putDefinition(tx, FlagDefinition, scope.Project.ID, d); err != nil { // gives it an id, which the record needs
 		return err
 	}
 	f.ID = d.ID
-	return s.putFlag(tx, st, f)
+	return s.putFlag(tx, scope, f)
 }
 
-// begin makes a flag a new one.
-func (f *storedFlag) begin(s *core, st *management.Standing) {
-	f.Project, f.Version = st.Project.ID, 1
-	f.CreatedAt, f.UpdatedAt = management.At(s.Desk.Now()), management.At(s.Desk.Now())
-	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
+// initialize makes a flag a new one.
+func (f *storedFlag) initialize(s *core, scope *management.Scope) {
+	f.Project, f.Version = scope.Project.ID, 1
+	f.CreatedAt, f.UpdatedAt = management.NewStamp(s.Env.Now()), management.NewStamp(s.Env.Now())
+	f.CreatedBy, f.ModifiedBy = scope.User.ID, scope.User.ID
 }
 
 // saveNew stores a flag that is new and has its id.
-func (s Flags) saveNew(tx Tx, st *management.Standing, f *storedFlag) error {
-	f.begin(s.core, st)
-	if err := s.check(tx, st, f); err != nil {
+func (s Flags) saveNew(tx Tx, scope *management.Scope, f *storedFlag) error {
+	f.initialize(s.core, scope)
+	if err := s.check(tx, scope, f); err != nil {
 		return err
 	}
-	return s.putFlag(tx, st, f)
+	return s.putFlag(tx, scope, f)
 }
 
 // saveFlag stores a flag that was loaded and changed, as its next version.
-func (s Flags) saveFlag(tx Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) saveFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if f.Origin != "" {
 		return errInFile(f)
 	}
-	if err := s.check(tx, st, f); err != nil {
+	if err := s.check(tx, scope, f); err != nil {
 		return err
 	}
 	f.Version++
-	f.UpdatedAt, f.ModifiedBy = management.At(s.Desk.Now()), st.User.ID
-	return s.putFlag(tx, st, f)
+	f.UpdatedAt, f.ModifiedBy = management.NewStamp(s.Env.Now()), scope.User.ID
+	return s.putFlag(tx, scope, f)
 }
 
-// mayWrite refuses who may not make or change a flag. Those that surveys make for
+// checkWriteAccess refuses who may not make or change a flag. Those that surveys make for
 // themselves are theirs, and what links to a flag does not change it.
-func (f *storedFlag) mayWrite(st *management.Standing) error {
+func (f *storedFlag) checkWriteAccess(scope *management.Scope) error {
 	switch {
 	case f.Hidden, f.job != nil:
 		return nil
-	case f.was == nil:
-		return st.Needs(management.Editor, management.Thing{Kind: kindFlag})
-	case f.Version == f.was.Version:
+	case f.before == nil:
+		return scope.RequireAccess(management.Editor, management.AccessObject{Kind: kindFlag})
+	case f.Version == f.before.Version:
 		return nil
 	}
-	return st.Needs(management.Editor, f.was.thing())
+	return scope.RequireAccess(management.Editor, f.before.accessObject())
 }
 
 // putFlag stores a flag that was checked, keeps the version and notes the change.
-func (s Flags) putFlag(tx Tx, st *management.Standing, f *storedFlag) error {
-	if err := f.mayWrite(st); err != nil {
+func (s Flags) putFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
+	if err := f.checkWriteAccess(scope); err != nil {
 		return err
 	}
-	if err := f.gate(st); err != nil {
+	if err := f.checkApproval(scope); err != nil {
 		return err
 	}
-	if err := putDefinition(tx, FlagDefinition, st.Project.ID, f.definition()); err != nil {
+	if err := putDefinition(tx, FlagDefinition, scope.Project.ID, f.definition()); err != nil {
 		return err
 	}
-	if err := keepVersion(tx, f); err != nil {
+	if err := saveVersion(tx, f); err != nil {
 		return err
 	}
-	return s.noteFlag(tx, st, f)
+	return s.logFlag(tx, scope, f)
 }
 
-// noteFlag writes into the log what has become of a flag.
-func (s Flags) noteFlag(tx Tx, st *management.Standing, f *storedFlag) error {
+// logFlag writes into the log what has become of a flag.
+func (s Flags) logFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	var before any
 	activity := f.activity
 	switch {
-	case f.was == nil:
+	case f.before == nil:
 		activity = "created"
 	case activity != "":
-	case f.Deleted && !f.was.Deleted:
+	case f.Deleted && !f.before.Deleted:
 		activity = "deleted"
 	default:
 		activity = "updated"
 	}
-	if f.was != nil {
-		before = f.was.logged()
+	if f.before != nil {
+		before = f.before.loggedMembers()
 	}
-	list, err := management.Changes(flagScope, before, f.logged())
+	list, err := management.Changes(flagActivityScope, before, f.loggedMembers())
 	if err != nil || len(list) == 0 && activity == "updated" && f.note == "" {
 		return err
 	}
 	detail := management.ActivityDetail{Name: f.Key, Changes: list, Note: f.note, Version: f.Version, Trigger: f.job, System: f.job != nil}
-	f.sayApproval(&detail)
-	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), detail)
+	f.logApproval(&detail)
+	return s.Env.LogActivityAs(tx, scope.Caller, management.ProjectParent(scope.Project.ID), activity, flagActivityScope, f.itemID(), detail)
 }
 
-// logged are the members whose changes are noted.
-func (f *storedFlag) logged() map[string]json.RawMessage {
+// loggedMembers are the members whose changes are noted.
+func (f *storedFlag) loggedMembers() map[string]json.RawMessage {
 	out, _ := management.JSONMembers(f.flagMeta) // both are objects
 	record, _ := management.JSONMembers(f.record())
 	maps.Copy(out, record)
@@ -342,26 +342,26 @@ func (f *storedFlag) logged() map[string]json.RawMessage {
 }
 
 // purge takes the deleted flags of a key away for good.
-func (s Flags) purge(tx Tx, st *management.Standing, key string) error {
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Deleted: true, Match: func(d *Definition) bool { return d.Key == key }})
+func (s Flags) purge(tx Tx, scope *management.Scope, key string) error {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Deleted: true, Match: func(d *Definition) bool { return d.Key == key }})
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		f, err := decodeFlag(st.Project.ID, &list[i])
+		f, err := decodeFlag(scope.Project.ID, &list[i])
 		if err != nil {
 			return err
 		}
 		if len(f.Links.Experiments) > 0 {
 			return management.Fault("", "Feature flag with this key already exists and is used in an experiment. Please delete the experiment before deleting the flag.")
 		}
-		if err := dropVersions(tx, f); err != nil {
+		if err := deleteVersions(tx, f); err != nil {
 			return err
 		}
-		if err := s.keepPins(tx, f, func(*storedPin) (bool, error) { return false, nil }); err != nil {
+		if err := s.retainPins(tx, f, func(*storedPin) (bool, error) { return false, nil }); err != nil {
 			return err
 		}
-		if err := tx.DropDefinition(FlagDefinition, st.Project.ID, f.ID); err != nil {
+		if err := tx.DeleteDefinition(FlagDefinition, scope.Project.ID, f.ID); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ import (
 type Refusal struct {
 	Flag   string // the key; empty for a cohort
 	Cohort int64  // the id; 0 for a flag
-	Place  string // such as filters.groups.0.properties.1.value
+	Path   string // such as filters.groups.0.properties.1.value
 	Reason string
 }
 
@@ -33,9 +33,9 @@ func Refusals(d *flags.Definitions) []Refusal {
 	r.compile()
 	var out []Refusal
 	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
-		if reason := r.cohort(id); reason != "" {
+		if reason := r.checkCohort(id); reason != "" {
 			r.cohorts[id] = reason
-			out = append(out, Refusal{Cohort: id, Place: "filters", Reason: reason})
+			out = append(out, Refusal{Cohort: id, Path: "filters", Reason: reason})
 		}
 	}
 	for i := range d.Flags {
@@ -43,8 +43,8 @@ func Refusals(d *flags.Definitions) []Refusal {
 		if f.Deleted {
 			continue
 		}
-		if place, err := r.flag(f); err != nil {
-			out = append(out, Refusal{Flag: f.Key, Place: place, Reason: err.Message})
+		if path, err := r.checkFlag(f); err != nil {
+			out = append(out, Refusal{Flag: f.Key, Path: path, Reason: err.Message})
 		}
 	}
 	return out
@@ -64,8 +64,8 @@ func (r *refusals) compile() {
 		d.Flags[i].Active = !d.Flags[i].Deleted
 	}
 	for _, fault := range flags.Compile(d).Faults() {
-		if list, of, ok := strings.Cut(fault.Path, "."); ok && list == "cohorts" {
-			id, rest, _ := strings.Cut(of, ".")
+		if list, tail, ok := strings.Cut(fault.Path, "."); ok && list == "cohorts" {
+			id, rest, _ := strings.Cut(tail, ".")
 			if n, err := strconv.ParseInt(id, 10, 64); err == nil && r.cohorts[n] == "" {
 				r.cohorts[n] = rest + ": " + fault.Problem
 			}
@@ -75,8 +75,8 @@ func (r *refusals) compile() {
 	}
 }
 
-// cohort is why a cohort is refused, empty for one that is not.
-func (r *refusals) cohort(id int64) string {
+// checkCohort is why a cohort is refused, empty for one that is not.
+func (r *refusals) checkCohort(id int64) string {
 	c := r.definitions.Cohorts[id]
 	if c.Deleted {
 		return ""
@@ -91,53 +91,53 @@ func (r *refusals) cohort(id int64) string {
 	return r.cohorts[id]
 }
 
-// flag looks at a flag as its record says it, by the rules for what is written.
-func (r *refusals) flag(f *flags.Flag) (place string, _ *management.Error) {
+// checkFlag looks at a flag as its record says it, by the rules for what is written.
+func (r *refusals) checkFlag(f *flags.Flag) (path string, _ *management.Error) {
 	var l faultList
 	record := anyObject(wire.Value(wire.MustEncode(f)))
 	if filters := anyObject(record["filters"]); filters != nil {
 		canonicalConditions(filters)
 	}
-	_ = l.at("key", keyFault(f.Key))
+	_ = l.add("key", checkKeyFormat(f.Key))
 	stored, err := decodeFlag(0, &Definition{Key: f.Key, Record: wire.MustEncode(record)})
 	if err != nil {
 		return "", management.Fault("", "%s", err)
 	}
-	_ = l.at("", stored.checkSettings(&storedFlag{}))
+	_ = l.add("", stored.checkSettings(&storedFlag{}))
 	if l.first() == nil && stored.gatherFilters(&l) {
-		r.evaluable(f, stored, &l)
+		r.addEngineFaults(f, stored, &l)
 	}
 	if len(l.list) == 0 {
 		return "", nil
 	}
-	return l.list[0].place, l.list[0].err
+	return l.list[0].path, l.list[0].err
 }
 
 var flagIndex = regexp.MustCompile(`^flags\[\d+\]`)
 
-// evaluable notes what the engine has found in a flag, and the cohorts that it needs and
+// addEngineFaults notes what the engine has found in a flag, and the cohorts that it needs and
 // that are refused.
-func (r *refusals) evaluable(f *flags.Flag, stored *storedFlag, l *faultList) {
+func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedFlag, l *faultList) {
 	groups := anyList(anyObject(wire.Value(stored.Filters))["groups"])
 	for _, fault := range r.engine[f.Key] {
-		as := *fault
-		as.Path = flagIndex.ReplaceAllLiteralString(as.Path, "flags[0]")
-		_ = l.at(enginePlace(as.Path), faultOf(&as, groups))
+		local := *fault
+		local.Path = flagIndex.ReplaceAllLiteralString(local.Path, "flags[0]")
+		_ = l.add(attributePath(local.Path), translateFault(&local, groups))
 	}
 	for i, c := range f.Conditions {
 		for j := range c.Properties {
-			id := r.refusedCohort(&c.Properties[j], map[int64]bool{})
+			id := r.findInvalidCohort(&c.Properties[j], map[int64]bool{})
 			if id == 0 {
 				continue
 			}
 			name := cmp.Or(r.definitions.Cohorts[id].Name, strconv.FormatInt(id, 10))
-			l.bad(fmt.Sprintf("filters.groups.%d.properties.%d", i, j), "The cohort %q cannot be stored: %s", name, r.cohorts[id])
+			l.addf(fmt.Sprintf("filters.groups.%d.properties.%d", i, j), "The cohort %q cannot be stored: %s", name, r.cohorts[id])
 		}
 	}
 }
 
-// refusedCohort is one that a requirement names, or that one named by it is made of; 0: none.
-func (r *refusals) refusedCohort(p *flags.Property, seen map[int64]bool) int64 {
+// findInvalidCohort is one that a requirement names, or that one named by it is made of; 0: none.
+func (r *refusals) findInvalidCohort(p *flags.Property, seen map[int64]bool) int64 {
 	id, ok := p.Value.(int64)
 	if p.Type != flags.CohortProperty || !ok || seen[id] {
 		return 0
@@ -146,25 +146,25 @@ func (r *refusals) refusedCohort(p *flags.Property, seen map[int64]bool) int64 {
 	if r.cohorts[id] != "" {
 		return id
 	}
-	return r.refusedIn(r.definitions.Cohorts[id].Tree, seen)
+	return r.findInvalidInTree(r.definitions.Cohorts[id].Tree, seen)
 }
 
-func (r *refusals) refusedIn(n *flags.CohortNode, seen map[int64]bool) int64 {
+func (r *refusals) findInvalidInTree(n *flags.CohortNode, seen map[int64]bool) int64 {
 	if n == nil {
 		return 0
 	}
 	if n.Leaf != nil {
-		return r.refusedCohort(n.Leaf, seen)
+		return r.findInvalidCohort(n.Leaf, seen)
 	}
 	for i := range n.Children {
-		if id := r.refusedIn(&n.Children[i], seen); id != 0 {
+		if id := r.findInvalidInTree(&n.Children[i], seen); id != 0 {
 			return id
 		}
 	}
 	return 0
 }
 
-var notInKeys = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+var notKeyCharacters = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
 // ProposedKey is the key itself where the API takes it, or else a similar one that it takes:
 // a hyphen stands for what may not be there. It is "flag" where nothing else is left, and
@@ -173,8 +173,8 @@ func ProposedKey(key string) string {
 	if len(key) > maxFlagKey {
 		return ""
 	}
-	if keyFault(key) == nil {
+	if checkKeyFormat(key) == nil {
 		return key
 	}
-	return cmp.Or(string(bytes.Trim(notInKeys.ReplaceAll([]byte(key), []byte("-")), "-")), "flag")
+	return cmp.Or(string(bytes.Trim(notKeyCharacters.ReplaceAll([]byte(key), []byte("-")), "-")), "flag")
 }

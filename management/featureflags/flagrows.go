@@ -35,38 +35,38 @@ type flagRow struct {
 }
 
 // Rows returns a page of flags that are not deleted, as short rows.
-func (s Flags) Rows(ctx context.Context, st *management.Standing, q FlagQuery) (management.List[flagRow], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[flagRow], error) {
-		all, err := s.matching(tx, st, &q)
+func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (management.List[flagRow], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[flagRow], error) {
+		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return management.List[flagRow]{}, err
 		}
-		calls, err := tx.LastCalls(st.Project.ID)
+		calls, err := tx.LastCalls(scope.Project.ID)
 		if err != nil {
 			return management.List[flagRow]{}, err
 		}
 		page, count := management.PageOf(all, q.Page)
 		out := management.List[flagRow]{Count: count}
-		look := s.look(&view{Tx: tx, Standing: st})
+		renderer := s.newRenderer(&view{Tx: tx, Scope: scope})
 		for _, f := range page {
-			row, err := look.row(f)
+			row, err := renderer.renderRow(f)
 			if err != nil {
 				return management.List[flagRow]{}, err
 			}
-			row.LastCalled = management.At(calls[f.Key])
+			row.LastCalled = management.NewStamp(calls[f.Key])
 			out.Results = append(out.Results, *row)
 		}
 		return out, nil
 	})
 }
 
-// row is a flag as a short row, without its calls.
-func (l *flagLook) row(f *storedFlag) (*flagRow, error) {
+// renderRow is a flag as a short row, without its calls.
+func (l *flagRenderer) renderRow(f *storedFlag) (*flagRow, error) {
 	shape, status := f.shape(), f.status(l.now)
 	out := &flagRow{
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active, Archived: f.Archived, Deleted: f.Deleted,
-		Status: status.upper(), StatusReason: status.Reason, Tags: management.Texts(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,
-		Rollout: shape.rollout(), Conditions: len(shape.Groups), Variants: len(shape.variants()), Kind: "boolean", CanEdit: l.mayEdit(f),
+		Status: status.upper(), StatusReason: status.Reason, Tags: management.NonNilStrings(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,
+		Rollout: shape.rollout(), Conditions: len(shape.Groups), Variants: len(shape.variants()), Kind: "boolean", CanEdit: l.canEdit(f),
 		Pinned: len(f.livePins(l.now)),
 	}
 	switch {

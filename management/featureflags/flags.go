@@ -23,66 +23,66 @@ const maxChangeNote = 500
 
 // changeNote says why something is changed; it is kept with the version and in the log
 // (spec/console.md N22).
-var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, Max: maxChangeNote, Ruled: true, Help: "why; kept with the version and in the activity"}
+var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: maxChangeNote, Custom: true, Help: "why; kept with the version and in the activity"}
 
 // FlagFields are the writable fields of a flag.
 var FlagFields = management.Fields{
-	{Name: "key", Type: management.Text, Required: true, Max: maxFlagKey, Help: "letters, digits, - and _; unique in the project"},
+	{Name: "key", Type: management.Text, Required: true, MaxLength: maxFlagKey, Help: "letters, digits, - and _; unique in the project"},
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Help: "what it is for"},
-	{Name: "filters", Type: management.Object, Ruled: true, Help: "conditions, variants and payloads"},
+	{Name: "filters", Type: management.Object, Custom: true, Help: "conditions, variants and payloads"},
 	{Name: "active", Type: management.Bool},
 	{Name: "archived", Type: management.Bool, Help: "switches the flag off; one that is switched on comes out of the archive"},
 	{Name: "deleted", Type: management.Bool, Help: "deletes it, or brings it back"},
 	{Name: "ensure_experience_continuity", Type: management.Bool, Null: true, Help: "keep the answer when somebody signs in"},
 	{Name: "rollback_conditions", Type: management.Any},
 	{Name: "performed_rollback", Type: management.Bool, Null: true},
-	{Name: "tags", Type: management.TextList, Max: 255},
-	{Name: "evaluation_tags", Type: management.TextList, Max: 255, Ruled: true, Help: "evaluation_contexts that are tags too"},
-	{Name: "evaluation_contexts", Type: management.TextList, Max: 255, Help: "answer only requests that name one of them"},
+	{Name: "tags", Type: management.TextList, MaxLength: 255},
+	{Name: "evaluation_tags", Type: management.TextList, MaxLength: 255, Custom: true, Help: "evaluation_contexts that are tags too"},
+	{Name: "evaluation_contexts", Type: management.TextList, MaxLength: 255, Help: "answer only requests that name one of them"},
 	{Name: "evaluation_contexts_match_mode", Type: management.Choice, Choices: []string{"any", "all"}},
 	{Name: "analytics_dashboards", Type: management.IntList},
 	{Name: "has_enriched_analytics", Type: management.Bool, Null: true},
-	{Name: "creation_context", Type: management.Choice, Choices: []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments"}, Ruled: true},
+	{Name: "creation_context", Type: management.Choice, Choices: []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments"}, Custom: true},
 	{Name: "is_remote_configuration", Type: management.Bool, Null: true},
-	{Name: "has_encrypted_payloads", Type: management.Bool, Null: true, Ruled: true, Help: "not supported: true is refused"},
+	{Name: "has_encrypted_payloads", Type: management.Bool, Null: true, Custom: true, Help: "not supported: true is refused"},
 	{Name: "evaluation_runtime", Type: management.Choice, Choices: []string{"server", "client", "all", "both"}},
 	{Name: "bucketing_identifier", Type: management.Choice, Null: true, Choices: []string{"distinct_id", "device_id"}},
 	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "null: the project's"},
-	{Name: "version", Type: management.Int, Null: true, Ruled: true, Help: "the version that was edited, for finding conflicts"},
-	{Name: "original_flag", Type: management.Any, Ruled: true, Help: "the flag as it was before it was edited, for finding conflicts"},
+	{Name: "version", Type: management.Int, Null: true, Custom: true, Help: "the version that was edited, for finding conflicts"},
+	{Name: "original_flag", Type: management.Any, Custom: true, Help: "the flag as it was before it was edited, for finding conflicts"},
 	changeNote,
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true},
-	{Name: "_should_create_usage_dashboard", Type: management.Bool, Ruled: true, Help: "only when it is made: false, it gets no dashboard about its use"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true},
+	{Name: "_should_create_usage_dashboard", Type: management.Bool, Custom: true, Help: "only when it is made: false, it gets no dashboard about its use"},
 }
 
 func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedFlag, Flag]{
-		Fields: FlagFields, Thing: (*storedFlag).thing,
+	return management.NewResource(&s.Env, management.Spec[Tx, storedFlag, Flag]{
+		Fields: FlagFields, Object: (*storedFlag).accessObject,
 		Body: func(b *management.Body) error { return checkBody(b, flags.FlagPart) },
 		Load: func(v *view, id string, _ *management.Body) (*storedFlag, error) {
 			n, _ := strconv.ParseInt(id, 10, 64) // 0 is no flag's
-			return s.loadFlag(v.Tx, v.Standing, n)
+			return s.loadFlag(v.Tx, v.Scope, n)
 		},
 		New: func(*view) (*storedFlag, error) { return &storedFlag{Active: true}, nil },
 		Rules: func(e *management.Edit[Tx, storedFlag]) error {
-			if !e.Fresh {
-				if err := s.conflict(e); err != nil {
+			if !e.IsNew {
+				if err := s.checkConflict(e); err != nil {
 					return err
 				}
 			}
-			e.Now.watched = e.Fresh && e.Body != nil && watched(e.Values)
-			return s.apply(e.Tx, e.Standing, e.Now, e.Values)
+			e.After.wantsDashboard = e.IsNew && e.Body != nil && wantsUsageDashboard(e.Values)
+			return s.apply(e.Tx, e.Scope, e.After, e.Values)
 		},
 		Put: func(v *view, f *storedFlag) error {
-			if f.was == nil {
-				if err := s.giveUsage(v, f); err != nil {
+			if f.before == nil {
+				if err := s.createUsageDashboard(v, f); err != nil {
 					return err
 				}
-				return s.addFlag(v.Tx, v.Standing, f)
+				return s.addFlag(v.Tx, v.Scope, f)
 			}
-			return s.saveFlag(v.Tx, v.Standing, f)
+			return s.saveFlag(v.Tx, v.Scope, f)
 		},
-		Show: func(v *view, f *storedFlag) (*Flag, error) { return s.look(v).flag(f) },
+		Show: func(v *view, f *storedFlag) (*Flag, error) { return s.newRenderer(v).render(f) },
 	})
 }
 
@@ -90,27 +90,27 @@ func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
 func pathOf(id int64) string { return strconv.FormatInt(id, 10) }
 
 // Get returns a flag, also one that is deleted.
-func (s Flags) Get(ctx context.Context, st *management.Standing, id int64) (*Flag, error) {
-	return s.flags.Get(ctx, st, pathOf(id))
+func (s Flags) Get(ctx context.Context, scope *management.Scope, id int64) (*Flag, error) {
+	return s.flags.Get(ctx, scope, pathOf(id))
 }
 
 // Create makes a flag.
-func (s Flags) Create(ctx context.Context, st *management.Standing, b management.Body) (*Flag, error) {
-	return s.flags.Create(ctx, st, b)
+func (s Flags) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Flag, error) {
+	return s.flags.Create(ctx, scope, b)
 }
 
 // Update changes a flag. put: all required fields have to be there.
-func (s Flags) Update(ctx context.Context, st *management.Standing, id int64, b management.Body, put bool) (*Flag, error) {
-	return s.flags.Update(ctx, st, pathOf(id), b, put)
+func (s Flags) Update(ctx context.Context, scope *management.Scope, id int64, b management.Body, put bool) (*Flag, error) {
+	return s.flags.Update(ctx, scope, pathOf(id), b, put)
 }
 
 // apply puts the Ruled fields of a body into a flag that the others were laid over.
-func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management.Values) error {
+func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management.Values) error {
 	f.note = v.Text("change_note")
 	if v.Has("filters") {
 		groups := groupsOf(v.Raw("filters"))
 		switch {
-		case f.was == nil && (groups == nil || string(groups) == "[]"):
+		case f.before == nil && (groups == nil || string(groups) == "[]"):
 			return errNoGroups()
 		case groups != nil: // else what is stored stays (§5.1.2)
 			f.Filters = v.Raw("filters")
@@ -119,15 +119,15 @@ func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management
 	if v.Bool("active") && f.PerformedRollback != nil {
 		f.PerformedRollback = new(bool)
 	}
-	if v.Bool("archived") && !v.Has("active") && f.was != nil { // what is archived is off (spec/clients.md §7.2)
+	if v.Bool("archived") && !v.Has("active") && f.before != nil { // what is archived is off (spec/clients.md §7.2)
 		f.Active = false
 	}
 	if v.Has("tags") {
-		f.Tags = management.TidyTags(f.Tags)
+		f.Tags = management.NormalizeTags(f.Tags)
 		slices.Sort(f.Tags)
 	}
 	if v.Has("evaluation_tags") {
-		f.Contexts = management.TidyTags(v.Texts("evaluation_tags"))
+		f.Contexts = management.NormalizeTags(v.Texts("evaluation_tags"))
 		if other := missingFrom(f.Tags, f.Contexts); len(other) > 0 {
 			return management.Fault("", "Evaluation tags must be a subset of tags. Invalid evaluation tags: %s", strings.Join(other, ", "))
 		}
@@ -139,15 +139,15 @@ func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management
 		f.Runtime = "all"
 	}
 	for _, id := range v.Ints("analytics_dashboards") {
-		there, err := s.HasDashboard(tx, st.Project.ID, id)
-		if err == nil && !there {
+		exists, err := s.HasDashboard(tx, scope.Project.ID, id)
+		if err == nil && !exists {
 			err = management.ErrNoObject("analytics_dashboards", id)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if f.was == nil {
+	if f.before == nil {
 		f.Deleted, f.Context = false, v.Text("creation_context")
 	}
 	return nil
@@ -173,49 +173,49 @@ func groupsOf(filters json.RawMessage) json.RawMessage {
 	return plainJSON(members["groups"])
 }
 
-// editing are the fields that say how to write, not what.
-var editing = []string{"version", "original_flag", "change_note", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
+// editingFields are the fields that say how to write, not what.
+var editingFields = []string{"version", "original_flag", "change_note", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
 
-// conflict looks whether somebody else has changed what the caller changes, since
+// checkConflict looks whether somebody else has changed what the caller changes, since
 // the caller has loaded the flag (§5.1.3).
-func (s Flags) conflict(e *management.Edit[Tx, storedFlag]) error {
-	f, v := &e.Was, e.Values
-	if !v.Has("version") || v.Null("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
+func (s Flags) checkConflict(e *management.Edit[Tx, storedFlag]) error {
+	f, v := &e.Before, e.Values
+	if !v.Has("version") || v.IsNull("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
 		return nil
 	}
 	var original map[string]json.RawMessage
 	if json.Unmarshal(v.Raw("original_flag"), &original) != nil || original == nil {
 		return nil
 	}
-	shown, err := s.look(e.View).flag(f)
+	flagView, err := s.newRenderer(e.View).render(f)
 	if err != nil {
 		return err
 	}
-	stored, err := management.JSONMembers(shown)
+	stored, err := management.JSONMembers(flagView)
 	if err != nil {
 		return err
 	}
 	for i := range FlagFields {
 		name := FlagFields[i].Name
-		sent, was, is := e.Body.Members[name], original[name], stored[name]
-		if sent == nil || was == nil || is == nil || slices.Contains(editing, name) {
+		sent, loaded, current := e.Body.Members[name], original[name], stored[name]
+		if sent == nil || loaded == nil || current == nil || slices.Contains(editingFields, name) {
 			continue
 		}
-		if !sameJSON(sent, was) && !sameJSON(is, was) && !sameJSON(sent, is) {
-			by := "another user"
+		if !equalJSON(sent, loaded) && !equalJSON(current, loaded) && !equalJSON(sent, current) {
+			editor := "another user"
 			if u, err := e.Author(f.ModifiedBy); err != nil {
 				return err
 			} else if u != nil {
-				by = u.Email
+				editor = u.Email
 			}
-			return management.Clash("The feature flag was updated by %s since you started editing it. Please refresh and try again.", by)
+			return management.Clash("The feature flag was updated by %s since you started editing it. Please refresh and try again.", editor)
 		}
 	}
 	return nil
 }
 
-// sameJSON compares two JSON values without what is only shown in flags.
-func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(plainJSON(a), plainJSON(b)) }
+// equalJSON compares two JSON values without what is only shown in flags.
+func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(plainJSON(a), plainJSON(b)) }
 
 func plainJSON(raw json.RawMessage) []byte {
 	var v any

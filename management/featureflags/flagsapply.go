@@ -19,36 +19,36 @@ import (
 // Apply makes the project's flags and cohorts those of a document, all or none.
 // What the document does not have stays, unless prune says that flags of it are
 // deleted.
-func (s Flags) Apply(ctx context.Context, st *management.Standing, b management.Body, prune bool) (*DocumentResult, error) {
-	wanted, err := readDocument(b)
+func (s Flags) Apply(ctx context.Context, scope *management.Scope, b management.Body, prune bool) (*DocumentResult, error) {
+	parsed, err := readDocument(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune, nil) })
+	return management.Write(ctx, &s.Env, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, scope, parsed, prune, nil) })
 }
 
-// wantedDocument is a document as it was sent.
-type wantedDocument struct {
-	cohorts, flags []named
+// parsedDocument is a document as it was sent.
+type parsedDocument struct {
+	cohorts, flags []namedEntry
 	groupTypes     map[int]string
 	settings       map[string]json.RawMessage // of documentSettings
 	warnings       []string
 }
 
-type named struct {
+type namedEntry struct {
 	name  string
 	entry entry
 }
 
 // readDocument reads a document and brings its flags and cohorts into the form in
 // which document has them.
-func readDocument(b management.Body) (*wantedDocument, error) {
+func readDocument(b management.Body) (*parsedDocument, error) {
 	v, err := DocumentFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	out := &wantedDocument{settings: map[string]json.RawMessage{}}
-	if v.Has("group_type_mapping") && !v.Null("group_type_mapping") && json.Unmarshal(v.Raw("group_type_mapping"), &out.groupTypes) != nil {
+	out := &parsedDocument{settings: map[string]json.RawMessage{}}
+	if v.Has("group_type_mapping") && !v.IsNull("group_type_mapping") && json.Unmarshal(v.Raw("group_type_mapping"), &out.groupTypes) != nil {
 		return nil, management.Fault("group_type_mapping", "Expected names of group types by index.")
 	}
 	for _, name := range documentSettings {
@@ -59,7 +59,7 @@ func readDocument(b management.Body) (*wantedDocument, error) {
 	for _, list := range []struct {
 		field, name, kind string
 		part              flags.Part
-		to                *[]named
+		to                *[]namedEntry
 		canonical         func(entry) (entry, error)
 	}{
 		{"cohorts", "name", "cohort", flags.CohortPart, &out.cohorts, func(o entry) (entry, error) { canonicalCohort(o); return o, nil }},
@@ -73,17 +73,17 @@ func readDocument(b management.Body) (*wantedDocument, error) {
 				return nil, management.Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
 			}
 			seen[name] = true
-			err := checkKnown(list.part, raw, func(text string) { out.warn(fmt.Sprintf("%s %q: %s", list.kind, name, text)) })
+			err := checkUnknownKeys(list.part, raw, func(text string) { out.warn(fmt.Sprintf("%s %q: %s", list.kind, name, text)) })
 			if err != nil {
-				return nil, at(list.kind, name, err)
+				return nil, wrapFault(list.kind, name, err)
 			}
 			if o, err = list.canonical(o); err != nil {
-				return nil, at(list.kind, name, err)
+				return nil, wrapFault(list.kind, name, err)
 			}
 			for _, own := range notInDocuments {
 				delete(o, own)
 			}
-			*list.to = append(*list.to, named{name, o})
+			*list.to = append(*list.to, namedEntry{name, o})
 		}
 	}
 	return out, nil
@@ -92,7 +92,7 @@ func readDocument(b management.Body) (*wantedDocument, error) {
 // maxDocumentWarnings bounds the warnings of a document.
 const maxDocumentWarnings = 100
 
-func (w *wantedDocument) warn(text string) {
+func (w *parsedDocument) warn(text string) {
 	switch n := len(w.warnings); {
 	case n < maxDocumentWarnings:
 		w.warnings = append(w.warnings, text)
@@ -101,15 +101,15 @@ func (w *wantedDocument) warn(text string) {
 	}
 }
 
-// application is one document on its way into a project. Everything is put into
+// documentApplier is one document on its way into a project. Everything is put into
 // drafts first and judged then, in the state that it leads to: the order of a
 // document means nothing.
-type application struct {
+type documentApplier struct {
 	Flags
-	tx      *drafts
-	st      *management.Standing
-	wanted  *wantedDocument
-	has     *document
+	tx      *bufferedTx
+	scope   *management.Scope
+	parsed  *parsedDocument
+	current *document
 	out     *DocumentResult
 	cohorts []*cohortDraft // what has changed
 	flags   []*storedFlag
@@ -120,24 +120,24 @@ type application struct {
 // cohortDraft is a cohort that a document makes or changes.
 type cohortDraft struct {
 	*storedCohort
-	was    storedCohort
-	values management.Values
-	before *Cohort // nil for a new one
+	original storedCohort
+	values   management.Values
+	before   *Cohort // nil for a new one
 }
 
 // applyDocument puts a document into a project; approved is why its flags may change, nil
 // for nothing.
-func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocument, prune bool, approved *approval) (*DocumentResult, error) {
-	in, err := newDrafts(tx, st.Project.ID)
+func (s Flags) applyDocument(tx Tx, scope *management.Scope, parsed *parsedDocument, prune bool, approved *approval) (*DocumentResult, error) {
+	buffer, err := newBufferedTx(tx, scope.Project.ID)
 	if err != nil {
 		return nil, err
 	}
-	has, err := s.document(in, st)
+	current, err := s.document(buffer, scope)
 	if err != nil {
 		return nil, err
 	}
-	a := &application{Flags: s, tx: in, st: st, approved: approved, wanted: wanted, has: has, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(wanted.warnings)}}
-	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
+	a := &documentApplier{Flags: s, tx: buffer, scope: scope, approved: approved, parsed: parsed, current: current, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(parsed.warnings)}}
+	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, buffer.flush}
 	if prune {
 		steps = slices.Insert(steps, 4, a.draftPruned)
 	}
@@ -152,30 +152,30 @@ func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocum
 	return a.out, nil
 }
 
-// at says in an error which flag or cohort it is about.
-func at(kind, name string, err error) error {
-	if told, ok := errors.AsType[*management.Error](err); ok {
-		again := *told
-		again.Message = fmt.Sprintf("%s %q: %s", kind, name, told.Message)
-		return &again
+// wrapFault says in an error which flag or cohort it is about.
+func wrapFault(kind, name string, err error) error {
+	if fault, ok := errors.AsType[*management.Error](err); ok {
+		wrapped := *fault
+		wrapped.Message = fmt.Sprintf("%s %q: %s", kind, name, fault.Message)
+		return &wrapped
 	}
 	return err
 }
 
 // numberNew gives ids to what is not there yet, so that whatever refers to it finds
 // it.
-func (a *application) numberNew() error {
+func (a *documentApplier) numberNew() error {
 	var newCohorts, newFlags []string
-	for _, c := range a.wanted.cohorts {
-		if a.has.storedCohorts[c.name] == nil {
+	for _, c := range a.parsed.cohorts {
+		if a.current.storedCohorts[c.name] == nil {
 			newCohorts = append(newCohorts, c.name)
 		}
 	}
-	for _, f := range a.wanted.flags {
+	for _, f := range a.parsed.flags {
 		switch {
-		case a.has.storedFlags[f.name] != nil:
-		case a.has.flagIDs[f.name] != 0: // one that is not shown
-			return at("flag", f.name, errKeyTaken())
+		case a.current.storedFlags[f.name] != nil:
+		case a.current.flagIDs[f.name] != 0: // one that is not shown
+			return wrapFault("flag", f.name, errDuplicateKey())
 		default:
 			newFlags = append(newFlags, f.name)
 		}
@@ -184,11 +184,11 @@ func (a *application) numberNew() error {
 		kind  DefinitionKind
 		names []string
 		ids   map[string]int64
-	}{{CohortDefinition, newCohorts, a.has.cohortIDs}, {FlagDefinition, newFlags, a.has.flagIDs}} {
+	}{{CohortDefinition, newCohorts, a.current.cohortIDs}, {FlagDefinition, newFlags, a.current.flagIDs}} {
 		if len(list.names) == 0 {
 			continue
 		}
-		first, err := a.tx.NumberDefinitions(list.kind, len(list.names))
+		first, err := a.tx.ReserveDefinitionIDs(list.kind, len(list.names))
 		if err != nil {
 			return err
 		}
@@ -199,19 +199,19 @@ func (a *application) numberNew() error {
 	return nil
 }
 
-// changed notes what a document changes of a flag or cohort, and reports whether
+// recordChange notes what a document changes of a flag or cohort, and reports whether
 // that is anything.
-func (a *application) changed(kind, scope string, w *named, is entry) (bool, error) {
+func (a *documentApplier) recordChange(kind, activityScope string, w *namedEntry, current entry) (bool, error) {
 	var before any // a map of no type would be taken for a thing that is there
 	action := "create"
-	if is != nil {
-		before, action = is, "update"
+	if current != nil {
+		before, action = current, "update"
 	}
-	list, err := management.Changes(scope, before, w.entry)
+	list, err := management.Changes(activityScope, before, w.entry)
 	if err != nil {
 		return false, err
 	}
-	if is != nil && len(list) == 0 {
+	if current != nil && len(list) == 0 {
 		a.out.Unchanged++
 		return false, nil
 	}
@@ -219,14 +219,14 @@ func (a *application) changed(kind, scope string, w *named, is entry) (bool, err
 	return true, nil
 }
 
-func (a *application) draftCohorts() error {
-	for i := range a.wanted.cohorts {
-		w := a.wanted.cohorts[i]
-		is := a.has.cohorts[w.name]
-		if err := a.sameMembers(&w, is); err != nil {
+func (a *documentApplier) draftCohorts() error {
+	for i := range a.parsed.cohorts {
+		w := a.parsed.cohorts[i]
+		current := a.current.cohorts[w.name]
+		if err := a.expandMembers(&w, current); err != nil {
 			return err
 		}
-		if changed, err := a.changed("cohort", cohortScope, &w, is); err != nil || !changed {
+		if changed, err := a.recordChange("cohort", cohortActivityScope, &w, current); err != nil || !changed {
 			if err != nil {
 				return err
 			}
@@ -234,33 +234,33 @@ func (a *application) draftCohorts() error {
 		}
 		c, err := a.draftCohort(&w)
 		if err != nil {
-			return at("cohort", w.name, err)
+			return wrapFault("cohort", w.name, err)
 		}
 		a.cohorts = append(a.cohorts, c)
 	}
 	return nil
 }
 
-func (a *application) draftCohort(w *named) (*cohortDraft, error) {
-	stored := a.has.storedCohorts[w.name]
-	c, thing := &cohortDraft{storedCohort: stored}, management.Thing{Kind: kindCohort}
+func (a *documentApplier) draftCohort(w *namedEntry) (*cohortDraft, error) {
+	stored := a.current.storedCohorts[w.name]
+	c, object := &cohortDraft{storedCohort: stored}, management.AccessObject{Kind: kindCohort}
 	if stored != nil {
-		thing = stored.thing()
+		object = stored.accessObject()
 	}
-	if err := a.st.Needs(management.Editor, thing); err != nil {
+	if err := a.scope.RequireAccess(management.Editor, object); err != nil {
 		return nil, err
 	}
 	switch {
 	case stored == nil:
-		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(a.Desk.Now()), CreatedBy: a.st.User.ID}}
-		c.ID = a.has.cohortIDs[w.name]
+		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.NewStamp(a.Env.Now()), CreatedBy: a.scope.User.ID}}
+		c.ID = a.current.cohortIDs[w.name]
 	case stored.origin != "":
 		return nil, management.Clash("It stands in the file %s and can only be changed there.", stored.origin)
 	default:
-		c.before = stored.plain()
+		c.before = stored.toView()
 	}
-	c.was = *c.storedCohort
-	filters, err := a.has.resolved(w.entry["filters"])
+	c.original = *c.storedCohort
+	filters, err := a.current.resolveNames(w.entry["filters"])
 	if err != nil {
 		return nil, err
 	}
@@ -281,16 +281,16 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	if err := c.draftMembers(a, w); err != nil {
 		return nil, err
 	}
-	return c, c.store(a.tx, a.st)
+	return c, c.store(a.tx, a.scope)
 }
 
-func (a *application) draftFlags() error {
-	for i := range a.wanted.flags {
-		w := &a.wanted.flags[i]
-		if f := a.has.storedFlags[w.name]; f != nil && !a.st.Sees(f.thing()) {
-			return at("flag", w.name, a.st.Needs(management.Viewer, f.thing()))
+func (a *documentApplier) draftFlags() error {
+	for i := range a.parsed.flags {
+		w := &a.parsed.flags[i]
+		if f := a.current.storedFlags[w.name]; f != nil && !a.scope.CanSee(f.accessObject()) {
+			return wrapFault("flag", w.name, a.scope.RequireAccess(management.Viewer, f.accessObject()))
 		}
-		if changed, err := a.changed("flag", flagScope, w, a.has.flags[w.name]); err != nil || !changed {
+		if changed, err := a.recordChange("flag", flagActivityScope, w, a.current.flags[w.name]); err != nil || !changed {
 			if err != nil {
 				return err
 			}
@@ -298,7 +298,7 @@ func (a *application) draftFlags() error {
 		}
 		f, err := a.draftFlag(w)
 		if err != nil {
-			return at("flag", w.name, err)
+			return wrapFault("flag", w.name, err)
 		}
 		a.flags = append(a.flags, f)
 	}
@@ -307,50 +307,50 @@ func (a *application) draftFlags() error {
 
 // draftFlag is a flag as a document has it. What the document does not name is what
 // it is by default.
-func (a *application) draftFlag(w *named) (*storedFlag, error) {
-	f := &storedFlag{ID: a.has.flagIDs[w.name], Key: w.name}
-	if a.has.storedFlags[w.name] != nil {
+func (a *documentApplier) draftFlag(w *namedEntry) (*storedFlag, error) {
+	f := &storedFlag{ID: a.current.flagIDs[w.name], Key: w.name}
+	if a.current.storedFlags[w.name] != nil {
 		var err error
-		if f, err = a.loadFlag(a.tx, a.st, f.ID); err != nil {
+		if f, err = a.loadFlag(a.tx, a.scope, f.ID); err != nil {
 			return nil, err
 		}
-	} else if err := a.purge(a.tx, a.st, w.name); err != nil {
+	} else if err := a.purge(a.tx, a.scope, w.name); err != nil {
 		return nil, err
 	}
 	record := maps.Clone(w.entry)
 	delete(record, "tags")
 	var err error
-	if record["filters"], err = a.has.resolved(w.entry["filters"]); err != nil {
+	if record["filters"], err = a.current.resolveNames(w.entry["filters"]); err != nil {
 		return nil, err
 	}
-	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: management.Encode(f.flagMeta), Origin: f.Origin})
+	next, err := decodeFlag(a.scope.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: management.Encode(f.flagMeta), Origin: f.Origin})
 	if err != nil {
 		return nil, err
 	}
-	next.Version, next.was, next.Tags = f.Version, f.was, nil
+	next.Version, next.before, next.Tags = f.Version, f.before, nil
 	for _, tag := range anyList(w.entry["tags"]) {
 		text, _ := tag.(string)
 		next.Tags = append(next.Tags, text)
 	}
-	return next, a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, next.definition())
+	return next, a.tx.PutDefinition(FlagDefinition, a.scope.Project.ID, next.definition())
 }
 
 // draftPruned deletes the flags that a document does not have. Those of files stay.
-func (a *application) draftPruned() error {
+func (a *documentApplier) draftPruned() error {
 	keep := map[string]bool{}
-	for _, f := range a.wanted.flags {
+	for _, f := range a.parsed.flags {
 		keep[f.name] = true
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.has.flags)) {
-		if keep[key] || a.has.storedFlags[key].Origin != "" {
+	for _, key := range slices.Sorted(maps.Keys(a.current.flags)) {
+		if keep[key] || a.current.storedFlags[key].Origin != "" {
 			continue
 		}
-		f, err := a.loadFlag(a.tx, a.st, a.has.storedFlags[key].ID)
+		f, err := a.loadFlag(a.tx, a.scope, a.current.storedFlags[key].ID)
 		if err != nil {
 			return err
 		}
 		f.Deleted = true
-		if err := a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, f.definition()); err != nil {
+		if err := a.tx.PutDefinition(FlagDefinition, a.scope.Project.ID, f.definition()); err != nil {
 			return err
 		}
 		a.flags = append(a.flags, f)
@@ -360,38 +360,38 @@ func (a *application) draftPruned() error {
 }
 
 // saveCohorts judges the cohorts among all others as they are to be.
-func (a *application) saveCohorts() error {
+func (a *documentApplier) saveCohorts() error {
 	if len(a.cohorts) == 0 {
 		return nil
 	}
-	around := &cohortsAround{tx: a.tx, st: a.st}
+	usage := &cohortUsage{tx: a.tx, scope: a.scope}
 	cohorts := Cohorts(a.Flags)
 	for _, c := range a.cohorts {
-		if err := c.check(around, &c.was, c.values); err != nil {
-			return at("cohort", c.title(), err)
+		if err := c.check(usage, &c.original, c.values); err != nil {
+			return wrapFault("cohort", c.title(), err)
 		}
 		var before any
 		if c.before != nil {
 			before = c.before
 		}
-		if err := cohorts.Desk.Note(a.tx, a.st.Caller, management.ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
+		if err := cohorts.Env.LogActivity(a.tx, a.scope.Caller, management.ProjectParent(a.scope.Project.ID), cohortActivityScope, c.itemID(), c.title(), before, c.toView()); err != nil {
 			return err
 		}
 	}
-	return cohorts.plantCounts(a.tx, a.st.Project.ID, a.cohorts)
+	return cohorts.plantCounts(a.tx, a.scope.Project.ID, a.cohorts)
 }
 
 // saveFlags judges the flags in the same way. A flag that was not there begins with
 // version 1.
-func (a *application) saveFlags() error {
+func (a *documentApplier) saveFlags() error {
 	for _, f := range a.flags {
 		save := a.saveFlag
 		f.approved = a.approved
-		if f.was == nil {
+		if f.before == nil {
 			save = a.saveNew
 		}
-		if err := save(a.tx, a.st, f); err != nil {
-			return at("flag", f.Key, err)
+		if err := save(a.tx, a.scope, f); err != nil {
+			return wrapFault("flag", f.Key, err)
 		}
 	}
 	return nil

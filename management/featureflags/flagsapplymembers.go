@@ -9,43 +9,43 @@ import (
 // This file applies what a document says of the members of static cohorts. Without
 // a list it says nothing of them.
 
-// sameMembers writes into a wanted cohort all distinct ids of the persons that it
+// expandMembers writes into a wanted cohort all distinct ids of the persons that it
 // lists, which is what the project's own list has.
-func (a *application) sameMembers(w *named, is entry) error {
-	list, said := w.entry["members"].([]any)
+func (a *documentApplier) expandMembers(w *namedEntry, current entry) error {
+	list, isList := w.entry["members"].([]any)
 	switch {
 	case w.entry["members"] == nil:
-		w.entry = without(w.entry, "members")
-		if is != nil && is["members"] != nil { // not a change
-			w.entry["members"] = is["members"]
+		w.entry = omit(w.entry, "members")
+		if current != nil && current["members"] != nil { // not a change
+			w.entry["members"] = current["members"]
 		}
 		return nil
-	case !said:
-		return at("cohort", w.name, management.Fault("members", "Expected a list of distinct ids."))
+	case !isList:
+		return wrapFault("cohort", w.name, management.Fault("members", "Expected a list of distinct ids."))
 	}
 	ids := make([]string, len(list))
 	size := 0
 	for i, v := range list {
 		var ok bool
 		if ids[i], ok = v.(string); !ok || ids[i] == "" {
-			return at("cohort", w.name, management.Fault("members", "Expected a list of distinct ids."))
+			return wrapFault("cohort", w.name, management.Fault("members", "Expected a list of distinct ids."))
 		}
 		size += len(ids[i])
 	}
 	if len(ids) > maxDocumentMembers.IDs || size > maxDocumentMembers.Bytes {
-		return at("cohort", w.name, management.Fault("members", "Ensure this field has no more than %d elements of %d bytes together.", maxDocumentMembers.IDs, maxDocumentMembers.Bytes))
+		return wrapFault("cohort", w.name, management.Fault("members", "Ensure this field has no more than %d elements of %d bytes together.", maxDocumentMembers.IDs, maxDocumentMembers.Bytes))
 	}
-	all, err := a.tx.SamePersons(a.st.Project.ID, ids)
+	all, err := a.tx.SamePersons(a.scope.Project.ID, ids)
 	if err != nil {
 		return err
 	}
-	w.entry = without(w.entry, "members")
+	w.entry = omit(w.entry, "members")
 	w.entry["members"] = anyTexts(all)
 	return nil
 }
 
-// without is a copy of an object that lacks a member.
-func without[V any](o map[string]V, name string) map[string]V {
+// omit is a copy of an object that lacks a member.
+func omit[V any](o map[string]V, name string) map[string]V {
 	out := make(map[string]V, len(o))
 	for other, v := range o {
 		if other != name {
@@ -57,37 +57,37 @@ func without[V any](o map[string]V, name string) map[string]V {
 
 // draftMembers makes the members of a static cohort those that are wanted, where a
 // document says so, and counts them.
-func (c *cohortDraft) draftMembers(a *application, w *named) error {
-	list, said := w.entry["members"].([]any)
-	if !said || !c.Static {
+func (c *cohortDraft) draftMembers(a *documentApplier, w *namedEntry) error {
+	list, isList := w.entry["members"].([]any)
+	if !isList || !c.Static {
 		return nil
 	}
-	has := a.has.members[c.ID]
-	come := make([]string, len(list))
+	current := a.current.members[c.ID]
+	added := make([]string, len(list))
 	for i := range list {
-		come[i], _ = list[i].(string)
+		added[i], _ = list[i].(string)
 	}
-	gone := []string{}
-	for _, id := range has {
-		if _, kept := slices.BinarySearch(come, id); !kept {
-			gone = append(gone, id)
+	removed := []string{}
+	for _, id := range current {
+		if _, ok := slices.BinarySearch(added, id); !ok {
+			removed = append(removed, id)
 		}
 	}
-	come = slices.DeleteFunc(come, func(id string) bool { _, there := slices.BinarySearch(has, id); return there })
-	project := a.st.Project.ID
-	if len(gone) > 0 {
-		if err := a.tx.RemoveMembers(project, c.ID, gone); err != nil {
+	added = slices.DeleteFunc(added, func(id string) bool { _, found := slices.BinarySearch(current, id); return found })
+	project := a.scope.Project.ID
+	if len(removed) > 0 {
+		if err := a.tx.RemoveMembers(project, c.ID, removed); err != nil {
 			return err
 		}
 	}
-	if len(come) > 0 {
-		if err := a.tx.AddMembers(project, c.ID, come); err != nil {
+	if len(added) > 0 {
+		if err := a.tx.AddMembers(project, c.ID, added); err != nil {
 			return err
 		}
 	}
 	n, err := a.tx.CountMembers(project, c.ID)
 	if c.Count == nil || *c.Count != n {
-		c.Count, c.LastCalculation = &n, management.At(a.Desk.Now())
+		c.Count, c.LastCalculation = &n, management.NewStamp(a.Env.Now())
 	}
 	return err
 }

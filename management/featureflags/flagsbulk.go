@@ -15,12 +15,12 @@ type MatchingIDs struct {
 }
 
 // MatchingIDs finds the flags of a query, all of its pages.
-func (s Flags) MatchingIDs(ctx context.Context, st *management.Standing, q FlagQuery) (*MatchingIDs, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*MatchingIDs, error) {
+func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQuery) (*MatchingIDs, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*MatchingIDs, error) {
 		out := &MatchingIDs{IDs: []int64{}}
-		all, err := s.matching(tx, st, &q)
+		all, err := s.selectMatching(tx, scope, &q)
 		for _, f := range all {
-			if f.Origin == "" && st.AccessTo(f.thing()).Allows(management.Editor) {
+			if f.Origin == "" && scope.AccessTo(f.accessObject()).Allows(management.Editor) {
 				out.IDs = append(out.IDs, f.ID)
 			}
 		}
@@ -44,10 +44,10 @@ type PlainError string
 // Error implements error.
 func (e PlainError) Error() string { return string(e) }
 
-// BulkDeleted says what became of flags that were to be deleted.
-type BulkDeleted struct {
+// BulkDeleteResult says what became of flags that were to be deleted.
+type BulkDeleteResult struct {
 	Deleted []deletedFlag `json:"deleted"`
-	Errors  []keptFlag    `json:"errors"`
+	Errors  []skippedFlag `json:"errors"`
 }
 
 // deletedFlag is what a flag was when it was deleted.
@@ -58,8 +58,8 @@ type deletedFlag struct {
 	Variant *string `json:"active_variant"` // that everybody got, null for none
 }
 
-// keptFlag is one that is still there, and why. The id is what was sent.
-type keptFlag struct {
+// skippedFlag is one that is still there, and why. The id is what was sent.
+type skippedFlag struct {
 	ID     json.RawMessage `json:"id"`
 	Key    string          `json:"key,omitempty"`
 	Reason string          `json:"reason"`
@@ -67,7 +67,7 @@ type keptFlag struct {
 
 // BulkDelete deletes flags one by one, those that depend on others of them first: what
 // is refused keeps no other. read makes a query of filters.
-func (s Flags) BulkDelete(ctx context.Context, st *management.Standing, b management.Body, read func(json.RawMessage) (FlagQuery, error)) (*BulkDeleted, error) {
+func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b management.Body, parse func(json.RawMessage) (FlagQuery, error)) (*BulkDeleteResult, error) {
 	v, err := BulkDeleteFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -79,11 +79,11 @@ func (s Flags) BulkDelete(ctx context.Context, st *management.Standing, b manage
 	case ids == nil && filters == nil:
 		return nil, PlainError("Must provide either filters or ids")
 	case filters != nil:
-		q, err := read(filters)
+		q, err := parse(filters)
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.MatchingIDs(ctx, st, q)
+		found, err := s.MatchingIDs(ctx, scope, q)
 		if err != nil {
 			return nil, err
 		}
@@ -94,48 +94,48 @@ func (s Flags) BulkDelete(ctx context.Context, st *management.Standing, b manage
 		return nil, err
 	}
 	if len(list) > maxBulk {
-		return nil, management.Coded(management.CodeMaxLength, "ids", "At most %d feature flags are deleted at once, these are %d.", maxBulk, len(list))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags are deleted at once, these are %d.", maxBulk, len(list))
 	}
-	return s.deleteAll(ctx, st, list)
+	return s.deleteAll(ctx, scope, list)
 }
 
 // deleteAll goes through the flags again while others that needed them go.
-func (s Flags) deleteAll(ctx context.Context, st *management.Standing, ids []json.RawMessage) (*BulkDeleted, error) {
-	out := &BulkDeleted{Deleted: []deletedFlag{}}
+func (s Flags) deleteAll(ctx context.Context, scope *management.Scope, ids []json.RawMessage) (*BulkDeleteResult, error) {
+	out := &BulkDeleteResult{Deleted: []deletedFlag{}}
 	for done := -1; len(out.Deleted) > done; {
-		done, out.Errors = len(out.Deleted), []keptFlag{}
-		var again []json.RawMessage
+		done, out.Errors = len(out.Deleted), []skippedFlag{}
+		var pending []json.RawMessage
 		for _, raw := range ids {
-			was, err := s.deleteOne(ctx, st, raw)
-			var refused *management.Error
+			summary, err := s.deleteOne(ctx, scope, raw)
+			var fault *management.Error
 			switch {
 			case err == nil:
-				out.Deleted = append(out.Deleted, *was)
+				out.Deleted = append(out.Deleted, *summary)
 				continue
-			case !errors.As(err, &refused):
+			case !errors.As(err, &fault):
 				return nil, err
 			}
-			kept := keptFlag{ID: raw, Reason: refused.Message}
-			if was != nil {
-				kept.Key = was.Key
+			skipped := skippedFlag{ID: raw, Reason: fault.Message}
+			if summary != nil {
+				skipped.Key = summary.Key
 			}
-			out.Errors, again = append(out.Errors, kept), append(again, raw)
+			out.Errors, pending = append(out.Errors, skipped), append(pending, raw)
 		}
-		ids = again
+		ids = pending
 	}
 	return out, nil
 }
 
 // deleteOne deletes a flag and says what it was, also of one that is kept.
-func (s Flags) deleteOne(ctx context.Context, st *management.Standing, raw json.RawMessage) (*deletedFlag, error) {
+func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.RawMessage) (*deletedFlag, error) {
 	id, ok := management.Integer(raw, management.JSONKind(raw))
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}
-	was, err := management.Read(ctx, &s.Desk, func(tx Tx) (*deletedFlag, error) {
-		f, err := s.loadFlag(tx, st, id)
-		var none *management.Error
-		if errors.As(err, &none) && none.Kind == management.NotFound || err == nil && (f.Deleted || !st.Sees(f.thing())) {
+	summary, err := management.Read(ctx, &s.Env, func(tx Tx) (*deletedFlag, error) {
+		f, err := s.loadFlag(tx, scope, id)
+		var missing *management.Error
+		if errors.As(err, &missing) && missing.Kind == management.NotFound || err == nil && (f.Deleted || !scope.CanSee(f.accessObject())) {
 			return nil, management.Fault("", "Flag not found")
 		}
 		if err != nil {
@@ -146,8 +146,8 @@ func (s Flags) deleteOne(ctx context.Context, st *management.Standing, raw json.
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.Update(ctx, st, id, management.Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("true")}}, false)
-	return was, err
+	_, err = s.Update(ctx, scope, id, management.Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("true")}}, false)
+	return summary, err
 }
 
 // rollout says for whom a flag was on.

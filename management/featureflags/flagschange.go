@@ -17,14 +17,14 @@ var BulkChangeFields = management.Fields{
 // patchFields are those of the patch.
 var patchFields = management.Fields{
 	{Name: "active", Type: management.Bool}, {Name: "archived", Type: management.Bool}, {Name: "deleted", Type: management.Bool},
-	{Name: "add_tags", Type: management.TextList, Max: 255}, {Name: "remove_tags", Type: management.TextList, Max: 255},
+	{Name: "add_tags", Type: management.TextList, MaxLength: 255}, {Name: "remove_tags", Type: management.TextList, MaxLength: 255},
 }
 
 // maxBulkChange is how many flags one request may change.
 const maxBulkChange = 200
 
-// bulkChanged says what became of flags that were to be changed.
-type bulkChanged struct {
+// bulkChangeResult says what became of flags that were to be changed.
+type bulkChangeResult struct {
 	Results []changedFlag `json:"results"`
 }
 
@@ -36,7 +36,7 @@ type changedFlag struct {
 }
 
 // BulkChange changes flags one by one: what is refused keeps no other.
-func (s Flags) BulkChange(ctx context.Context, st *management.Standing, b management.Body) (*bulkChanged, error) {
+func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b management.Body) (*bulkChangeResult, error) {
 	v, err := BulkChangeFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -46,29 +46,29 @@ func (s Flags) BulkChange(ctx context.Context, st *management.Standing, b manage
 		return nil, err
 	}
 	if len(ids) > maxBulkChange {
-		return nil, management.Coded(management.CodeMaxLength, "ids", "At most %d feature flags are changed at once, these are %d.", maxBulkChange, len(ids))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags are changed at once, these are %d.", maxBulkChange, len(ids))
 	}
-	change, err := s.changeOf(v.Raw("patch"))
+	change, err := s.parsePatch(v.Raw("patch"))
 	if err != nil {
 		return nil, err
 	}
-	out := &bulkChanged{Results: make([]changedFlag, len(ids))}
+	out := &bulkChangeResult{Results: make([]changedFlag, len(ids))}
 	for i, raw := range ids {
-		err := change(ctx, st, raw)
-		var refused *management.Error
-		if err != nil && !errors.As(err, &refused) {
+		err := change(ctx, scope, raw)
+		var fault *management.Error
+		if err != nil && !errors.As(err, &fault) {
 			return nil, err
 		}
 		out.Results[i] = changedFlag{ID: raw, OK: err == nil}
-		if refused != nil {
-			out.Results[i].Error = &refused.Message
+		if fault != nil {
+			out.Results[i].Error = &fault.Message
 		}
 	}
 	return out, nil
 }
 
-// changeOf is what a patch does with a flag.
-func (s Flags) changeOf(patch json.RawMessage) (func(context.Context, *management.Standing, json.RawMessage) error, error) {
+// parsePatch is what a patch does with a flag.
+func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *management.Scope, json.RawMessage) error, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &members); err != nil {
 		return nil, management.Fault("patch", "This is no object.")
@@ -78,25 +78,25 @@ func (s Flags) changeOf(patch json.RawMessage) (func(context.Context, *managemen
 	}
 	v, err := patchFields.Change(management.Body{Members: members})
 	if err != nil {
-		return nil, management.Inside("patch", err)
+		return nil, management.PrefixField("patch", err)
 	}
 	for _, action := range []string{"add", "remove"} {
 		if v.Has(action + "_tags") {
-			sent := management.TidyTags(v.Texts(action + "_tags"))
-			return func(ctx context.Context, st *management.Standing, raw json.RawMessage) error {
-				_, err := s.tag(ctx, st, raw, tagActions[action], sent)
+			sent := management.NormalizeTags(v.Texts(action + "_tags"))
+			return func(ctx context.Context, scope *management.Scope, raw json.RawMessage) error {
+				_, err := s.tag(ctx, scope, raw, tagActions[action], sent)
 				return err
 			}, nil
 		}
 	}
 	for _, name := range []string{"active", "archived", "deleted"} {
 		if v.Has(name) {
-			return func(ctx context.Context, st *management.Standing, raw json.RawMessage) error {
+			return func(ctx context.Context, scope *management.Scope, raw json.RawMessage) error {
 				id, ok := management.Integer(raw, management.JSONKind(raw))
 				if !ok {
 					return management.Fault("", "Invalid flag ID format")
 				}
-				_, err := s.Update(ctx, st, id, management.Body{Members: members}, false)
+				_, err := s.Update(ctx, scope, id, management.Body{Members: members}, false)
 				return err
 			}, nil
 		}

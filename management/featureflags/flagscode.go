@@ -42,15 +42,15 @@ type documentChange struct {
 	Name    string              `json:"name"`   // the flag's key or the cohort's name
 	Action  string              `json:"action"` // create, update, delete
 	Changes []management.Change `json:"changes"`
-	People  *peopleChanged      `json:"people,omitempty"` // of flags, when it was counted
+	People  *peopleChange       `json:"people,omitempty"` // of flags, when it was counted
 }
 
-// peopleChanged is how many people would see another value. Of is how many are
+// peopleChange is how many people would see another value. Of is how many are
 // known; Counted of them were looked at, all or, as Sample says, some.
-type peopleChanged struct {
+type peopleChange struct {
 	Changed int  `json:"changed"`
 	Counted int  `json:"counted"`
-	Of      int  `json:"of"`
+	Total   int  `json:"of"`
 	Sample  bool `json:"sample"`
 }
 
@@ -69,32 +69,32 @@ var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 // Export returns the project's document: JSON with sorted members, indented, and
 // what is not in it. Static cohorts list all distinct ids of their members; those
 // that are too large are exported without them, the smallest go first.
-func (s Flags) Export(ctx context.Context, st *management.Standing) (text json.RawMessage, warnings []string, err error) {
-	doc, err := management.Read(ctx, &s.Desk, func(tx Tx) (*document, error) { return s.document(tx, st) })
+func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.RawMessage, warnings []string, err error) {
+	doc, err := management.Read(ctx, &s.Env, func(tx Tx) (*document, error) { return s.document(tx, scope) })
 	if err != nil {
 		return nil, nil, err
 	}
-	doc.hide(st)
+	doc.removeHidden(scope)
 	var out bytes.Buffer
-	err = json.Indent(&out, wire.MustEncode(doc.whole(st)), "", "  ")
+	err = json.Indent(&out, wire.MustEncode(doc.content(scope)), "", "  ")
 	out.WriteByte('\n')
 	return out.Bytes(), doc.warnings, err
 }
 
-// hide takes out of the document what the caller may not see.
-func (d *document) hide(st *management.Standing) {
-	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !st.Sees(d.storedFlags[key].thing()) })
-	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !st.Sees(d.storedCohorts[name].thing()) })
+// removeHidden takes out of the document what the caller may not see.
+func (d *document) removeHidden(scope *management.Scope) {
+	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !scope.CanSee(d.storedFlags[key].accessObject()) })
+	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !scope.CanSee(d.storedCohorts[name].accessObject()) })
 }
 
-// whole is the document, with what its flags are decided by.
-func (d *document) whole(st *management.Standing) map[string]any {
-	out := map[string]any{"cohorts": inOrder(d.cohorts), "flags": inOrder(d.flags)}
+// content is the document, with what its flags are decided by.
+func (d *document) content(scope *management.Scope) map[string]any {
+	out := map[string]any{"cohorts": sortedEntries(d.cohorts), "flags": sortedEntries(d.flags)}
 	if len(d.groupTypes) > 0 {
 		out["group_type_mapping"] = d.groupTypes
 	}
 	for _, name := range documentSettings {
-		if value := st.Project.Settings[name]; present(value) {
+		if value := scope.Project.Settings[name]; isPresent(value) {
 			out[name] = value
 		}
 	}
@@ -117,7 +117,7 @@ type document struct {
 
 type entry = map[string]any
 
-func inOrder(all map[string]entry) []entry {
+func sortedEntries(all map[string]entry) []entry {
 	out := []entry{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, all[name])
@@ -126,20 +126,20 @@ func inOrder(all map[string]entry) []entry {
 }
 
 // document reads what a project has.
-func (s Flags) document(tx Tx, st *management.Standing) (*document, error) {
+func (s Flags) document(tx Tx, scope *management.Scope) (*document, error) {
 	d := &document{
 		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
 		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
 	}
-	if err := d.readCohorts(tx, st); err != nil {
+	if err := d.readCohorts(tx, scope); err != nil {
 		return nil, err
 	}
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		f, err := decodeFlag(st.Project.ID, &list[i])
+		f, err := decodeFlag(scope.Project.ID, &list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (s Flags) document(tx Tx, st *management.Standing) (*document, error) {
 			d.storedFlags[f.Key] = f
 		}
 	}
-	if d.groupTypes, err = tx.GroupTypes(st.Project.ID); err != nil {
+	if d.groupTypes, err = tx.GroupTypes(scope.Project.ID); err != nil {
 		return nil, err
 	}
 	for name, c := range d.storedCohorts {
@@ -161,8 +161,8 @@ func (s Flags) document(tx Tx, st *management.Standing) (*document, error) {
 }
 
 // readCohorts reads the cohorts and gives each a name of its own.
-func (d *document) readCohorts(tx Tx, st *management.Standing) error {
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (d *document) readCohorts(tx Tx, st *management.Standing) error {
 		}
 		d.cohortIDs[name], d.cohortNames[c.ID], d.storedCohorts[name] = c.ID, name, c
 	}
-	d.members, err = tx.MembersOf(st.Project.ID, static, maxDocumentMembers)
+	d.members, err = tx.MembersOf(scope.Project.ID, static, maxDocumentMembers)
 	for _, id := range static {
 		if d.members[id] == nil {
 			d.warnings = append(d.warnings, fmt.Sprintf("cohort %q: its members are too many for a document and are left out", d.cohortNames[id]))
@@ -202,17 +202,17 @@ func (d *document) readCohorts(tx Tx, st *management.Standing) error {
 // written by the API stays as it is.
 func (d *document) flagObject(f *storedFlag) entry {
 	filters := anyObject(wire.Value(f.Filters))
-	eachReference(filters, d.byName)
-	named := *f
-	named.Filters = wire.MustEncode(filters)
-	if out, err := canonicalFlag(named.object()); err == nil {
+	eachReference(filters, d.replaceID)
+	exported := *f
+	exported.Filters = wire.MustEncode(filters)
+	if out, err := canonicalFlag(exported.documentEntry()); err == nil {
 		return out
 	}
-	return named.object()
+	return exported.documentEntry()
 }
 
-// object is a flag without what belongs to one project.
-func (f *storedFlag) object() entry {
+// documentEntry is a flag without what belongs to one project.
+func (f *storedFlag) documentEntry() entry {
 	out, _ := wire.Value(f.record()).(entry)
 	for _, name := range notInDocuments {
 		delete(out, name)
@@ -236,7 +236,7 @@ func anyTexts(list []string) []any {
 func canonicalFlag(o entry) (entry, error) {
 	filters := anyObject(o["filters"])
 	if filters == nil {
-		return nil, management.Coded(management.CodeRequired, "filters", "This field is required.")
+		return nil, management.CodedFault(management.CodeRequired, "filters", "This field is required.")
 	}
 	var tags []string
 	if raw, ok := o["tags"]; ok {
@@ -244,7 +244,7 @@ func canonicalFlag(o entry) (entry, error) {
 			return nil, management.Fault("tags", "Expected a list of texts.")
 		}
 	}
-	tags = management.TidyTags(tags)
+	tags = management.NormalizeTags(tags)
 	slices.Sort(tags)
 	canonicalConditions(filters)
 	key, _ := o["key"].(string)
@@ -257,7 +257,7 @@ func canonicalFlag(o entry) (entry, error) {
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}
-	return f.object(), nil
+	return f.documentEntry(), nil
 }
 
 func (d *document) cohortObject(name string, c *storedCohort) entry {
@@ -270,14 +270,14 @@ func (d *document) cohortObject(name string, c *storedCohort) entry {
 	if ids, ok := d.members[c.ID]; ok && c.Static {
 		out["members"] = anyTexts(ids)
 	}
-	eachReference(out["filters"], d.byName)
+	eachReference(out["filters"], d.replaceID)
 	return out
 }
 
-// byName turns the id in a property into a name. One that is not there any more gets
+// replaceID turns the id in a property into a name. One that is not there any more gets
 // a name that nothing has.
-func (d *document) byName(property entry) {
-	id, ok := referenced(property)
+func (d *document) replaceID(property entry) {
+	id, ok := referencedID(property)
 	if !ok {
 		return
 	}
@@ -297,8 +297,8 @@ func (d *document) byName(property entry) {
 	}
 }
 
-// referenced is the id of the cohort or flag that a property is about.
-func referenced(property entry) (int64, bool) {
+// referencedID is the id of the cohort or flag that a property is about.
+func referencedID(property entry) (int64, bool) {
 	value := property["value"]
 	switch property["type"] {
 	case "flag":
@@ -315,7 +315,7 @@ func referenced(property entry) (int64, bool) {
 func eachReference(v any, visit func(entry)) {
 	switch x := v.(type) {
 	case entry:
-		if _, is := x["type"].(string); is && x["key"] != nil {
+		if _, ok := x["type"].(string); ok && x["key"] != nil {
 			visit(x)
 		}
 		for _, name := range sortedNames(x) {
@@ -330,9 +330,9 @@ func eachReference(v any, visit func(entry)) {
 	}
 }
 
-// resolved is a copy of a flag's or cohort's filters with ids in the place of
+// resolveNames is a copy of a flag's or cohort's filters with ids in the place of
 // names.
-func (d *document) resolved(filters any) (any, error) {
+func (d *document) resolveNames(filters any) (any, error) {
 	filters = wire.Value(wire.MustEncode(filters))
 	var missing error
 	eachReference(filters, func(property entry) {
@@ -362,15 +362,15 @@ func (d *document) resolved(filters any) (any, error) {
 // compareProjects looks whether flags are decided alike where the document comes
 // from: a group type of the same number has to have the same name. Other settings
 // are the project's own.
-func (a *application) compareProjects() error {
-	for index, name := range a.wanted.groupTypes {
-		if own, ok := a.has.groupTypes[index]; ok && own != name {
+func (a *documentApplier) compareProjects() error {
+	for index, name := range a.parsed.groupTypes {
+		if own, ok := a.current.groupTypes[index]; ok && own != name {
 			return management.Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)
 		}
 	}
 	for _, name := range documentSettings {
-		value := a.wanted.settings[name]
-		if present(value) && !sameJSON(value, rawOr(a.st.Project.Settings[name], defaultSettings[name])) {
+		value := a.parsed.settings[name]
+		if isPresent(value) && !equalJSON(value, rawOr(a.scope.Project.Settings[name], defaultSettings[name])) {
 			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(wire.Value(value))))
 		}
 	}

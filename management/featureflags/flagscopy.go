@@ -11,7 +11,7 @@ import (
 
 // CopyFields are what copying a flag takes.
 var CopyFields = management.Fields{
-	{Name: "feature_flag_key", Type: management.Text, Required: true, Max: 400},
+	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "from_project", Type: management.Int, Required: true},
 	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "at most 100 projects of the organization"},
 	{Name: "copy_schedule", Type: management.Bool, Help: "also the changes that are to come"},
@@ -20,14 +20,14 @@ var CopyFields = management.Fields{
 // maxCopies is how many projects a flag is copied to at once.
 const maxCopies = 100
 
-// Copied is what became of a flag that was copied.
-type Copied struct {
-	Success []Flag       `json:"success"`
-	Failed  []copyFailed `json:"failed"`
+// CopyResult is what became of a flag that was copied.
+type CopyResult struct {
+	Success []Flag        `json:"success"`
+	Failed  []copyFailure `json:"failed"`
 }
 
-// copyFailed is a project that could not take the flag.
-type copyFailed struct {
+// copyFailure is a project that could not take the flag.
+type copyFailure struct {
 	Project int64  `json:"project_id"`
 	Errors  string `json:"errors"`
 }
@@ -43,37 +43,37 @@ var (
 // Copy copies a flag, and the cohorts that it needs, into other projects of the
 // organization, each in a transaction of its own. A flag of the same key there
 // becomes the same, cohorts are found by their names.
-func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.Body) (*Copied, error) {
+func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.Body) (*CopyResult, error) {
 	v, err := CopyFields.Create(b)
 	if err != nil || v.Text("feature_flag_key") == "" || len(v.Ints("target_project_ids")) == 0 {
 		return nil, ErrMissingFields
 	}
 	if len(v.Ints("target_project_ids")) > maxCopies {
-		return nil, management.Coded(management.CodeMaxLength, "target_project_ids", "Ensure this field has no more than %d elements.", maxCopies)
+		return nil, management.CodedFault(management.CodeMaxLength, "target_project_ids", "Ensure this field has no more than %d elements.", maxCopies)
 	}
-	from, err := s.placeOf(ctx, st, v.Int("from_project"))
+	source, err := s.projectScope(ctx, scope, v.Int("from_project"))
 	if err != nil {
 		return nil, err
 	}
-	if from == nil {
+	if source == nil {
 		return nil, ErrNoFlagToCopy
 	}
-	var wanted json.RawMessage
+	var exported json.RawMessage
 	var schedule []storedChange
-	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
+	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
+		exported, schedule, err = s.exportFlag(tx, source, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &Copied{Success: []Flag{}, Failed: []copyFailed{}}
+	out := &CopyResult{Success: []Flag{}, Failed: []copyFailure{}}
 	for _, id := range v.Ints("target_project_ids") {
-		f, err := s.copyTo(ctx, st, id, v.Text("feature_flag_key"), wanted, schedule)
-		var told *management.Error
+		f, err := s.copyTo(ctx, scope, id, v.Text("feature_flag_key"), exported, schedule)
+		var fault *management.Error
 		switch {
-		case errors.As(err, &told):
-			out.Failed = append(out.Failed, copyFailed{id, told.Message})
+		case errors.As(err, &fault):
+			out.Failed = append(out.Failed, copyFailure{id, fault.Message})
 		case err != nil:
 			return nil, err
 		default:
@@ -83,31 +83,31 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 	return out, nil
 }
 
-// placeOf is a project of the organization, nil when there is none that the
+// projectScope is a project of the organization, nil when there is none that the
 // caller may be in.
-func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (*management.Standing, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*management.Standing, error) {
+func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int64) (*management.Scope, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Scope, error) {
 		p, err := tx.Project(id)
-		if err != nil || p == nil || p.Organization != st.Organization.ID {
+		if err != nil || p == nil || p.Organization != scope.Organization.ID {
 			return nil, err
 		}
-		if !st.Reaches(p) {
+		if !scope.CanReach(p) {
 			return nil, ErrMayNotCopy
 		}
-		return management.StandIn(tx, st.Caller, p)
+		return management.NewScope(tx, scope.Caller, p)
 	})
 }
 
-// oneDocument is the document of one flag, with the cohorts that it needs.
-func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
-	all, err := s.document(tx, st)
+// exportFlag is the document of one flag, with the cohorts that it needs.
+func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
+	all, err := s.document(tx, scope)
 	if err != nil {
 		return nil, nil, err
 	}
 	if all.flags[key] == nil {
 		return nil, nil, ErrNoFlagToCopy
 	}
-	if !st.Sees(all.storedFlags[key].thing()) {
+	if !scope.CanSee(all.storedFlags[key].accessObject()) {
 		return nil, nil, ErrMayNotCopy
 	}
 	needed := map[string]bool{}
@@ -124,17 +124,17 @@ func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSched
 	}
 	need(all.flags[key]["filters"])
 	cohorts := []entry{}
-	for _, c := range inOrder(all.cohorts) {
+	for _, c := range sortedEntries(all.cohorts) {
 		if name, _ := c["name"].(string); needed[name] {
-			if !st.Sees(all.storedCohorts[name].thing()) {
+			if !scope.CanSee(all.storedCohorts[name].accessObject()) {
 				return nil, nil, ErrMayNotCopy
 			}
-			cohorts = append(cohorts, without(c, "members")) // who is in it is each project's own
+			cohorts = append(cohorts, omit(c, "members")) // who is in it is each project's own
 		}
 	}
 	if withSchedule {
 		id := strconv.FormatInt(all.flagIDs[key], 10)
-		list, err := management.ListRecords[storedChange](tx, management.Query{Kind: kindScheduled, Parent: management.ProjectParent(st.Project.ID), Match: func(r *management.Record) bool {
+		list, err := management.ListRecords[storedChange](tx, management.Query{Kind: kindScheduled, Parent: management.ProjectParent(scope.Project.ID), Match: func(r *management.Record) bool {
 			c, err := management.Decode[storedChange](r)
 			return err == nil && c.RecordID == id && c.ExecutedAt.IsZero()
 		}})
@@ -143,15 +143,15 @@ func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSched
 		}
 		schedule = list.Results
 		for i := range schedule {
-			schedule[i].loosen(all.storedFlags[key])
+			schedule[i].forgetCondition(all.storedFlags[key])
 		}
 	}
 	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
 }
 
-func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
-	in, err := s.placeOf(ctx, st, project)
-	if errors.Is(err, ErrMayNotCopy) || err == nil && in == nil {
+func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
+	target, err := s.projectScope(ctx, scope, project)
+	if errors.Is(err, ErrMayNotCopy) || err == nil && target == nil {
 		return nil, management.Fault("", "Project not found.")
 	}
 	if err != nil {
@@ -161,12 +161,12 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 	if err := json.Unmarshal(document, &members); err != nil {
 		return nil, err
 	}
-	wanted, err := readDocument(management.Body{Members: members})
+	parsed, err := readDocument(management.Body{Members: members})
 	if err != nil {
 		return nil, err
 	}
-	id, err := management.Write(ctx, &s.Desk, func(tx Tx) (int64, error) {
-		if _, err := s.applyDocument(tx, in, wanted, false, nil); err != nil {
+	id, err := management.Write(ctx, &s.Env, func(tx Tx) (int64, error) {
+		if _, err := s.applyDocument(tx, target, parsed, false, nil); err != nil {
 			return 0, err
 		}
 		d, err := tx.DefinitionByKey(FlagDefinition, project, key)
@@ -175,11 +175,11 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 		}
 		for i := range schedule {
 			c := schedule[i]
-			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), st.User.ID
+			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), scope.User.ID
 			if c.ID, err = tx.Next(kindScheduled); err != nil {
 				return 0, err
 			}
-			if err := c.settle(d); err != nil {
+			if err := c.rememberCondition(d); err != nil {
 				return 0, err
 			}
 			if err := putScheduled(tx, &c); err != nil {
@@ -191,11 +191,11 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 	if err != nil {
 		return nil, err
 	}
-	return s.Get(ctx, in, id)
+	return s.Get(ctx, target, id)
 }
 
-// flagPlace is a flag of a key in one project.
-type flagPlace struct {
+// projectFlag is a flag of a key in one project.
+type projectFlag struct {
 	ID        int64                `json:"flag_id"`
 	Team      int64                `json:"team_id"`
 	CreatedBy *management.UserView `json:"created_by"`
@@ -204,25 +204,25 @@ type flagPlace struct {
 	Active    bool                 `json:"active"`
 }
 
-// Places are the flags of a key in the projects of the organization that the
+// ListByProject are the flags of a key in the projects of the organization that the
 // caller may be in.
-func (s Flags) Places(ctx context.Context, st *management.Standing, key string) ([]flagPlace, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) ([]flagPlace, error) {
-		projects, err := tx.Projects(st.Organization.ID)
+func (s Flags) ListByProject(ctx context.Context, scope *management.Scope, key string) ([]projectFlag, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) ([]projectFlag, error) {
+		projects, err := tx.Projects(scope.Organization.ID)
 		if err != nil {
 			return nil, err
 		}
-		out, v := []flagPlace{}, &view{Tx: tx, Standing: st}
+		out, v := []projectFlag{}, &view{Tx: tx, Scope: scope}
 		for i := range projects {
-			if !st.Reaches(&projects[i]) {
+			if !scope.CanReach(&projects[i]) {
 				continue
 			}
-			place, err := flagIn(v, &projects[i], key)
+			flag, err := findInProject(v, &projects[i], key)
 			if err != nil {
 				return nil, err
 			}
-			if place != nil {
-				out = append(out, *place)
+			if flag != nil {
+				out = append(out, *flag)
 			}
 		}
 		if len(out) == 0 {
@@ -232,8 +232,8 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 	})
 }
 
-// flagIn is the flag of a key in a project, nil where there is none that the caller sees.
-func flagIn(v *view, project *management.ProjectRecord, key string) (*flagPlace, error) {
+// findInProject is the flag of a key in a project, nil where there is none that the caller sees.
+func findInProject(v *view, project *management.ProjectRecord, key string) (*projectFlag, error) {
 	d, err := v.Tx.DefinitionByKey(FlagDefinition, project.ID, key)
 	if err != nil || d == nil {
 		return nil, err
@@ -242,10 +242,10 @@ func flagIn(v *view, project *management.ProjectRecord, key string) (*flagPlace,
 	if err != nil {
 		return nil, err
 	}
-	in, err := management.StandIn(v.Tx, v.Caller, project)
-	if err != nil || !in.Sees(f.thing()) {
+	target, err := management.NewScope(v.Tx, v.Caller, project)
+	if err != nil || !target.CanSee(f.accessObject()) {
 		return nil, err
 	}
-	by, err := v.Author(f.CreatedBy)
-	return &flagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active}, err
+	creator, err := v.Author(f.CreatedBy)
+	return &projectFlag{f.ID, f.Project, creator, f.Filters, f.CreatedAt, f.Active}, err
 }

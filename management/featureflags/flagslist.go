@@ -45,15 +45,15 @@ var flagOrders = map[string]func(a, b *storedFlag) int{
 
 // orders are the fields by which flags can be ordered; what they need beside the flags
 // is read for the one that is asked for.
-func (s Flags) orders(tx Tx, st *management.Standing, by string) (map[string]func(a, b *storedFlag) int, error) {
+func (s Flags) orders(tx Tx, scope *management.Scope, by string) (map[string]func(a, b *storedFlag) int, error) {
 	out := flagOrders
 	switch strings.TrimPrefix(by, "-") {
 	case "status":
-		now := s.Desk.Now()
+		now := s.Env.Now()
 		out = maps.Clone(out)
-		out["status"] = func(a, b *storedFlag) int { return strings.Compare(a.standsAt(now), b.standsAt(now)) }
+		out["status"] = func(a, b *storedFlag) int { return strings.Compare(a.listStatus(now), b.listStatus(now)) }
 	case "last_called_at":
-		calls, err := tx.LastCalls(st.Project.ID)
+		calls, err := tx.LastCalls(scope.Project.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +73,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// blanks makes the signs one that stand between the words of a key.
-var blanks = strings.NewReplacer("-", " ", "_", " ")
+// wordSeparators makes the signs one that stand between the words of a key.
+var wordSeparators = strings.NewReplacer("-", " ", "_", " ")
 
 // matcher makes the test of a query.
 func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
@@ -82,11 +82,11 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 		return nil, management.Fault("search", "Search term cannot exceed %d characters", management.MaxSearch)
 	}
 	for _, word := range q.Status {
-		if !slices.Contains(standings, word) {
-			return nil, management.Fault("status", "Choose among %s.", strings.Join(standings, ", "))
+		if !slices.Contains(listStatuses, word) {
+			return nil, management.Fault("status", "Choose among %s.", strings.Join(listStatuses, ", "))
 		}
 	}
-	tags, without, now := management.TidyTags(q.Tags), management.TidyTags(q.ExcludedTags), s.Desk.Now()
+	tags, excludedTags, now := management.NormalizeTags(q.Tags), management.NormalizeTags(q.ExcludedTags), s.Env.Now()
 	return func(f *storedFlag) bool {
 		switch q.Active {
 		case "true", "false":
@@ -98,39 +98,39 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 				return false
 			}
 		}
-		return !f.Hidden && q.stands(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
-			management.Among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
-			!slices.Contains(q.Excluded, f.Key) && management.Shares(tags, f.Tags) && (len(without) == 0 || !management.Shares(without, f.Tags)) &&
-			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.Is(q.Contexts, len(f.Contexts) > 0) &&
-			(q.Experimental == nil || *q.Experimental == f.experimental()) && q.found(f)
+		return !f.Hidden && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
+			management.MatchesValue(q.Creators, f.CreatedBy) && f.isOfType(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+			!slices.Contains(q.Excluded, f.Key) && management.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !management.MatchesAny(excludedTags, f.Tags)) &&
+			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
+			(q.Experimental == nil || *q.Experimental == f.isExperimental()) && q.matchesText(f)
 	}, nil
 }
 
-// stands reports whether a flag is where the query looks.
-func (q *FlagQuery) stands(f *storedFlag, now time.Time) bool {
+// hasStatus reports whether a flag is where the query looks.
+func (q *FlagQuery) hasStatus(f *storedFlag, now time.Time) bool {
 	if len(q.Status) > 0 {
-		return slices.Contains(q.Status, f.standsAt(now))
+		return slices.Contains(q.Status, f.listStatus(now))
 	}
 	return f.Archived == q.Archived
 }
 
-// found reports whether a flag holds the text that is searched for.
-func (q *FlagQuery) found(f *storedFlag) bool {
-	if management.HoldsText(f.Key, q.Search) || management.HoldsText(f.Name, q.Search) {
+// matchesText reports whether a flag holds the text that is searched for.
+func (q *FlagQuery) matchesText(f *storedFlag) bool {
+	if management.ContainsFold(f.Key, q.Search) || management.ContainsFold(f.Name, q.Search) {
 		return true
 	}
-	return strings.Contains(q.Search, " ") && (management.HoldsText(blanks.Replace(f.Key), q.Search) || management.HoldsText(blanks.Replace(f.Name), q.Search))
+	return strings.Contains(q.Search, " ") && (management.ContainsFold(wordSeparators.Replace(f.Key), q.Search) || management.ContainsFold(wordSeparators.Replace(f.Name), q.Search))
 }
 
-// experimental reports whether a flag is one for experiments: it has two variants
+// isExperimental reports whether a flag is one for experiments: it has two variants
 // or more, and the first of them is the control group (spec/clients.md §13).
-func (f *storedFlag) experimental() bool {
+func (f *storedFlag) isExperimental() bool {
 	variants := f.shape().variants()
 	return len(variants) >= 2 && variants[0].Key == "control"
 }
 
-// isOf reports whether a flag is of a type of the list's filter.
-func (f *storedFlag) isOf(kind string) bool {
+// isOfType reports whether a flag is of a type of the list's filter.
+func (f *storedFlag) isOfType(kind string) bool {
 	switch kind {
 	case "boolean":
 		return !f.RemoteConfig && len(f.shape().variants()) == 0
@@ -144,18 +144,18 @@ func (f *storedFlag) isOf(kind string) bool {
 	return true
 }
 
-// matching are the flags of a query, all of its pages, in its order.
-func (s Flags) matching(tx Tx, st *management.Standing, q *FlagQuery) (all []*storedFlag, err error) {
+// selectMatching are the flags of a query, all of its pages, in its order.
+func (s Flags) selectMatching(tx Tx, scope *management.Scope, q *FlagQuery) (all []*storedFlag, err error) {
 	match, err := q.matcher(s.core)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
-	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-		f, err := decodeFlag(st.Project.ID, d)
+	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+		f, err := decodeFlag(scope.Project.ID, d)
 		if err != nil {
 			failed = err
-		} else if st.Sees(f.thing()) && match(f) {
+		} else if scope.CanSee(f.accessObject()) && match(f) {
 			all = append(all, f)
 		}
 		return false
@@ -163,27 +163,27 @@ func (s Flags) matching(tx Tx, st *management.Standing, q *FlagQuery) (all []*st
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
-	orders, err := s.orders(tx, st, q.Order)
-	management.Order(all, orders, q.Order)
+	orders, err := s.orders(tx, scope, q.Order)
+	management.SortBy(all, orders, q.Order)
 	return all, err
 }
 
 // List returns a page of flags that are not deleted.
-func (s Flags) List(ctx context.Context, st *management.Standing, q FlagQuery) (management.List[Flag], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Flag], error) {
-		all, err := s.matching(tx, st, &q)
+func (s Flags) List(ctx context.Context, scope *management.Scope, q FlagQuery) (management.List[Flag], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Flag], error) {
+		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return management.List[Flag]{}, err
 		}
 		page, count := management.PageOf(all, q.Page)
 		out := management.List[Flag]{Count: count}
-		look := s.look(&view{Tx: tx, Standing: st})
+		renderer := s.newRenderer(&view{Tx: tx, Scope: scope})
 		for _, f := range page {
-			shown, err := look.flag(f)
+			row, err := renderer.render(f)
 			if err != nil {
 				return management.List[Flag]{}, err
 			}
-			out.Results = append(out.Results, *shown)
+			out.Results = append(out.Results, *row)
 		}
 		return out, nil
 	})

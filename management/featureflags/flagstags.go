@@ -13,13 +13,13 @@ import (
 var BulkTagsFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 1,000"},
 	{Name: "action", Type: management.Choice, Required: true, Choices: []string{"add", "remove", "set"}},
-	{Name: "tags", Type: management.TextList, Required: true, Max: 255, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "tags", Type: management.TextList, Required: true, MaxLength: 255, Help: "trimmed, in lower case, without duplicates"},
 }
 
-// bulkTagged says what became of flags whose tags were to be changed.
-type bulkTagged struct {
-	Updated []taggedFlag `json:"updated"`
-	Skipped []keptFlag   `json:"skipped"`
+// bulkTagResult says what became of flags whose tags were to be changed.
+type bulkTagResult struct {
+	Updated []taggedFlag  `json:"updated"`
+	Skipped []skippedFlag `json:"skipped"`
 }
 
 // taggedFlag is a flag that has its tags now, whether they were others before or not.
@@ -37,7 +37,7 @@ var tagActions = map[string]func(has, sent []string) []string{
 
 // BulkTags changes the tags of flags one by one (spec/clients.md §7.3): what is refused
 // keeps no other.
-func (s Flags) BulkTags(ctx context.Context, st *management.Standing, b management.Body) (*bulkTagged, error) {
+func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b management.Body) (*bulkTagResult, error) {
 	v, err := BulkTagsFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -47,17 +47,17 @@ func (s Flags) BulkTags(ctx context.Context, st *management.Standing, b manageme
 		return nil, err
 	}
 	if len(ids) > maxBulk {
-		return nil, management.Coded(management.CodeMaxLength, "ids", "The tags of at most %d feature flags are changed at once, these are %d.", maxBulk, len(ids))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "The tags of at most %d feature flags are changed at once, these are %d.", maxBulk, len(ids))
 	}
-	out := &bulkTagged{Updated: []taggedFlag{}, Skipped: []keptFlag{}}
+	out := &bulkTagResult{Updated: []taggedFlag{}, Skipped: []skippedFlag{}}
 	for _, raw := range ids {
-		done, err := s.tag(ctx, st, raw, tagActions[v.Text("action")], management.TidyTags(v.Texts("tags")))
-		var refused *management.Error
+		tagged, err := s.tag(ctx, scope, raw, tagActions[v.Text("action")], management.NormalizeTags(v.Texts("tags")))
+		var fault *management.Error
 		switch {
 		case err == nil:
-			out.Updated = append(out.Updated, *done)
-		case errors.As(err, &refused):
-			out.Skipped = append(out.Skipped, keptFlag{ID: raw, Reason: refused.Message})
+			out.Updated = append(out.Updated, *tagged)
+		case errors.As(err, &fault):
+			out.Skipped = append(out.Skipped, skippedFlag{ID: raw, Reason: fault.Message})
 		default:
 			return nil, err
 		}
@@ -66,25 +66,25 @@ func (s Flags) BulkTags(ctx context.Context, st *management.Standing, b manageme
 }
 
 // tag changes the tags of one flag. Where they stay the same there is no new version.
-func (s Flags) tag(ctx context.Context, st *management.Standing, raw json.RawMessage, change func(has, sent []string) []string, sent []string) (*taggedFlag, error) {
+func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMessage, change func(has, sent []string) []string, sent []string) (*taggedFlag, error) {
 	id, ok := management.Integer(raw, management.JSONKind(raw))
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*taggedFlag, error) {
-		f, err := flagOf(tx, st, s, id)
-		if err == nil && (f == nil || !st.Sees(f.thing())) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*taggedFlag, error) {
+		f, err := findFlag(tx, scope, s, id)
+		if err == nil && (f == nil || !scope.CanSee(f.accessObject())) {
 			err = management.Fault("", "Flag not found")
 		}
 		if err == nil {
-			err = st.Needs(management.Editor, f.thing())
+			err = scope.RequireAccess(management.Editor, f.accessObject())
 		}
 		if err != nil {
 			return nil, err
 		}
-		f.Tags = management.TidyTags(change(f.Tags, sent))
-		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.was.Tags) {
-			err = s.saveFlag(tx, st, f)
+		f.Tags = management.NormalizeTags(change(f.Tags, sent))
+		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.before.Tags) {
+			err = s.saveFlag(tx, scope, f)
 		}
 		return &taggedFlag{f.ID, f.Tags}, err
 	})

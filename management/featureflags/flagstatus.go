@@ -46,22 +46,22 @@ func (s FlagStatus) upper() string { return strings.ToUpper(s.Status) }
 
 // status says what has become of a flag, without its calls (§5.1.3).
 func (f *storedFlag) status(now time.Time) FlagStatus {
-	say := func(status, text, kind string) FlagStatus {
+	newStatus := func(status, text, kind string) FlagStatus {
 		return FlagStatus{Status: status, Reason: text, Reasons: []flagReason{{Type: kind}}}
 	}
 	const open = "Flag is not fully rolled out and may still be active"
 	if f.Deleted {
-		return say(statusDeleted, "Flag has been deleted", "deleted")
+		return newStatus(statusDeleted, "Flag has been deleted", "deleted")
 	}
 	if !f.Active {
-		return say(statusInactive, "Flag is disabled", "disabled")
+		return newStatus(statusInactive, "Flag is disabled", "disabled")
 	}
 	value, text := f.shape().constant()
 	switch {
 	case text == "":
-		return say(statusActive, open, "partially_rolled_out")
+		return newStatus(statusActive, open, "partially_rolled_out")
 	case now.Sub(f.CreatedAt.Time) <= staleAfter:
-		out := say(statusActive, open, "recently_created")
+		out := newStatus(statusActive, open, "recently_created")
 		out.Reasons[0].Value = value
 		return out
 	}
@@ -71,11 +71,11 @@ func (f *storedFlag) status(now time.Time) FlagStatus {
 // statusArchived is asked for by lists; a record says it by its archived.
 const statusArchived = "archived"
 
-// standings are the words by which lists find flags.
-var standings = []string{statusActive, statusInactive, statusStale, statusArchived}
+// listStatuses are the words by which lists find flags.
+var listStatuses = []string{statusActive, statusInactive, statusStale, statusArchived}
 
-// standsAt is the word by which lists find a flag: its status, or that it is archived.
-func (f *storedFlag) standsAt(now time.Time) string {
+// listStatus is the word by which lists find a flag: its status, or that it is archived.
+func (f *storedFlag) listStatus(now time.Time) string {
 	if f.Archived {
 		return statusArchived
 	}
@@ -86,7 +86,7 @@ func (f *storedFlag) standsAt(now time.Time) string {
 // is empty when not everybody gets the same.
 func (s *filterShape) constant() (value any, text string) {
 	const boolean, variant = "This boolean flag will always evaluate to ", `This flag will always use the variant "`
-	if s.Enrollment || given(s.SuperGroups) || given(s.Holdout) || given(s.HoldoutOld) {
+	if s.Enrollment || isSet(s.SuperGroups) || isSet(s.Holdout) || isSet(s.HoldoutOld) {
 		return nil, "" // these decide before the conditions do
 	}
 	if len(s.Groups) == 0 {
@@ -96,7 +96,7 @@ func (s *filterShape) constant() (value any, text string) {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		switch {
-		case !g.full():
+		case !g.isFull():
 			continue
 		case len(variants) == 0:
 			return true, boolean + `"true"`
@@ -112,33 +112,33 @@ func (s *filterShape) constant() (value any, text string) {
 	return nil, ""
 }
 
-// given reports whether a member of filters is there and not empty.
-func given(raw []byte) bool { return !management.EmptyJSON(raw) }
+// isSet reports whether a member of filters is there and not empty.
+func isSet(raw []byte) bool { return !management.EmptyJSON(raw) }
 
 // Status says what has become of a flag. One that there is not is unknown, with
 // a 404 of the same form.
-func (s Flags) Status(ctx context.Context, st *management.Standing, id int64) (FlagStatus, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (FlagStatus, error) {
-		d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+func (s Flags) Status(ctx context.Context, scope *management.Scope, id int64) (FlagStatus, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (FlagStatus, error) {
+		d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 		if err != nil {
 			return FlagStatus{}, err
 		}
 		if d == nil {
 			return FlagStatus{Status: statusUnknown, Reason: "Flag could not be found", Reasons: []flagReason{{Type: "not_found"}}}, nil
 		}
-		f, err := decodeFlag(st.Project.ID, d)
+		f, err := decodeFlag(scope.Project.ID, d)
 		if err != nil {
 			return FlagStatus{}, err
 		}
-		out := f.status(s.Desk.Now())
+		out := f.status(s.Env.Now())
 		called, err := lastCalled(tx, f)
-		out.LastCalled = management.At(called)
-		if !called.IsZero() && s.Desk.Now().Sub(called) > staleAfter {
+		out.LastCalled = management.NewStamp(called)
+		if !called.IsZero() && s.Env.Now().Sub(called) > staleAfter {
 			out.Reasons = append(out.Reasons, flagReason{Type: "not_called"})
 		}
 		return out, err
 	})
 }
 
-// Known reports whether there is such a flag.
-func (s FlagStatus) Known() bool { return s.Status != statusUnknown }
+// Exists reports whether there is such a flag.
+func (s FlagStatus) Exists() bool { return s.Status != statusUnknown }

@@ -49,27 +49,29 @@ type Flag struct {
 	LastCalled    management.Stamp       `json:"last_called_at"`
 }
 
-// flagLook shows flags; what several have in common is looked up once.
-type flagLook struct {
+// flagRenderer shows flags; what several have in common is looked up once.
+type flagRenderer struct {
 	*view
 	now     time.Time
 	cohorts map[string]*string // names by id
 }
 
-func (s Flags) look(v *view) *flagLook { return &flagLook{v, s.Desk.Now(), map[string]*string{}} }
+func (s Flags) newRenderer(v *view) *flagRenderer {
+	return &flagRenderer{v, s.Env.Now(), map[string]*string{}}
+}
 
-// flag is a flag as it is shown.
-func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
+// render is a flag as it is shown.
+func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 	sh := f.shape()
 	out := &Flag{
 		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
 		Experiments: []linkID{}, Features: liveLinks(f.Links.Features),
-		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.thing()),
-		Tags: management.Texts(f.Tags), EvaluationTag: management.Texts(f.Contexts), Contexts: management.Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
+		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.accessObject()),
+		Tags: management.NonNilStrings(f.Tags), EvaluationTag: management.NonNilStrings(f.Contexts), Contexts: management.NonNilStrings(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
 		Status: f.status(l.now).upper(), Runtime: f.runtime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
-		Simple: sh.simple(),
+		Simple: sh.isSimple(),
 	}
 	if out.Simple {
 		out.Rollout = sh.Groups[0].Rollout
@@ -86,7 +88,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	if f.Origin != "" {
 		out.Access = management.Viewer
 	}
-	out.CanEdit = l.mayEdit(f)
+	out.CanEdit = l.canEdit(f)
 	for _, link := range liveLinks(f.Links.Experiments) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}
@@ -104,32 +106,32 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		return nil, err
 	}
 	called, err := lastCalled(l.Tx, f)
-	out.LastCalled = management.At(called)
+	out.LastCalled = management.NewStamp(called)
 	return out, err
 }
 
-// mayEdit reports whether the caller may change a flag; nobody changes one of a file.
-func (l *flagLook) mayEdit(f *storedFlag) bool {
-	return f.Origin == "" && l.AccessTo(f.thing()).Allows(management.Editor)
+// canEdit reports whether the caller may change a flag; nobody changes one of a file.
+func (l *flagRenderer) canEdit(f *storedFlag) bool {
+	return f.Origin == "" && l.AccessTo(f.accessObject()).Allows(management.Editor)
 }
 
 // surveys are those of a flag that the reader may see.
-func (l *flagLook) surveys(f *storedFlag) ([]flagLink, error) {
+func (l *flagRenderer) surveys(f *storedFlag) ([]flagLink, error) {
 	list := liveLinks(f.Links.Surveys)
-	if !l.Ruled() {
+	if !l.IsRestricted() {
 		return list, nil
 	}
-	seen := []flagLink{}
+	visible := []flagLink{}
 	for _, link := range list {
 		x, err := management.LoadRecord[storedSurvey](l.Tx, kindSurvey, l.Parent(), string(link.ID))
 		if err != nil {
 			return nil, err
 		}
-		if x != nil && l.Sees(x.thing()) {
-			seen = append(seen, link)
+		if x != nil && l.CanSee(x.accessObject()) {
+			visible = append(visible, link)
 		}
 	}
-	return seen, nil
+	return visible, nil
 }
 
 // lastCalled is when an SDK last told that it had used a flag, zero for never.
@@ -161,7 +163,7 @@ func textOrNil(text string) *string {
 }
 
 // filters are a flag's filters with the names of cohorts in them.
-func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
+func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
 	if !bytes.Contains(f.Filters, []byte(`"cohort"`)) {
 		return f.Filters, nil
 	}
@@ -183,7 +185,7 @@ func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
 }
 
 // cohort is the name of a cohort, nil for one that there is none of or that is hidden.
-func (l *flagLook) cohort(value any) (*string, error) {
+func (l *flagRenderer) cohort(value any) (*string, error) {
 	number, ok := value.(json.Number)
 	if !ok {
 		return nil, nil
@@ -191,8 +193,8 @@ func (l *flagLook) cohort(value any) (*string, error) {
 	if name, ok := l.cohorts[number.String()]; ok {
 		return name, nil
 	}
-	c, err := cohortOf(l.Tx, l.Project.ID, number)
-	if err != nil || c == nil || !l.Sees(c.thing) {
+	c, err := findCohort(l.Tx, l.Project.ID, number)
+	if err != nil || c == nil || !l.CanSee(c.accessObject) {
 		return nil, err
 	}
 	l.cohorts[number.String()] = &c.Name

@@ -8,22 +8,22 @@ import (
 
 // Enable switches a flag on or off; one that is switched on comes out of the archive. What
 // is as it should be stays its version (spec/clients.md §7.2).
-func (s Flags) Enable(ctx context.Context, st *management.Standing, id int64, on bool) (*Flag, error) {
-	return s.turn(ctx, st, id, func(f *storedFlag) { f.Active = on })
+func (s Flags) Enable(ctx context.Context, scope *management.Scope, id int64, enabled bool) (*Flag, error) {
+	return s.changeState(ctx, scope, id, func(f *storedFlag) { f.Active = enabled })
 }
 
 // Archive puts a flag into the archive, which switches it off, or takes it out, which
 // does not switch it on.
-func (s Flags) Archive(ctx context.Context, st *management.Standing, id int64, away bool) (*Flag, error) {
-	return s.turn(ctx, st, id, func(f *storedFlag) { f.Archived, f.Active = away, f.Active && !away })
+func (s Flags) Archive(ctx context.Context, scope *management.Scope, id int64, archived bool) (*Flag, error) {
+	return s.changeState(ctx, scope, id, func(f *storedFlag) { f.Archived, f.Active = archived, f.Active && !archived })
 }
 
-// turn changes whether a flag is on or in the archive.
-func (s Flags) turn(ctx context.Context, st *management.Standing, id int64, change func(*storedFlag)) (*Flag, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
-		f, err := s.loadFlag(tx, st, id)
+// changeState changes whether a flag is on or in the archive.
+func (s Flags) changeState(ctx context.Context, scope *management.Scope, id int64, change func(*storedFlag)) (*Flag, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Flag, error) {
+		f, err := s.loadFlag(tx, scope, id)
 		if err == nil {
-			err = st.Needs(management.Editor, f.thing())
+			err = scope.RequireAccess(management.Editor, f.accessObject())
 		}
 		if err == nil && f.Deleted {
 			err = PlainError("This feature flag has been deleted. Restore it before changing whether it is on or archived.")
@@ -31,15 +31,15 @@ func (s Flags) turn(ctx context.Context, st *management.Standing, id int64, chan
 		if err != nil {
 			return nil, err
 		}
-		if change(f); f.Active != f.was.Active || f.Archived != f.was.Archived {
+		if change(f); f.Active != f.before.Active || f.Archived != f.before.Archived {
 			if f.Active && f.PerformedRollback != nil { // as a change of active does
 				f.PerformedRollback = new(bool)
 			}
-			err = s.saveFlag(tx, st, f)
+			err = s.saveFlag(tx, scope, f)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return s.look(&view{Tx: tx, Standing: st}).flag(f)
+		return s.newRenderer(&view{Tx: tx, Scope: scope}).render(f)
 	})
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// watched reports whether a new flag gets a dashboard about its use: not one of an
+// wantsUsageDashboard reports whether a new flag gets a dashboard about its use: not one of an
 // experiment, a survey or a feature (clients.md §7.1).
-func watched(v management.Values) bool {
-	of := v.Text("creation_context")
-	return (of == "" || of == "feature_flags") && (!v.Has("_should_create_usage_dashboard") || v.Bool("_should_create_usage_dashboard"))
+func wantsUsageDashboard(v management.Values) bool {
+	creationContext := v.Text("creation_context")
+	return (creationContext == "" || creationContext == "feature_flags") && (!v.Has("_should_create_usage_dashboard") || v.Bool("_should_create_usage_dashboard"))
 }
 
-// giveUsage makes the dashboard about a flag's use, where one is wanted.
-func (s Flags) giveUsage(v *view, f *storedFlag) error {
-	if !f.watched || s.MakeUsage == nil {
+// createUsageDashboard makes the dashboard about a flag's use, where one is wanted.
+func (s Flags) createUsageDashboard(v *view, f *storedFlag) error {
+	if !f.wantsDashboard || s.MakeUsage == nil {
 		return nil
 	}
-	id, err := s.MakeUsage(v.Tx, v.Standing, f.Key)
+	id, err := s.MakeUsage(v.Tx, v.Scope, f.Key)
 	if err == nil && id != 0 {
 		f.UsageDashboard, f.UsageEnriched = &id, false
 	}
@@ -34,16 +34,16 @@ func (s Flags) hasUsage(tx Tx, f *storedFlag) (bool, error) {
 }
 
 // MakeUsageDashboard makes the dashboard about a flag's use (clients.md §7.2).
-func (s Flags) MakeUsageDashboard(ctx context.Context, st *management.Standing, id int64) (*done, error) {
-	return s.changeUsage(ctx, st, id, func(v *view, f *storedFlag, there bool) error {
-		if there {
+func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
+	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
+		if exists {
 			return PlainError("Usage dashboard already exists")
 		}
-		f.watched = true
-		if err := s.giveUsage(v, f); err != nil {
+		f.wantsDashboard = true
+		if err := s.createUsageDashboard(v, f); err != nil {
 			return err
 		}
-		if f.UsageDashboard == f.was.UsageDashboard {
+		if f.UsageDashboard == f.before.UsageDashboard {
 			return management.Denied("You don't have access to dashboards of this project.")
 		}
 		return nil
@@ -51,10 +51,10 @@ func (s Flags) MakeUsageDashboard(ctx context.Context, st *management.Standing, 
 }
 
 // EnrichUsageDashboard adds to it who saw and used the feature.
-func (s Flags) EnrichUsageDashboard(ctx context.Context, st *management.Standing, id int64) (*done, error) {
-	return s.changeUsage(ctx, st, id, func(v *view, f *storedFlag, there bool) error {
+func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
+	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
 		switch {
-		case !there:
+		case !exists:
 			return PlainError("Usage dashboard not found. Make one first.")
 		case f.UsageEnriched:
 			return PlainError("Usage dashboard already has enriched data")
@@ -62,17 +62,17 @@ func (s Flags) EnrichUsageDashboard(ctx context.Context, st *management.Standing
 			return PlainError("No enriched analytics available for this feature flag")
 		}
 		f.UsageEnriched = true
-		return s.EnrichUsage(v.Tx, v.Standing, *f.UsageDashboard, f.Key)
+		return s.EnrichUsage(v.Tx, v.Scope, *f.UsageDashboard, f.Key)
 	})
 }
 
 // changeUsage keeps what change makes of a flag's dashboard; the flag stays its version,
 // for nothing that it answers changes.
-func (s Flags) changeUsage(ctx context.Context, st *management.Standing, id int64, change func(v *view, f *storedFlag, there bool) error) (*done, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*done, error) {
-		f, err := s.loadFlag(tx, st, id)
+func (s Flags) changeUsage(ctx context.Context, scope *management.Scope, id int64, change func(v *view, f *storedFlag, exists bool) error) (*successResult, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*successResult, error) {
+		f, err := s.loadFlag(tx, scope, id)
 		if err == nil {
-			err = st.Needs(management.Editor, f.thing())
+			err = scope.RequireAccess(management.Editor, f.accessObject())
 		}
 		if err == nil && f.Deleted {
 			err = PlainError("This feature flag has been deleted. Restore it before changing its dashboard.")
@@ -83,13 +83,13 @@ func (s Flags) changeUsage(ctx context.Context, st *management.Standing, id int6
 		if err != nil {
 			return nil, err
 		}
-		there, err := s.hasUsage(tx, f)
+		exists, err := s.hasUsage(tx, f)
 		if err == nil {
-			err = change(&view{Tx: tx, Standing: st}, f, there)
+			err = change(&view{Tx: tx, Scope: scope}, f, exists)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &done{Success: true}, s.putFlag(tx, st, f)
+		return &successResult{Success: true}, s.putFlag(tx, scope, f)
 	})
 }

@@ -22,8 +22,8 @@ type Holdouts struct {
 
 // HoldoutFields are the writable fields of a holdout.
 var HoldoutFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 400},
-	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: 400},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "filters", Type: management.Array, Help: "one object with rollout_percentage: the share that is held out, 0 to 100"},
 }
 
@@ -51,39 +51,39 @@ type Holdout struct {
 
 func newHoldouts(c *core, experiments Experiments) (s Holdouts) {
 	s.core, s.experiments = c, experiments
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedHoldout, Holdout]{
-		Kind: kindHoldout, Scope: "ExperimentHoldout", Fields: HoldoutFields, Newest: true,
-		Thing: func(*storedHoldout) management.Thing { return ofExperiments },
-		Place: func(_ *management.Standing, h *storedHoldout) management.Place {
-			return management.Place{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedHoldout, Holdout]{
+		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
+		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
+		Header: func(_ *management.Scope, h *storedHoldout) management.RecordHeader {
+			return management.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
 		},
-		Load: numbered[storedHoldout](kindHoldout),
+		Load: loadNumbered[storedHoldout](kindHoldout),
 		New: func(v *view) (*storedHoldout, error) {
 			id, err := v.Tx.Next(kindHoldout)
-			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
+			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.NewStamp(c.Env.Now())}}, err
 		},
-		Rules: s.rules,
-		Leave: func(e *management.Edit[Tx, storedHoldout]) error { return s.spread(e.View, e.Now.ID, nil) },
-		Show:  showHoldout,
+		Rules:        s.rules,
+		BeforeDelete: func(e *management.Edit[Tx, storedHoldout]) error { return s.updateFlags(e.View, e.After.ID, nil) },
+		Show:         showHoldout,
 	})
 	return s
 }
 
 func showHoldout(v *view, h *storedHoldout) (*Holdout, error) {
-	by, err := v.Author(h.CreatedBy)
-	return &Holdout{h.holdoutSettings, by, v.AccessTo(ofExperiments)}, err
+	creator, err := v.Author(h.CreatedBy)
+	return &Holdout{h.holdoutSettings, creator, v.AccessTo(experimentsObject)}, err
 }
 
 func (s Holdouts) rules(e *management.Edit[Tx, storedHoldout]) error {
-	h := e.Now
-	h.UpdatedAt = management.At(s.Desk.Now())
-	if !e.Fresh && !e.Values.Has("filters") {
+	h := e.After
+	h.UpdatedAt = management.NewStamp(s.Env.Now())
+	if !e.IsNew && !e.Values.Has("filters") {
 		return nil
 	}
-	if err := h.tidyFilters(); err != nil || e.Fresh || h.share() == e.Was.share() {
+	if err := h.tidyFilters(); err != nil || e.IsNew || h.share() == e.Before.share() {
 		return err
 	}
-	return s.spread(e.View, h.ID, h)
+	return s.updateFlags(e.View, h.ID, h)
 }
 
 // tidyFilters checks the filters; the variant is always the holdout's.
@@ -105,7 +105,7 @@ func (h *storedHoldout) tidyFilters() error {
 		return management.Fault("filters", "Rollout percentage must be present.")
 	case !isPercentage(json.Number(share)):
 		return management.Fault("filters", "Rollout percentage must be between 0 and 100.")
-	case present(f["properties"]):
+	case isPresent(f["properties"]):
 		return management.Fault("filters", "A holdout is of all people: properties have to be empty.")
 	}
 	h.Filters = management.Encode([]any{map[string]any{
@@ -126,23 +126,23 @@ func (h *storedHoldout) share() string {
 	return string(filters[0].Share)
 }
 
-// spread writes a holdout into the flags of all experiments that have it, each as a
+// updateFlags writes a holdout into the flags of all experiments that have it, each as a
 // version; nil takes it from them and from the experiments.
-func (s Holdouts) spread(v *view, id int64, h *storedHoldout) error {
-	list, err := s.experiments.every(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
+func (s Holdouts) updateFlags(v *view, id int64, h *storedHoldout) error {
+	list, err := s.experiments.selectAll(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
 	for i := 0; i < len(list) && err == nil; i++ {
 		x := &list[i]
-		if err = s.rewrite(v, x.Flag, h); err == nil && h == nil {
-			err = s.experiments.Keep(v, x, func() { x.HoldoutID = nil })
+		if err = s.updateFlag(v, x.Flag, h); err == nil && h == nil {
+			err = s.experiments.Modify(v, x, func() { x.HoldoutID = nil })
 		}
 	}
 	return err
 }
 
-// rewrite gives a flag another holdout, nil for none.
-func (s Holdouts) rewrite(v *view, id int64, h *storedHoldout) error {
+// updateFlag gives a flag another holdout, nil for none.
+func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 	flags := Flags{s.core}
-	flag, err := flagOf(v.Tx, v.Standing, flags, id)
+	flag, err := findFlag(v.Tx, v.Scope, flags, id)
 	if err != nil || flag == nil {
 		return err
 	}
@@ -150,11 +150,11 @@ func (s Holdouts) rewrite(v *view, id int64, h *storedHoldout) error {
 	if bytes.Equal(filters, management.Encode(management.JSONObject(flag.Filters))) {
 		return nil
 	}
-	if err := v.Needs(management.Editor, flag.thing()); err != nil {
+	if err := v.RequireAccess(management.Editor, flag.accessObject()); err != nil {
 		return err
 	}
 	flag.Filters = filters
-	return flags.saveLinked(v.Tx, v.Standing, flag)
+	return flags.saveLinked(v.Tx, v.Scope, flag)
 }
 
 // withHoldout are filters with a holdout in the place of another one, nil for none.
@@ -176,11 +176,11 @@ func holdoutOf(v *view, x *storedExperiment) (*storedHoldout, error) {
 	return management.LoadRecord[storedHoldout](v.Tx, kindHoldout, v.Parent(), strconv.FormatInt(*x.HoldoutID, 10))
 }
 
-// sameHoldout reports whether an experiment has the holdout of another one, or neither
+// hasSameHoldout reports whether an experiment has the holdout of another one, or neither
 // has one.
-func (x *storedExperiment) sameHoldout(as *storedExperiment) bool {
-	if x.HoldoutID == nil || as.HoldoutID == nil {
-		return x.HoldoutID == as.HoldoutID
+func (x *storedExperiment) hasSameHoldout(other *storedExperiment) bool {
+	if x.HoldoutID == nil || other.HoldoutID == nil {
+		return x.HoldoutID == other.HoldoutID
 	}
-	return *x.HoldoutID == *as.HoldoutID
+	return *x.HoldoutID == *other.HoldoutID
 }

@@ -17,59 +17,59 @@ const maxRollouts = 200
 type RolloutCall struct {
 	Title string
 	// Fields are those of its body beside state_version.
-	Fields management.Fields
-	may    func(s rolloutStatus) bool
-	do     func(s Rollouts, v *view, x *storedRollout, values management.Values) error
+	Fields    management.Fields
+	isAllowed func(s rolloutStatus) bool
+	do        func(s Rollouts, v *view, x *storedRollout, values management.Values) error
 }
 
 var (
-	rolloutReason  = management.Field{Name: "reason", Type: management.Text, Blank: true, Max: 400, Help: "why, for the log"}
+	rolloutReason  = management.Field{Name: "reason", Type: management.Text, Blank: true, MaxLength: 400, Help: "why, for the log"}
 	rolloutVersion = management.Field{Name: "state_version", Type: management.Int, Null: true, Help: "of the rollout that was looked at; 409 if it is another one now"}
 )
 
 // RolloutCalls are the calls by their names in paths.
 var RolloutCalls = map[string]RolloutCall{
 	"start": {
-		Title: "Start a guarded rollout: its first step is made now",
-		may:   func(s rolloutStatus) bool { return s == rolloutDraft },
-		do:    func(s Rollouts, v *view, x *storedRollout, _ management.Values) error { return s.start(v, x) },
+		Title:     "Start a guarded rollout: its first step is made now",
+		isAllowed: func(s rolloutStatus) bool { return s == rolloutDraft },
+		do:        func(s Rollouts, v *view, x *storedRollout, _ management.Values) error { return s.start(v, x) },
 	},
 	"pause": {
 		Title: "Pause a rollout: the flag keeps its share, and nothing is watched", Fields: management.Fields{rolloutReason},
-		may: rolloutStatus.live,
+		isAllowed: rolloutStatus.isLive,
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
-			x.stand(rolloutPaused)
-			return s.say(v, x, "rollout_paused", values.Text("reason"))
+			x.setStatus(rolloutPaused)
+			return s.logStep(v, x, "rollout_paused", values.Text("reason"))
 		},
 	},
 	"resume": {
-		Title:  "Go on with a paused rollout: the dwell and the tests of the step begin anew",
-		Fields: management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true takes the flag as it stands, if it was changed"}},
-		may:    func(s rolloutStatus) bool { return s == rolloutPaused },
-		do:     Rollouts.resume,
+		Title:     "Go on with a paused rollout: the dwell and the tests of the step begin anew",
+		Fields:    management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true takes the flag as it stands, if it was changed"}},
+		isAllowed: func(s rolloutStatus) bool { return s == rolloutPaused },
+		do:        Rollouts.resume,
 	},
 	"advance": {
 		Title: "Make the next step of a rollout now", Fields: management.Fields{rolloutReason},
-		may: rolloutStatus.live, do: Rollouts.advance,
+		isAllowed: rolloutStatus.isLive, do: Rollouts.advance,
 	},
 	"rollback": {
 		Title: "Turn a rollout back", Fields: management.Fields{rolloutReason},
-		may: func(s rolloutStatus) bool { return s.live() || s == rolloutPaused },
+		isAllowed: func(s rolloutStatus) bool { return s.isLive() || s == rolloutPaused },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
-			return s.back(v, x, rolloutBack, "rollback", values.Text("reason"))
+			return s.rollBack(v, x, rolloutBack, "rollback", values.Text("reason"))
 		},
 	},
 	"abort": {
-		Title:  "End a rollout",
-		Fields: management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false leaves the flag's share as it is; else it is that of before"}},
-		may:    func(s rolloutStatus) bool { return s.open() && s != rolloutDraft },
+		Title:     "End a rollout",
+		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false leaves the flag's share as it is; else it is that of before"}},
+		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
 			if values.Has("restore") && !values.Bool("restore") {
-				x.stand(rolloutAborted)
-				x.Ended = management.At(s.Desk.Now())
-				return s.say(v, x, "rollout_aborted", values.Text("reason"))
+				x.setStatus(rolloutAborted)
+				x.Ended = management.NewStamp(s.Env.Now())
+				return s.logStep(v, x, "rollout_aborted", values.Text("reason"))
 			}
-			return s.back(v, x, rolloutAborted, "abort", values.Text("reason"))
+			return s.rollBack(v, x, rolloutAborted, "abort", values.Text("reason"))
 		},
 	},
 }
@@ -80,51 +80,51 @@ func RolloutCallFields(name string) management.Fields {
 }
 
 // Call does what RolloutCalls names.
-func (s Rollouts) Call(ctx context.Context, st *management.Standing, id, name string, b management.Body) (*Rollout, error) {
+func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Rollout, error) {
 	call := RolloutCalls[name]
 	values, err := RolloutCallFields(name).Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedRollout]) error {
-		x := e.Now
+	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedRollout]) error {
+		x := e.After
 		if values.Has("state_version") && string(values.Raw("state_version")) != "null" && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout was changed meanwhile: it is %s now, state_version %d.", x.Status, x.StateVersion)
 		}
-		if !call.may(x.Status) {
+		if !call.isAllowed(x.Status) {
 			return management.Fault("", "This rollout is %s.", x.Status)
 		}
 		if err := call.do(s, e.View, x, values); err != nil {
 			return err
 		}
-		x.touch(s.Desk.Now())
-		return s.plant(e.Tx, e.Project.ID, x, s.Desk.Now().Add(s.interval()))
+		x.touch(s.Env.Now())
+		return s.schedule(e.Tx, e.Project.ID, x, s.Env.Now().Add(s.interval()))
 	})
 }
 
-// stand gives a rollout another status.
-func (x *storedRollout) stand(status rolloutStatus) {
-	x.Status, x.Reasons, x.HeldSince, x.Told = status, []string{}, management.Stamp{}, management.Stamp{}
-	if !status.live() {
+// setStatus gives a rollout another status.
+func (x *storedRollout) setStatus(status rolloutStatus) {
+	x.Status, x.Reasons, x.HeldSince, x.NotifiedAt = status, []string{}, management.Stamp{}, management.Stamp{}
+	if !status.isLive() {
 		x.Next = management.Stamp{}
 	}
 }
 
-// ready is the flag of a rollout, as it can be raised.
-func (s Rollouts) ready(v *view, x *storedRollout) (*storedFlag, *rolloutArms, error) {
-	f, err := s.flagOf(v, x)
+// loadArms is the flag of a rollout, as it can be raised.
+func (s Rollouts) loadArms(v *view, x *storedRollout) (*storedFlag, *rolloutArms, error) {
+	f, err := s.findFlag(v, x)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := fit(v.Project, x, f)
+	a, err := newRolloutArms(v.Project, x, f)
 	return f, a, err
 }
 
 // start makes the first step. Approvals of the flag's changes hold for it.
 func (s Rollouts) start(v *view, x *storedRollout) error {
-	f, a, err := s.ready(v, x)
+	f, a, err := s.loadArms(v, x)
 	if err == nil {
-		err = s.alone(v, x, f)
+		err = s.checkExclusive(v, x, f)
 	}
 	if err != nil {
 		return err
@@ -136,27 +136,27 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 	if a.percent >= p.Steps[0].Percent {
 		return notComparable("steps.0.percent", "The treatment has %s %% now: the first step raises it.", share(a.percent))
 	}
-	_, going, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
+	_, running, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
 	if err != nil {
 		return err
 	}
-	if going >= maxRollouts {
-		return management.Coded(management.CodeMaxLength, "", "%d rollouts of the project go on: end one first.", maxRollouts)
+	if running >= maxRollouts {
+		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project go on: end one first.", maxRollouts)
 	}
-	x.PercentBefore, x.Started, x.StartedBy, x.Both = &a.percent, management.At(s.Desk.Now()), v.User.ID, a.both
-	if err := f.mayStart(v.Standing, a, p.Steps[0].Percent); err != nil {
+	x.PercentBefore, x.Started, x.StartedBy, x.Both = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.both
+	if err := f.checkStart(v.Scope, a, p.Steps[0].Percent); err != nil {
 		return err
 	}
 	return s.step(v, x, f, a, 0, "start", "")
 }
 
-// mayStart looks whether the caller might change the flag like this without a rollout.
-func (f *storedFlag) mayStart(st *management.Standing, a *rolloutArms, percent float64) error {
-	tried := f.copied()
-	if err := a.set(tried, percent); err != nil {
+// checkStart looks whether the caller might change the flag like this without a rollout.
+func (f *storedFlag) checkStart(scope *management.Scope, a *rolloutArms, percent float64) error {
+	trial := f.clone()
+	if err := a.set(trial, percent); err != nil {
 		return err
 	}
-	return tried.gate(st)
+	return trial.checkApproval(scope)
 }
 
 // step begins a step; the last one at 100 % is the end.
@@ -169,10 +169,10 @@ func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms,
 	if err := s.write(v, x, f, a, step.Percent, action, why); err != nil {
 		return err
 	}
-	now := s.Desk.Now()
-	x.Step, x.Wrote, x.StepStarted = &i, step.Percent, management.At(now)
-	x.stand(rolloutRunning)
-	x.Next = management.At(now.Add(time.Duration(step.Dwell) * time.Second))
+	now := s.Env.Now()
+	x.Step, x.LastPercent, x.StepStarted = &i, step.Percent, management.NewStamp(now)
+	x.setStatus(rolloutRunning)
+	x.Next = management.NewStamp(now.Add(time.Duration(step.Dwell) * time.Second))
 	if i == len(p.Steps)-1 && step.Percent == 100 {
 		s.finish(x, rolloutCompleted)
 	}
@@ -180,8 +180,8 @@ func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms,
 }
 
 func (s Rollouts) finish(x *storedRollout, status rolloutStatus) {
-	x.stand(status)
-	x.Ended = management.At(s.Desk.Now())
+	x.setStatus(status)
+	x.Ended = management.NewStamp(s.Env.Now())
 }
 
 // write gives the flag a share, as its next version (§4.8).
@@ -200,12 +200,12 @@ func (s Rollouts) write(v *view, x *storedRollout, f *storedFlag, a *rolloutArms
 		"step": step, "percent": percent, "action": action, "reason": why,
 	}})
 	f.note = why
-	return s.flags.saveFlag(v.Tx, v.Standing, f)
+	return s.flags.saveFlag(v.Tx, v.Scope, f)
 }
 
 // resume begins the step anew.
 func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) error {
-	_, a, err := s.ready(v, x)
+	_, a, err := s.loadArms(v, x)
 	if err != nil {
 		return err
 	}
@@ -213,26 +213,26 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 	if err != nil {
 		return err
 	}
-	if a.changed(x) {
+	if a.hasChanged(x) {
 		if !values.Bool("accept_flag") {
-			return management.Clash("The flag gives the treatment %s %% now, the rollout wrote %s %%: send accept_flag, or abort.", share(a.percent), share(x.Wrote))
+			return management.Clash("The flag gives the treatment %s %% now, the rollout wrote %s %%: send accept_flag, or abort.", share(a.percent), share(x.LastPercent))
 		}
-		x.Wrote, x.Both = a.percent, a.both
+		x.LastPercent, x.Both = a.percent, a.both
 	}
-	now := s.Desk.Now()
-	x.stand(rolloutRunning)
-	x.StepStarted, x.Next = management.At(now), management.At(now.Add(time.Duration(p.Steps[*x.Step].Dwell)*time.Second))
-	return s.say(v, x, "rollout_resumed", "")
+	now := s.Env.Now()
+	x.setStatus(rolloutRunning)
+	x.StepStarted, x.Next = management.NewStamp(now), management.NewStamp(now.Add(time.Duration(p.Steps[*x.Step].Dwell)*time.Second))
+	return s.logStep(v, x, "rollout_resumed", "")
 }
 
 // advance makes the next step in spite of all but harm and a changed flag.
 func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) error {
-	f, a, err := s.ready(v, x)
+	f, a, err := s.loadArms(v, x)
 	if err != nil {
 		return err
 	}
-	if a.changed(x) {
-		return management.Clash("The flag was changed: it gives the treatment %s %%, the rollout wrote %s %%.", share(a.percent), share(x.Wrote))
+	if a.hasChanged(x) {
+		return management.Clash("The flag was changed: it gives the treatment %s %%, the rollout wrote %s %%.", share(a.percent), share(x.LastPercent))
 	}
 	var last struct {
 		Step       int `json:"step"`
@@ -257,10 +257,10 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 	return s.step(v, x, f, a, *x.Step+1, "advance", values.Text("reason"))
 }
 
-// back gives the flag the share that it had, or none, and ends the rollout. The rest of
+// rollBack gives the flag the share that it had, or none, and ends the rollout. The rest of
 // the flag stays as it is.
-func (s Rollouts) back(v *view, x *storedRollout, status rolloutStatus, action, why string) error {
-	f, a, err := s.ready(v, x)
+func (s Rollouts) rollBack(v *view, x *storedRollout, status rolloutStatus, action, why string) error {
+	f, a, err := s.loadArms(v, x)
 	if err != nil {
 		return err
 	}
@@ -271,18 +271,18 @@ func (s Rollouts) back(v *view, x *storedRollout, status rolloutStatus, action, 
 	if err := s.write(v, x, f, a, percent, action, why); err != nil {
 		return err
 	}
-	x.Wrote = percent
+	x.LastPercent = percent
 	s.finish(x, status)
 	return s.notify(v, x, action, why)
 }
 
-// say notes on the flag what becomes of its rollout without a change of the flag.
-func (s Rollouts) say(v *view, x *storedRollout, activity, why string) error {
-	f, err := flagOf(v.Tx, v.Standing, s.flags, x.Flag)
+// logStep notes on the flag what becomes of its rollout without a change of the flag.
+func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error {
+	f, err := findFlag(v.Tx, v.Scope, s.flags, x.Flag)
 	if err != nil || f == nil { // it is deleted, and has its last line
 		return err
 	}
-	return s.Desk.NoteAs(v.Tx, v.Caller, v.Parent(), activity, flagScope, f.itemID(), management.ActivityDetail{
+	return s.Env.LogActivityAs(v.Tx, v.Caller, v.Parent(), activity, flagActivityScope, f.itemID(), management.ActivityDetail{
 		Name: f.Key, Changes: []management.Change{}, Note: why,
 		Trigger: management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
 	})
@@ -296,7 +296,7 @@ var rolloutNews = map[string]string{
 
 // notify queues the mails that tell of a step, in its transaction (§4.11).
 func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
-	if s.Tell == nil {
+	if s.Notify == nil {
 		return nil
 	}
 	users := []int64{x.StartedBy}
@@ -306,15 +306,15 @@ func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
 			return err
 		}
 	}
-	f, err := s.flagOf(v, x)
+	f, err := s.findFlag(v, x)
 	if err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("The treatment has %s %% now.", share(x.Wrote))}
+	lines := []string{fmt.Sprintf("The treatment has %s %% now.", share(x.LastPercent))}
 	if why != "" {
 		lines = append(lines, why)
 	}
-	_, err = s.Tell(v.Tx, management.Notice{
+	_, err = s.Notify(v.Tx, management.Notice{
 		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", f.Key, rolloutNews[event]), Lines: lines,
 		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, f.ID)}},
 	})
@@ -341,7 +341,7 @@ func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 			return management.Fault("notify.emails", "Give a list of addresses.")
 		}
 		if len(emails) > maxNotified {
-			return management.Coded(management.CodeMaxLength, "notify.emails", "At most %d.", maxNotified)
+			return management.CodedFault(management.CodeMaxLength, "notify.emails", "At most %d.", maxNotified)
 		}
 		if _, err := s.members(v, emails); err != nil {
 			return err
@@ -358,15 +358,15 @@ func (s Rollouts) members(v *view, emails []string) (out []int64, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var in *management.Standing
+		var member *management.Scope
 		if u != nil {
-			in, err = management.UserIn(v.Tx, u.ID, v.Project)
+			member, err = management.NewUserScope(v.Tx, u.ID, v.Project)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if in == nil {
-			return nil, management.Coded(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", i), "Nobody of the project has the address %s.", management.ShortText(email))
+		if member == nil {
+			return nil, management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", i), "Nobody of the project has the address %s.", management.ShortText(email))
 		}
 		out = append(out, u.ID)
 	}

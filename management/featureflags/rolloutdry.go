@@ -13,7 +13,7 @@ import (
 // dryFields are those of a dry run beside the definition of the rollout.
 var dryFields = management.Fields{
 	{Name: "id", Type: management.Int, Help: "a rollout; absent: the definition stands in the body"},
-	{Name: "step", Type: management.Int, Least: 0, Most: maxRolloutSteps - 1, Help: "the step that is judged, from 0"},
+	{Name: "step", Type: management.Int, MinValue: 0, MaxValue: maxRolloutSteps - 1, Help: "the step that is judged, from 0"},
 	{Name: "started_at", Type: management.Time, Help: "when the step is taken to have begun, and the rollout with it"},
 	{Name: "as_of", Type: management.Time, Help: "when it is judged; now"},
 }
@@ -30,7 +30,7 @@ var DryRunFields = func() management.Fields {
 
 // DryRun judges a step of a rollout over the events that are there, as if it had been in
 // force, and writes nothing.
-func (s Rollouts) DryRun(ctx context.Context, st *management.Standing, b management.Body) (*experiments.Evaluation, error) {
+func (s Rollouts) DryRun(ctx context.Context, scope *management.Scope, b management.Body) (*experiments.Evaluation, error) {
 	if s.Measure == nil {
 		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
 	}
@@ -38,13 +38,13 @@ func (s Rollouts) DryRun(ctx context.Context, st *management.Standing, b managem
 	if err != nil {
 		return nil, err
 	}
-	j, err := management.Read(ctx, &s.Desk, func(tx Tx) (*judged, error) {
-		return s.dry(&view{Tx: tx, Standing: st}, values, b)
+	j, err := management.Read(ctx, &s.Env, func(tx Tx) (*rolloutSnapshot, error) {
+		return s.prepareDryRun(&view{Tx: tx, Scope: scope}, values, b)
 	})
 	if err != nil {
 		return nil, err
 	}
-	evidence, err := s.measure(ctx, st.Project, j.question)
+	evidence, err := s.measure(ctx, scope.Project, j.query)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (s Rollouts) DryRun(ctx context.Context, st *management.Standing, b managem
 	return e, nil
 }
 
-// dry is what a dry run judges.
-func (s Rollouts) dry(v *view, values management.Values, b management.Body) (*judged, error) {
+// prepareDryRun is what a dry run judges.
+func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.Body) (*rolloutSnapshot, error) {
 	x, err := s.dryRollout(v, values, b)
 	if err != nil {
 		return nil, err
@@ -70,35 +70,35 @@ func (s Rollouts) dry(v *view, values management.Values, b management.Body) (*ju
 	if plan.Steps[step].Percent == 100 {
 		return nil, management.Fault("step", "At 100 %% nobody is left to compare with.")
 	}
-	f, err := s.flagOf(v, x)
+	f, err := s.findFlag(v, x)
 	if err == nil {
-		err = v.Needs(management.Viewer, f.thing())
+		err = v.RequireAccess(management.Viewer, f.accessObject())
 	}
 	if err != nil {
 		return nil, err
 	}
-	a, err := fit(v.Project, x, f)
+	a, err := newRolloutArms(v.Project, x, f)
 	if err != nil {
 		return nil, err
 	}
-	started, at := x.Started.Time, s.Desk.Now()
+	started, asOf := x.Started.Time, s.Env.Now()
 	if values.Has("started_at") {
 		started = values.Time("started_at")
 	}
 	if values.Has("as_of") {
-		at = values.Time("as_of")
+		asOf = values.Time("as_of")
 	}
 	switch {
 	case started.IsZero():
-		return nil, management.Coded(management.CodeRequired, "started_at", "This field is required.")
-	case !at.After(started):
+		return nil, management.CodedFault(management.CodeRequired, "started_at", "This field is required.")
+	case !asOf.After(started):
 		return nil, management.Fault("as_of", "Give a time after started_at.")
 	}
 	x.Step = &step
-	return &judged{
+	return &rolloutSnapshot{
 		project: v.Project, rollout: x, plan: plan,
-		question: s.ask(x, plan, a, step, started, started.Add(time.Duration(x.Settle)*time.Second), at),
-		state:    experiments.Situation{Settled: true, TrustClients: true, DwellOver: !at.Before(started.Add(time.Duration(plan.Steps[step].Dwell) * time.Second))},
+		query: s.buildQuery(x, plan, a, step, started, started.Add(time.Duration(x.Settle)*time.Second), asOf),
+		state: experiments.Situation{Settled: true, TrustClients: true, DwellOver: !asOf.Before(started.Add(time.Duration(plan.Steps[step].Dwell) * time.Second))},
 	}, nil
 }
 
@@ -107,7 +107,7 @@ func (s Rollouts) dryRollout(v *view, values management.Values, b management.Bod
 	if values.Has("id") {
 		x, err := s.Load(v, strconv.FormatInt(values.Int("id"), 10))
 		if err == nil {
-			err = v.Needs(management.Viewer, x.thing())
+			err = v.RequireAccess(management.Viewer, x.accessObject())
 		}
 		return x, err
 	}
@@ -116,12 +116,12 @@ func (s Rollouts) dryRollout(v *view, values management.Values, b management.Bod
 	for _, f := range dryFields {
 		delete(definition.Members, f.Name)
 	}
-	said, err := RolloutFields.Create(definition)
+	defined, err := RolloutFields.Create(definition)
 	if err != nil {
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
 	x.Settle = 0
-	RolloutFields.Lay(said, x)
+	RolloutFields.Apply(defined, x)
 	return x, nil
 }

@@ -28,8 +28,8 @@ func notComparable(field, format string, args ...any) error {
 	return &management.Error{Kind: management.Invalid, Code: "not_comparable", Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// fit says how a flag is raised, or why it cannot be.
-func fit(p *management.ProjectRecord, x *storedRollout, f *storedFlag) (*rolloutArms, error) {
+// newRolloutArms says how a flag is raised, or why it cannot be.
+func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag) (*rolloutArms, error) {
 	shape := f.shape()
 	switch {
 	case f.Origin != "":
@@ -53,9 +53,9 @@ func fit(p *management.ProjectRecord, x *storedRollout, f *storedFlag) (*rollout
 		return nil, notComparable("feature_flag", "Conditions of the flag are about people, others about groups: make them about one.")
 	}
 	if variants := shape.variants(); len(variants) > 0 {
-		return a, a.ofVariants(x, variants)
+		return a, a.useVariants(x, variants)
 	}
-	return a, a.ofCondition(x, shape)
+	return a, a.useCondition(x, shape)
 }
 
 // hashOf is the hash of a flag.
@@ -66,8 +66,8 @@ func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
 	return flags.Hash(management.JSONText(p.Settings["bucketing_hash"]))
 }
 
-// ofCondition is for flags without variants: one condition, for everybody.
-func (a *rolloutArms) ofCondition(x *storedRollout, shape *filterShape) error {
+// useCondition is for flags without variants: one condition, for everybody.
+func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
 	switch {
 	case x.Treatment != nil || x.Control != nil:
 		return notComparable("treatment_variant", "The flag has no variants: leave treatment_variant and control_variant out, or give it two.")
@@ -80,8 +80,8 @@ func (a *rolloutArms) ofCondition(x *storedRollout, shape *filterShape) error {
 	return nil
 }
 
-// ofVariants is for flags with variants, of which two take part.
-func (a *rolloutArms) ofVariants(x *storedRollout, variants []variantShape) error {
+// useVariants is for flags with variants, of which two take part.
+func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) error {
 	find := func(name string) int {
 		return slices.IndexFunc(variants, func(v variantShape) bool { return v.Key == name })
 	}
@@ -94,10 +94,10 @@ func (a *rolloutArms) ofVariants(x *storedRollout, variants []variantShape) erro
 		place *int
 	}{"treatment_variant": {x.Treatment, &a.treatment}, "control_variant": {x.Control, &a.control}} {
 		if to.name == nil {
-			return management.Coded(management.CodeRequired, field, "The flag has variants: say which one this is.")
+			return management.CodedFault(management.CodeRequired, field, "The flag has variants: say which one this is.")
 		}
 		if *to.place = find(*to.name); *to.place < 0 {
-			return management.Coded(management.CodeDoesNotExist, field, "The feature flag has no variant %q.", management.ShortText(*to.name))
+			return management.CodedFault(management.CodeDoesNotExist, field, "The feature flag has no variant %q.", management.ShortText(*to.name))
 		}
 	}
 	if a.treatment == a.control {
@@ -150,8 +150,8 @@ func (a *rolloutArms) set(f *storedFlag, percent float64) error {
 	})
 }
 
-// question is the query for what the events say of a step at a percentage.
-func (a *rolloutArms) question(percent float64) map[string]any {
+// query is the query for what the events say of a step at a percentage.
+func (a *rolloutArms) query(percent float64) map[string]any {
 	q := map[string]any{"kind": "GuardedRolloutQuery", "flag_key": a.key, "hash": string(a.hash), "border": percent / 100}
 	if a.group != nil {
 		q["group_type_index"] = *a.group
@@ -167,7 +167,7 @@ func (a *rolloutArms) question(percent float64) map[string]any {
 	return q
 }
 
-// changed says whether somebody else has changed what the rollout writes.
-func (a *rolloutArms) changed(x *storedRollout) bool {
-	return math.Abs(a.percent-x.Wrote) > 1e-6 || math.Abs(a.both-x.Both) > 1e-6
+// hasChanged says whether somebody else has changed what the rollout writes.
+func (a *rolloutArms) hasChanged(x *storedRollout) bool {
+	return math.Abs(a.percent-x.LastPercent) > 1e-6 || math.Abs(a.both-x.Both) > 1e-6
 }

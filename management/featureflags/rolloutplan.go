@@ -42,7 +42,7 @@ func (x *storedRollout) plan() (*rolloutPlan, error) {
 		return nil, management.Fault("alpha", "Give a number between 0.001 and 0.2.")
 	}
 	if len(x.Guardrails)+len(x.Signals) > maxRolloutText {
-		return nil, management.Coded(management.CodeMaxLength, "guardrails", "The metrics of a rollout have at most %d bytes.", maxRolloutText)
+		return nil, management.CodedFault(management.CodeMaxLength, "guardrails", "The metrics of a rollout have at most %d bytes.", maxRolloutText)
 	}
 	if err := p.readSteps(x.Steps); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (x *storedRollout) plan() (*rolloutPlan, error) {
 		}
 	}
 	if len(p.metrics) == 0 {
-		return nil, management.Coded(management.CodeRequired, "guardrails", "A rollout needs a guardrail or a signal.")
+		return nil, management.CodedFault(management.CodeRequired, "guardrails", "A rollout needs a guardrail or a signal.")
 	}
 	return p, nil
 }
@@ -75,16 +75,16 @@ func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
 	}
 	before := 0.0
 	for i, s := range p.Steps {
-		at := fmt.Sprintf("steps.%d", i)
+		path := fmt.Sprintf("steps.%d", i)
 		switch hundredths := s.Percent * 100; {
 		case !(s.Percent > 0 && s.Percent <= 100):
-			return management.Fault(at+".percent", "Give a percentage above 0 and at most 100.")
+			return management.Fault(path+".percent", "Give a percentage above 0 and at most 100.")
 		case math.Abs(hundredths-math.Round(hundredths)) > 1e-6:
-			return management.Fault(at+".percent", "A percentage has at most two decimals.")
+			return management.Fault(path+".percent", "A percentage has at most two decimals.")
 		case s.Percent <= before:
-			return management.Fault(at+".percent", "Each step is above the one before.")
+			return management.Fault(path+".percent", "Each step is above the one before.")
 		case s.Dwell < minDwell || s.Dwell > maxDwell:
-			return management.Fault(at+".dwell_seconds", "Give %d to %d seconds.", minDwell, maxDwell)
+			return management.Fault(path+".dwell_seconds", "Give %d to %d seconds.", minDwell, maxDwell)
 		}
 		before = s.Percent
 	}
@@ -99,22 +99,22 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]exper
 		return management.Fault(field, "Give a list of objects with metric, goal, tolerance and name.")
 	}
 	if len(list) > maxGuards {
-		return management.Coded(management.CodeMaxLength, field, "At most %d.", maxGuards)
+		return management.CodedFault(management.CodeMaxLength, field, "At most %d.", maxGuards)
 	}
 	for i := range list {
 		g := &list[i]
-		at := fmt.Sprintf("%s.%d", field, i)
-		kind, err := readGuardMetric(g.Metric, at+".metric", longest)
+		path := fmt.Sprintf("%s.%d", field, i)
+		kind, err := readGuardMetric(g.Metric, path+".metric", longest)
 		if err != nil {
 			return err
 		}
 		switch {
 		case g.Goal != "increase" && g.Goal != "decrease":
-			return management.NotAChoice(at+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
+			return management.NotAChoice(path+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
 		case !(g.Tolerance >= 0 && g.Tolerance < 1):
-			return management.Fault(at+".tolerance", "Give a number of at least 0 and below 1: 0.1 lets pass what is ten percent worse.")
+			return management.Fault(path+".tolerance", "Give a number of at least 0 and below 1: 0.1 lets pass what is ten percent worse.")
 		case len(g.Name) > 400:
-			return management.Coded(management.CodeMaxLength, at+".name", "Ensure this field has no more than 400 characters.")
+			return management.CodedFault(management.CodeMaxLength, path+".name", "Ensure this field has no more than 400 characters.")
 		}
 		if g.Name == "" {
 			g.Name = guardName(g.Metric, i)
@@ -149,20 +149,20 @@ var guardKinds = map[string]experiments.Kind{"mean": experiments.Mean, "funnel":
 var windowSeconds = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000}
 
 // readGuardMetric checks a metric, and gives it a window of an hour if it has none.
-func readGuardMetric(m map[string]json.RawMessage, at string, longest int64) (experiments.Kind, error) {
+func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (experiments.Kind, error) {
 	if m == nil {
-		return 0, management.Coded(management.CodeRequired, at, "This field is required.")
+		return 0, management.CodedFault(management.CodeRequired, path, "This field is required.")
 	}
-	if err := checkMetric(m, at, ""); err != nil {
+	if err := checkMetric(m, path, ""); err != nil {
 		return 0, err
 	}
 	kind, ok := guardKinds[management.JSONText(m["metric_type"])]
 	if !ok {
-		return 0, management.NotAChoice(at+".metric_type", management.JSONText(m["metric_type"]), []string{"mean", "funnel", "ratio"})
+		return 0, management.NotAChoice(path+".metric_type", management.JSONText(m["metric_type"]), []string{"mean", "funnel", "ratio"})
 	}
 	for _, name := range []string{"breakdownFilter", "lower_bound_percentile", "upper_bound_percentile", "numerator_outlier_handling", "denominator_outlier_handling"} {
 		if !management.EmptyJSON(m[name]) {
-			return 0, management.Fault(at+"."+name, "Metrics of a rollout have none.")
+			return 0, management.Fault(path+"."+name, "Metrics of a rollout have none.")
 		}
 	}
 	if management.EmptyJSON(m["conversion_window"]) {
@@ -172,43 +172,43 @@ func readGuardMetric(m map[string]json.RawMessage, at string, longest int64) (ex
 	if unit == "" {
 		unit = "day"
 	}
-	seconds, known := windowSeconds[unit]
+	seconds, isUnit := windowSeconds[unit]
 	var window float64
 	switch {
-	case !known:
-		return 0, management.NotAChoice(at+".conversion_window_unit", management.ShortText(unit), []string{"second", "minute", "hour", "day", "week", "month"})
+	case !isUnit:
+		return 0, management.NotAChoice(path+".conversion_window_unit", management.ShortText(unit), []string{"second", "minute", "hour", "day", "week", "month"})
 	case json.Unmarshal(m["conversion_window"], &window) != nil || window < 1 || window != math.Trunc(window):
-		return 0, management.Fault(at+".conversion_window", "Give a whole number above 0.")
+		return 0, management.Fault(path+".conversion_window", "Give a whole number above 0.")
 	case window*seconds > float64(longest):
-		return 0, management.Fault(at+".conversion_window", "The window of %v s is longer than the shortest dwell less the settling time: %d s.", window*seconds, longest)
+		return 0, management.Fault(path+".conversion_window", "The window of %v s is longer than the shortest dwell less the settling time: %d s.", window*seconds, longest)
 	}
 	return kind, nil
 }
 
-// mayBeEdited refuses changes of a rollout that goes on, and of what of it is over.
-func (x *storedRollout) mayBeEdited(was *storedRollout, v management.Values) error {
+// checkEdit refuses changes of a rollout that goes on, and of what of it is over.
+func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) error {
 	if x.Status == rolloutDraft {
 		return nil
 	}
-	said := v.Has("name") || v.Has("description") || v.Has("notify")
+	onlyTexts := v.Has("name") || v.Has("description") || v.Has("notify")
 	for _, f := range RolloutFields {
 		if v.Has(f.Name) && !slices.Contains([]string{"name", "description", "notify"}, f.Name) {
-			said = false
+			onlyTexts = false
 			break
 		}
 	}
-	if said && x.Status.open() {
+	if onlyTexts && x.Status.isOpen() {
 		return nil
 	}
 	if x.Status != rolloutPaused {
 		return management.Fault("", "This rollout is %s: a rollout is changed while it is a draft or paused.", x.Status)
 	}
-	same := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	if x.Flag != was.Flag || x.Condition != was.Condition || !same(x.Treatment, was.Treatment) || !same(x.Control, was.Control) {
+	equal := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	if x.Flag != before.Flag || x.Condition != before.Condition || !equal(x.Treatment, before.Treatment) || !equal(x.Control, before.Control) {
 		return management.Fault("feature_flag", "This rollout has begun: its flag, condition and variants stay.")
 	}
 	var old, now []experiments.Step
-	_ = json.Unmarshal(was.Steps, &old) // was checked
+	_ = json.Unmarshal(before.Steps, &old) // was checked
 	if json.Unmarshal(x.Steps, &now) == nil && x.Step != nil {
 		for i := range old[:*x.Step+1] {
 			if i >= len(now) || now[i] != old[i] {
@@ -222,5 +222,5 @@ func (x *storedRollout) mayBeEdited(was *storedRollout, v management.Values) err
 // touch notes that a rollout is another one now.
 func (x *storedRollout) touch(now time.Time) {
 	x.StateVersion++
-	x.Updated = management.At(now)
+	x.Updated = management.NewStamp(now)
 }

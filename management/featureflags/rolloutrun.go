@@ -25,14 +25,14 @@ const (
 const (
 	// evaluationBatch is how many rollouts one call of EvaluateDue looks at.
 	evaluationBatch = 100
-	// evaluationTime bounds one look at the events, evaluationLease leaves a claimed
+	// evaluationTimeout bounds one look at the events, evaluationClaimTime leaves a claimed
 	// rollout alone: by then the look has ended, or its server has.
-	evaluationTime  = time.Minute
-	evaluationLease = 2 * time.Minute
-	// keptEvery is how often an evaluation is kept that decides what the one before did.
-	keptEvery = time.Hour
-	// toldEvery is how often people are told of a hold, at most.
-	toldEvery = time.Hour
+	evaluationTimeout   = time.Minute
+	evaluationClaimTime = 2 * time.Minute
+	// evaluationSaveInterval is how often an evaluation is kept that decides what the one before did.
+	evaluationSaveInterval = time.Hour
+	// holdNoticeInterval is how often people are told of a hold, at most.
+	holdNoticeInterval = time.Hour
 )
 
 type rolloutTask struct {
@@ -40,10 +40,10 @@ type rolloutTask struct {
 	ID      int64 `json:"id"`
 }
 
-// plant makes a rollout due, or takes it from those that are judged.
-func (s Rollouts) plant(tx Tx, project int64, x *storedRollout, due time.Time) error {
+// schedule makes a rollout due, or takes it from those that are judged.
+func (s Rollouts) schedule(tx Tx, project int64, x *storedRollout, due time.Time) error {
 	id := strconv.FormatInt(x.ID, 10)
-	if !x.Status.live() {
+	if !x.Status.isLive() {
 		return tx.Delete(kindRolloutTask, "", id)
 	}
 	return tx.Put(&management.Record{
@@ -53,15 +53,15 @@ func (s Rollouts) plant(tx Tx, project int64, x *storedRollout, due time.Time) e
 
 func (s Rollouts) interval() time.Duration { return cmp.Or(s.RolloutInterval, time.Minute) }
 
-// judged is a rollout as one evaluation saw it.
-type judged struct {
-	project  *management.ProjectRecord
-	rollout  *storedRollout
-	plan     *rolloutPlan
-	question json.RawMessage
-	version  int64 // of the flag
-	at       time.Time
-	state    experiments.Situation
+// rolloutSnapshot is a rollout as one evaluation saw it.
+type rolloutSnapshot struct {
+	project *management.ProjectRecord
+	rollout *storedRollout
+	plan    *rolloutPlan
+	query   json.RawMessage
+	version int64 // of the flag
+	now     time.Time
+	state   experiments.Situation
 }
 
 // EvaluateDue judges the rollouts that are due, one after the other; more: others may be.
@@ -74,11 +74,11 @@ func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 	}
 	var failed []error
 	for range evaluationBatch {
-		j, again, err := s.claim(ctx)
+		j, hasMore, err := s.claim(ctx)
 		switch {
 		case err != nil:
 			return false, errors.Join(append(failed, fmt.Errorf("looking for rollouts that are due: %w", err))...)
-		case j == nil && !again:
+		case j == nil && !hasMore:
 			return false, errors.Join(failed...)
 		case j == nil:
 			continue
@@ -95,37 +95,37 @@ func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 
 // claim takes the rollout that has been due for longest. Nil and again: it was not to be
 // judged, another may be.
-func (s Rollouts) claim(ctx context.Context) (j *judged, again bool, err error) {
-	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
-		j, again = nil, false
-		now := s.Desk.Now()
+func (s Rollouts) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, err error) {
+	err = s.Env.Store.Write(ctx, func(tx Tx) error {
+		j, hasMore = nil, false
+		now := s.Env.Now()
 		list, _, err := tx.List(management.Query{Kind: kindRolloutTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		again = true
+		hasMore = true
 		t, err := management.Decode[rolloutTask](&list[0])
 		if err != nil {
 			return err
 		}
-		p, x, err := s.subject(tx, t)
+		p, x, err := s.loadTask(tx, t)
 		if err != nil {
 			return err
 		}
-		if x == nil || !x.Status.live() {
+		if x == nil || !x.Status.isLive() {
 			return tx.Delete(kindRolloutTask, "", list[0].ID)
 		}
-		if err := s.plant(tx, t.Project, x, now.Add(evaluationLease)); err != nil {
+		if err := s.schedule(tx, t.Project, x, now.Add(evaluationClaimTime)); err != nil {
 			return err
 		}
-		j, err = s.look(tx, p, x, now)
+		j, err = s.snapshot(tx, p, x, now)
 		return err
 	})
-	return j, again, err
+	return j, hasMore, err
 }
 
-// subject is the rollout of a task and its project, nil where one of them is gone.
-func (s Rollouts) subject(tx Tx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
+// loadTask is the rollout of a task and its project, nil where one of them is gone.
+func (s Rollouts) loadTask(tx Tx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
 	p, err := tx.Project(t.Project)
 	if err != nil || p == nil {
 		return nil, nil, err
@@ -134,59 +134,59 @@ func (s Rollouts) subject(tx Tx, t *rolloutTask) (*management.ProjectRecord, *st
 	return p, x, err
 }
 
-// look sees how a rollout and its flag stand, and what is to be asked of the events.
-func (s Rollouts) look(tx Tx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*judged, error) {
+// snapshot sees how a rollout and its flag stand, and what is to be asked of the events.
+func (s Rollouts) snapshot(tx Tx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*rolloutSnapshot, error) {
 	plan, err := x.plan()
 	if err != nil {
 		return nil, err
 	}
 	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
-	j := &judged{project: p, rollout: x, plan: plan, at: now, state: experiments.Situation{
+	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: experiments.Situation{
 		Settled: !now.Before(settled), DwellOver: !now.Before(x.Next.Time),
 	}}
-	f, err := flagOf(tx, &management.Standing{Project: p}, s.flags, x.Flag)
+	f, err := findFlag(tx, &management.Scope{Project: p}, s.flags, x.Flag)
 	if err != nil {
 		return nil, err
 	}
-	if j.state.FlagGone = f == nil; f == nil {
+	if j.state.FlagDeleted = f == nil; f == nil {
 		return j, nil
 	}
 	j.version, j.state.FlagInactive = f.Version, !f.Active
-	a, err := fit(p, x, f)
-	if j.state.FlagChanged = err != nil || a.changed(x); j.state.FlagChanged {
+	a, err := newRolloutArms(p, x, f)
+	if j.state.FlagChanged = err != nil || a.hasChanged(x); j.state.FlagChanged {
 		return j, nil
 	}
-	j.question = s.ask(x, plan, a, *x.Step, x.Started.Time, settled, now)
+	j.query = s.buildQuery(x, plan, a, *x.Step, x.Started.Time, settled, now)
 	return j, nil
 }
 
-// ask is the question for what the events say of a step.
-func (s Rollouts) ask(x *storedRollout, p *rolloutPlan, a *rolloutArms, step int, started, settled, at time.Time) json.RawMessage {
-	q := a.question(p.Steps[step].Percent)
-	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, at.UTC(), settled.UTC()
+// buildQuery is the question for what the events say of a step.
+func (s Rollouts) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, step int, started, settled, asOf time.Time) json.RawMessage {
+	q := a.query(p.Steps[step].Percent)
+	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, asOf.UTC(), settled.UTC()
 	q["since"] = started.AddDate(0, 0, -int(x.Lookback)).UTC()
 	return management.Encode(q)
 }
 
 // judge asks the events, and does what follows.
-func (s Rollouts) judge(ctx context.Context, j *judged) error {
-	evidence := &experiments.Evidence{Metrics: make([]experiments.Measured, len(j.plan.metrics))}
-	if j.question != nil {
-		within, cancel := context.WithTimeout(ctx, evaluationTime)
-		found, err := s.measure(within, j.project, j.question)
-		late := within.Err() != nil
+func (s Rollouts) judge(ctx context.Context, j *rolloutSnapshot) error {
+	evidence := &experiments.Evidence{Metrics: make([]experiments.Measurement, len(j.plan.metrics))}
+	if j.query != nil {
+		limited, cancel := context.WithTimeout(ctx, evaluationTimeout)
+		measured, err := s.measure(limited, j.project, j.query)
+		timedOut := limited.Err() != nil
 		cancel()
-		var told *management.Error
+		var fault *management.Error
 		switch {
 		case err == nil:
-			evidence = found
+			evidence = measured
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case late, errors.As(err, &told) && told.Kind != management.Unavailable:
+		case timedOut, errors.As(err, &fault) && fault.Kind != management.Unavailable:
 			for i := range evidence.Metrics {
 				evidence.Metrics[i].Error = "The query took longer than a minute."
-				if told != nil {
-					evidence.Metrics[i].Error = told.Message
+				if fault != nil {
+					evidence.Metrics[i].Error = fault.Message
 				}
 			}
 		default:
@@ -197,17 +197,17 @@ func (s Rollouts) judge(ctx context.Context, j *judged) error {
 			if err != nil {
 				return err
 			}
-			j.state.Behind = lag > time.Minute
+			j.state.IngestionBehind = lag > time.Minute
 		}
 	}
 	e := j.plan.Evaluate(*j.rollout.Step, evidence)
 	j.plan.Decide(e, &j.state)
-	return s.Desk.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error { return s.settle(tx, j, e) })
+	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error { return s.recordEvaluation(tx, j, e) })
 }
 
 // measure asks the events.
-func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, question json.RawMessage) (*experiments.Evidence, error) {
-	raw, err := s.Measure(ctx, p, question)
+func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (*experiments.Evidence, error) {
+	raw, err := s.Measure(ctx, p, query)
 	if err != nil {
 		return nil, err
 	}
@@ -215,25 +215,25 @@ func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, ques
 	return out, json.Unmarshal(raw, out)
 }
 
-// settle does what was decided, if the rollout and its flag still are what was judged.
-func (s Rollouts) settle(tx Tx, j *judged, e *experiments.Evaluation) error {
-	p, x, err := s.subject(tx, &rolloutTask{j.project.ID, j.rollout.ID})
+// recordEvaluation does what was decided, if the rollout and its flag still are what was judged.
+func (s Rollouts) recordEvaluation(tx Tx, j *rolloutSnapshot, e *experiments.Evaluation) error {
+	p, x, err := s.loadTask(tx, &rolloutTask{j.project.ID, j.rollout.ID})
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
 		return err // another was first
 	}
-	v, err := standingOf(tx, p, x.StartedBy)
+	v, err := jobView(tx, p, x.StartedBy)
 	if err != nil {
 		return err
 	}
-	f, err := flagOf(tx, v.Standing, s.flags, x.Flag)
-	if err != nil || (f == nil) != j.state.FlagGone || f != nil && f.Version != j.version {
+	f, err := findFlag(tx, v.Scope, s.flags, x.Flag)
+	if err != nil || (f == nil) != j.state.FlagDeleted || f != nil && f.Version != j.version {
 		return err
 	}
-	now, status, step, reasons := s.Desk.Now(), x.Status, *x.Step, x.Reasons
-	if err := s.keep(tx, x, e, now); err != nil {
+	now, status, step, reasons := s.Env.Now(), x.Status, *x.Step, x.Reasons
+	if err := s.saveEvaluation(tx, x, e, now); err != nil {
 		return err
 	}
-	if err := s.follow(v, x, f, e, now); err != nil {
+	if err := s.applyDecision(v, x, f, e, now); err != nil {
 		return err
 	}
 	if x.Status != status || *x.Step != step || !slices.Equal(x.Reasons, reasons) {
@@ -242,17 +242,17 @@ func (s Rollouts) settle(tx Tx, j *judged, e *experiments.Evaluation) error {
 	if err := s.Put(v, x); err != nil {
 		return err
 	}
-	return s.plant(tx, p.ID, x, now.Add(s.interval()))
+	return s.schedule(tx, p.ID, x, now.Add(s.interval()))
 }
 
-// standingOf is in whose name a job goes on that a user was allowed to begin: theirs, even
+// jobView is in whose name a job goes on that a user was allowed to begin: theirs, even
 // when they have left the project since.
-func standingOf(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
-	st, err := management.UserIn(tx, user, p)
+func jobView(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
+	scope, err := management.NewUserScope(tx, user, p)
 	if err != nil {
 		return nil, err
 	}
-	if st == nil {
+	if scope == nil {
 		u, err := management.UserByNumber(tx, user)
 		if err != nil {
 			return nil, err
@@ -260,50 +260,50 @@ func standingOf(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
 		if u == nil {
 			u = &management.User{FirstName: "System"}
 		}
-		st = &management.Standing{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
+		scope = &management.Scope{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
 	}
-	return &view{Tx: tx, Standing: st}, nil
+	return &view{Tx: tx, Scope: scope}, nil
 }
 
-// keptEvaluation is an evaluation with its time.
-type keptEvaluation struct {
+// storedEvaluation is an evaluation with its time.
+type storedEvaluation struct {
 	experiments.Evaluation
 	At management.Stamp `json:"evaluated_at"`
 }
 
 // Evaluation is one as it is shown.
-type Evaluation = keptEvaluation
+type Evaluation = storedEvaluation
 
-// keep puts an evaluation into the rollout, and into the list of them when it decides
+// saveEvaluation puts an evaluation into the rollout, and into the list of them when it decides
 // otherwise than the one before, or an hour is over.
-func (s Rollouts) keep(tx Tx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
+func (s Rollouts) saveEvaluation(tx Tx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
 	var before struct {
 		Decision experiments.Decision `json:"decision"`
 		Step     int                  `json:"step"`
 		Reasons  []string             `json:"reasons"`
 	}
 	_ = json.Unmarshal(x.Last, &before) // null: there was none
-	x.Last = management.Encode(keptEvaluation{*e, management.At(now)})
-	same := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
-	if same && now.Sub(x.Kept.Time) < keptEvery {
+	x.Last = management.Encode(storedEvaluation{*e, management.NewStamp(now)})
+	unchanged := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
+	if unchanged && now.Sub(x.SavedAt.Time) < evaluationSaveInterval {
 		return nil
 	}
-	x.Kept = management.At(now)
+	x.SavedAt = management.NewStamp(now)
 	return tx.Put(&management.Record{
-		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Desk.NewID(), Sort: management.SortTime(now), Data: x.Last,
+		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Env.NewID(), Sort: management.SortTime(now), Data: x.Last,
 	})
 }
 
 // Evaluations returns a page of what was decided, the newest first.
-func (s Rollouts) Evaluations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[Evaluation], error) {
-	return management.Of(ctx, s.Resource, st, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
+func (s Rollouts) Evaluations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[Evaluation], error) {
+	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
 		return management.ListRecords[Evaluation](v.Tx, management.Query{
 			Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 	})
 }
 
-func (s Rollouts) dropEvaluations(tx Tx, id int64) error {
+func (s Rollouts) deleteEvaluations(tx Tx, id int64) error {
 	parent := strconv.FormatInt(id, 10)
 	for {
 		list, _, err := tx.List(management.Query{Kind: kindEvaluation, Parent: parent, Limit: 100})
@@ -318,46 +318,46 @@ func (s Rollouts) dropEvaluations(tx Tx, id int64) error {
 	}
 }
 
-// follow does what an evaluation decides.
-func (s Rollouts) follow(v *view, x *storedRollout, f *storedFlag, e *experiments.Evaluation, now time.Time) error {
+// applyDecision does what an evaluation decides.
+func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *experiments.Evaluation, now time.Time) error {
 	switch e.Decision {
 	case experiments.Fail:
 		s.finish(x, rolloutFailed)
 		x.Reasons = e.Reasons
 		return nil
 	case experiments.Rollback:
-		return s.turnBack(v, x, e, regressionText(e))
+		return s.rollBackFor(v, x, e, regressionText(e))
 	case experiments.Hold:
 		return s.hold(v, x, e, now)
 	case experiments.Complete:
 		s.finish(x, rolloutCompleted)
-		return errors.Join(s.say(v, x, "rollout_completed", ""), s.notify(v, x, "complete", ""))
+		return errors.Join(s.logStep(v, x, "rollout_completed", ""), s.notify(v, x, "complete", ""))
 	case experiments.Advance:
-		a, err := fit(v.Project, x, f)
+		a, err := newRolloutArms(v.Project, x, f)
 		if err != nil {
 			return err
 		}
 		return s.step(v, x, f, a, e.Step+1, "advance", fmt.Sprintf("no harm in %d and %d exposures", e.Matured.Treatment, e.Matured.Control))
 	}
-	return s.goOn(v, x)
+	return s.endHold(v, x)
 }
 
-// turnBack ends a rollout at once.
-func (s Rollouts) turnBack(v *view, x *storedRollout, e *experiments.Evaluation, why string) error {
-	if err := s.back(v, x, rolloutBack, "rollback", why); err != nil {
+// rollBackFor ends a rollout at once.
+func (s Rollouts) rollBackFor(v *view, x *storedRollout, e *experiments.Evaluation, why string) error {
+	if err := s.rollBack(v, x, rolloutBack, "rollback", why); err != nil {
 		return err
 	}
 	x.Reasons = e.Reasons
 	return nil
 }
 
-// goOn ends a hold.
-func (s Rollouts) goOn(v *view, x *storedRollout) error {
+// endHold ends a hold.
+func (s Rollouts) endHold(v *view, x *storedRollout) error {
 	if x.Status != rolloutHolding {
 		return nil
 	}
 	next := x.Next
-	x.stand(rolloutRunning)
+	x.setStatus(rolloutRunning)
 	x.Next = next
 	return s.notify(v, x, "go on", "")
 }
@@ -365,21 +365,21 @@ func (s Rollouts) goOn(v *view, x *storedRollout) error {
 // hold keeps the share as it is: people are told of each new set of reasons, at most once
 // an hour, and when the hold lasts too long.
 func (s Rollouts) hold(v *view, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
-	fresh := x.Status != rolloutHolding || !slices.Equal(x.Reasons, e.Reasons)
+	isNew := x.Status != rolloutHolding || !slices.Equal(x.Reasons, e.Reasons)
 	if x.HeldSince.IsZero() {
-		x.HeldSince = management.At(now)
+		x.HeldSince = management.NewStamp(now)
 	}
 	limit := time.Duration(x.HoldLimit) * time.Second
 	over := now.Sub(x.HeldSince.Time) >= limit
 	if over && x.OnHoldLimit == "rollback" && !slices.Contains(e.Reasons, "flag_changed") {
-		return s.turnBack(v, x, e, fmt.Sprintf("held longer than %s: %s", limit, strings.Join(e.Reasons, ", ")))
+		return s.rollBackFor(v, x, e, fmt.Sprintf("held longer than %s: %s", limit, strings.Join(e.Reasons, ", ")))
 	}
 	x.Status, x.Reasons = rolloutHolding, e.Reasons
-	again := over && x.Told.Before(x.HeldSince.Add(limit))
-	if now.Sub(x.Told.Time) < toldEvery || !fresh && !again {
+	isOverdue := over && x.NotifiedAt.Before(x.HeldSince.Add(limit))
+	if now.Sub(x.NotifiedAt.Time) < holdNoticeInterval || !isNew && !isOverdue {
 		return nil
 	}
-	x.Told = management.At(now)
+	x.NotifiedAt = management.NewStamp(now)
 	return s.notify(v, x, "hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
 }
 

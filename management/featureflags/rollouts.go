@@ -14,25 +14,25 @@ const kindRollout = "guarded_rollout"
 
 // RolloutFields are the writable fields of a guarded rollout (experiments.md §4.2).
 var RolloutFields = management.Fields{
-	{Name: "feature_flag", Type: management.Int, Required: true, Least: 1, Most: 1 << 53, Help: "the flag's id"},
-	{Name: "name", Type: management.Text, Blank: true, Max: 400},
-	{Name: "description", Type: management.Text, Blank: true, Max: 4000},
-	{Name: "condition", Type: management.Int, Least: 0, Most: 1000, Help: "the condition whose percentage is raised, of flags without variants"},
-	{Name: "treatment_variant", Type: management.Text, Null: true, Max: 400, Help: "whose share is raised"},
-	{Name: "control_variant", Type: management.Text, Null: true, Max: 400, Help: "whose share is lowered"},
+	{Name: "feature_flag", Type: management.Int, Required: true, MinValue: 1, MaxValue: 1 << 53, Help: "the flag's id"},
+	{Name: "name", Type: management.Text, Blank: true, MaxLength: 400},
+	{Name: "description", Type: management.Text, Blank: true, MaxLength: 4000},
+	{Name: "condition", Type: management.Int, MinValue: 0, MaxValue: 1000, Help: "the condition whose percentage is raised, of flags without variants"},
+	{Name: "treatment_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "whose share is raised"},
+	{Name: "control_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "whose share is lowered"},
 	{Name: "steps", Type: management.Array, Required: true, Help: "1 to 20 objects with percent, dwell_seconds and approve"},
 	{Name: "guardrails", Type: management.Array, Help: "up to 10 objects with metric, goal, tolerance and name: harm turns the rollout back"},
 	{Name: "signals", Type: management.Array, Help: "the same: harm holds the rollout"},
 	{Name: "alpha", Type: management.Any, Help: "chance of a false rollback over the whole rollout, 0.001 to 0.2; 0.05"},
-	{Name: "minimum_exposures", Type: management.Int, Least: 50, Most: 1_000_000, Help: "of each arm; 100"},
-	{Name: "settle_seconds", Type: management.Int, Least: 0, Most: maxDwell, Help: "after a step nothing is judged so long; 300"},
-	{Name: "exposure_lookback_days", Type: management.Int, Least: 0, Most: 90, Help: "14"},
+	{Name: "minimum_exposures", Type: management.Int, MinValue: 50, MaxValue: 1_000_000, Help: "of each arm; 100"},
+	{Name: "settle_seconds", Type: management.Int, MinValue: 0, MaxValue: maxDwell, Help: "after a step nothing is judged so long; 300"},
+	{Name: "exposure_lookback_days", Type: management.Int, MinValue: 0, MaxValue: 90, Help: "14"},
 	{Name: "on_rollback", Type: management.Choice, Choices: []string{"previous", "zero"}},
-	{Name: "hold_limit_seconds", Type: management.Int, Least: 60, Most: maxDwell, Help: "604800"},
+	{Name: "hold_limit_seconds", Type: management.Int, MinValue: 60, MaxValue: maxDwell, Help: "604800"},
 	{Name: "on_hold_limit", Type: management.Choice, Choices: []string{"wait", "rollback"}},
 	{Name: "sample_ratio", Type: management.Choice, Choices: []string{"hold", "ignore"}},
 	{Name: "notify", Type: management.Object, Help: "emails: members of the organization; absent: who has started the rollout"},
-	{Name: "start", Type: management.Bool, Ruled: true, Help: "true: when it is made, it starts"},
+	{Name: "start", Type: management.Bool, Custom: true, Help: "true: when it is made, it starts"},
 }
 
 // rolloutDefinition is what people say of a rollout.
@@ -80,11 +80,11 @@ const (
 	rolloutFailed    rolloutStatus = "failed"
 )
 
-// live: it is judged.
-func (s rolloutStatus) live() bool { return s == rolloutRunning || s == rolloutHolding }
+// isLive: it is judged.
+func (s rolloutStatus) isLive() bool { return s == rolloutRunning || s == rolloutHolding }
 
-// open: it has not ended.
-func (s rolloutStatus) open() bool { return s.live() || s == rolloutDraft || s == rolloutPaused }
+// isOpen: it has not ended.
+func (s rolloutStatus) isOpen() bool { return s.isLive() || s == rolloutDraft || s == rolloutPaused }
 
 // rolloutState is what has become of a rollout.
 type rolloutState struct {
@@ -110,14 +110,14 @@ type storedRollout struct {
 	FlagAuthor int64 `json:"flag_author,omitempty"`
 	// StartedBy is in whose name the steps are made. Wrote is the share that stands in the
 	// flag since the last step, Both what treatment and control have there together.
-	StartedBy int64   `json:"started_by,omitempty"`
-	Wrote     float64 `json:"wrote,omitempty"`
-	Both      float64 `json:"both,omitempty"`
+	StartedBy   int64   `json:"started_by,omitempty"`
+	LastPercent float64 `json:"wrote,omitempty"`
+	Both        float64 `json:"both,omitempty"`
 	// HeldSince is when the hold began that goes on, Told when people were told of it.
-	HeldSince management.Stamp `json:"held_since,omitzero"`
-	Told      management.Stamp `json:"told_at,omitzero"`
-	// Kept is when an evaluation was written into the list of them for the last time.
-	Kept management.Stamp `json:"kept_at,omitzero"`
+	HeldSince  management.Stamp `json:"held_since,omitzero"`
+	NotifiedAt management.Stamp `json:"told_at,omitzero"`
+	// SavedAt is when an evaluation was written into the list of them for the last time.
+	SavedAt management.Stamp `json:"kept_at,omitzero"`
 }
 
 // Rollout is a guarded rollout as it is shown.
@@ -129,9 +129,9 @@ type Rollout struct {
 	Access    management.AccessLevel `json:"user_access_level"`
 }
 
-// thing is what access rules are about: the flag.
-func (x *storedRollout) thing() management.Thing {
-	return management.Thing{Kind: kindFlag, ID: strconv.FormatInt(x.Flag, 10), Author: x.FlagAuthor}
+// accessObject is what access rules are about: the flag.
+func (x *storedRollout) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindFlag, ID: strconv.FormatInt(x.Flag, 10), Author: x.FlagAuthor}
 }
 
 // Rollouts are guarded rollouts (experiments.md §4).
@@ -144,45 +144,45 @@ type Rollouts struct {
 
 func newRollouts(c *core, experiments Experiments) (s Rollouts) {
 	s.core, s.flags, s.experiments = c, Flags{c}, experiments
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedRollout, Rollout]{
-		Kind: kindRollout, Fields: RolloutFields, Newest: true,
-		Thing: (*storedRollout).thing,
-		Place: func(st *management.Standing, x *storedRollout) management.Place {
-			return management.Place{
-				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsOf(st.Project.ID, x.Flag), Sort: management.SortTime(x.Created.Time),
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedRollout, Rollout]{
+		Kind: kindRollout, Fields: RolloutFields, NewestFirst: true,
+		Object: (*storedRollout).accessObject,
+		Header: func(scope *management.Scope, x *storedRollout) management.RecordHeader {
+			return management.RecordHeader{
+				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsKey(scope.Project.ID, x.Flag), Sort: management.SortTime(x.Created.Time),
 			}
 		},
-		Load: numbered[storedRollout](kindRollout),
+		Load: loadNumbered[storedRollout](kindRollout),
 		New: func(v *view) (*storedRollout, error) {
 			id, err := v.Tx.Next(kindRollout)
-			now := management.At(c.Desk.Now())
+			now := management.NewStamp(c.Env.Now())
 			return &storedRollout{
 				ID: id, CreatedBy: v.User.ID, rolloutDefinition: defaultRollout(),
 				rolloutState: rolloutState{Status: rolloutDraft, Reasons: []string{}, Created: now, Updated: now},
 			}, err
 		},
-		Rules: s.rules,
-		Leave: s.leave,
-		Done:  func(e *management.Edit[Tx, storedRollout]) error { return s.begun(e) }, // s is not whole yet
+		Rules:        s.rules,
+		BeforeDelete: s.beforeDelete,
+		AfterSave:    func(e *management.Edit[Tx, storedRollout]) error { return s.afterSave(e) }, // s is not whole yet
 		Show: func(v *view, x *storedRollout) (*Rollout, error) {
-			by, err := v.Author(x.CreatedBy)
-			return &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, by, v.AccessTo(x.thing())}, err
+			creator, err := v.Author(x.CreatedBy)
+			return &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, creator, v.AccessTo(x.accessObject())}, err
 		},
 	})
 	return s
 }
 
-// rolloutsOf is Other of the rollouts of a flag.
-func rolloutsOf(project, flag int64) string {
+// rolloutsKey is Other of the rollouts of a flag.
+func rolloutsKey(project, flag int64) string {
 	return management.ProjectParent(project) + "/flag/" + strconv.FormatInt(flag, 10)
 }
 
 // List returns a page of rollouts, the newest first: of one flag where it is not 0, with
 // one status where it is not empty.
-func (s Rollouts) List(ctx context.Context, st *management.Standing, flag int64, status string, p management.Page) (management.List[Rollout], error) {
+func (s Rollouts) List(ctx context.Context, scope *management.Scope, flag int64, status string, p management.Page) (management.List[Rollout], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if flag != 0 {
-		q.Other = rolloutsOf(st.Project.ID, flag)
+		q.Other = rolloutsKey(scope.Project.ID, flag)
 	}
 	if status != "" {
 		q.Match = func(r *management.Record) bool {
@@ -190,14 +190,14 @@ func (s Rollouts) List(ctx context.Context, st *management.Standing, flag int64,
 			return err == nil && string(x.Status) == status
 		}
 	}
-	return s.Query(ctx, st, q)
+	return s.Query(ctx, scope, q)
 }
 
 // rules check a definition, and make what is not said explicit.
 func (s Rollouts) rules(e *management.Edit[Tx, storedRollout]) error {
-	x := e.Now
-	if !e.Fresh {
-		if err := x.mayBeEdited(&e.Was, e.Values); err != nil {
+	x := e.After
+	if !e.IsNew {
+		if err := x.checkEdit(&e.Before, e.Values); err != nil {
 			return err
 		}
 	}
@@ -207,60 +207,60 @@ func (s Rollouts) rules(e *management.Edit[Tx, storedRollout]) error {
 	if err := s.tidyNotify(e.View, x); err != nil {
 		return err
 	}
-	f, err := s.flagOf(e.View, x)
+	f, err := s.findFlag(e.View, x)
 	if err != nil {
 		return err
 	}
 	x.FlagAuthor = f.CreatedBy
-	if err := e.Needs(management.Editor, f.thing()); err != nil {
+	if err := e.RequireAccess(management.Editor, f.accessObject()); err != nil {
 		return err
 	}
-	if _, err := fit(e.Project, x, f); err != nil {
+	if _, err := newRolloutArms(e.Project, x, f); err != nil {
 		return err
 	}
-	if err := s.alone(e.View, x, f); err != nil {
+	if err := s.checkExclusive(e.View, x, f); err != nil {
 		return err
 	}
-	if !e.Fresh {
-		x.touch(s.Desk.Now())
+	if !e.IsNew {
+		x.touch(s.Env.Now())
 	}
 	return nil
 }
 
-// begun starts a rollout that was made to start at once.
-func (s Rollouts) begun(e *management.Edit[Tx, storedRollout]) error {
-	if !e.Fresh || !e.Values.Bool("start") {
+// afterSave starts a rollout that was made to start at once.
+func (s Rollouts) afterSave(e *management.Edit[Tx, storedRollout]) error {
+	if !e.IsNew || !e.Values.Bool("start") {
 		return nil
 	}
-	if err := s.start(e.View, e.Now); err != nil {
+	if err := s.start(e.View, e.After); err != nil {
 		return err
 	}
-	e.Now.touch(s.Desk.Now())
-	if err := s.Put(e.View, e.Now); err != nil {
+	e.After.touch(s.Env.Now())
+	if err := s.Put(e.View, e.After); err != nil {
 		return err
 	}
-	return s.plant(e.Tx, e.Project.ID, e.Now, s.Desk.Now().Add(s.interval()))
+	return s.schedule(e.Tx, e.Project.ID, e.After, s.Env.Now().Add(s.interval()))
 }
 
-// leave refuses to remove what goes on, and removes what was decided with the rest.
-func (s Rollouts) leave(e *management.Edit[Tx, storedRollout]) error {
-	if x := e.Now; x.Status.open() && x.Status != rolloutDraft {
+// beforeDelete refuses to remove what goes on, and removes what was decided with the rest.
+func (s Rollouts) beforeDelete(e *management.Edit[Tx, storedRollout]) error {
+	if x := e.After; x.Status.isOpen() && x.Status != rolloutDraft {
 		return management.Clash("This rollout is %s: abort it first.", x.Status)
 	}
-	return s.dropEvaluations(e.Tx, e.Now.ID)
+	return s.deleteEvaluations(e.Tx, e.After.ID)
 }
 
-// alone refuses a second rollout of a flag, and of a flag that an experiment runs on.
-func (s Rollouts) alone(v *view, x *storedRollout, f *storedFlag) error {
-	q := management.Query{Kind: kindRollout, Other: rolloutsOf(v.Project.ID, x.Flag)}
-	open, err := management.EveryRecord(v.Tx, q, func(o *storedRollout) bool { return o.ID != x.ID && o.Status.open() })
+// checkExclusive refuses a second rollout of a flag, and of a flag that an experiment runs on.
+func (s Rollouts) checkExclusive(v *view, x *storedRollout, f *storedFlag) error {
+	q := management.Query{Kind: kindRollout, Other: rolloutsKey(v.Project.ID, x.Flag)}
+	open, err := management.EveryRecord(v.Tx, q, func(o *storedRollout) bool { return o.ID != x.ID && o.Status.isOpen() })
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
 		return management.Clash("The feature flag %q has a rollout that has not ended: %d (%s).", f.Key, open[0].ID, open[0].Status)
 	}
-	running, err := s.experiments.every(v, func(o *storedExperiment) bool {
+	running, err := s.experiments.selectAll(v, func(o *storedExperiment) bool {
 		return o.Flag == x.Flag && !o.Start.IsZero() && o.End.IsZero() && !o.Archived
 	})
 	if err == nil && len(running) > 0 {
@@ -269,11 +269,11 @@ func (s Rollouts) alone(v *view, x *storedRollout, f *storedFlag) error {
 	return err
 }
 
-// flagOf is the flag of a rollout.
-func (s Rollouts) flagOf(v *view, x *storedRollout) (*storedFlag, error) {
-	f, err := flagOf(v.Tx, v.Standing, s.flags, x.Flag)
+// findFlag is the flag of a rollout.
+func (s Rollouts) findFlag(v *view, x *storedRollout) (*storedFlag, error) {
+	f, err := findFlag(v.Tx, v.Scope, s.flags, x.Flag)
 	if err == nil && f == nil {
-		err = management.Coded(management.CodeDoesNotExist, "feature_flag", "The project has no feature flag %d.", x.Flag)
+		err = management.CodedFault(management.CodeDoesNotExist, "feature_flag", "The project has no feature flag %d.", x.Flag)
 	}
 	return f, err
 }

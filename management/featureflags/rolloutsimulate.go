@@ -29,14 +29,14 @@ const (
 var SimulateFields = management.Fields{
 	{Name: "definition", Type: management.Object, Required: true, Help: "of the rollout, as it is made"},
 	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "how the values of each guardrail are spread: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
-	{Name: "entities_per_day", Type: management.Int, Required: true, Least: 1, Most: maxPerDay, Help: "how many come to both arms in a day"},
+	{Name: "entities_per_day", Type: management.Int, Required: true, MinValue: 1, MaxValue: maxPerDay, Help: "how many come to both arms in a day"},
 	{Name: "effects", Type: management.Any, Help: "relative harms, at most 10: [0, 0.5, 1]"},
-	{Name: "runs", Type: management.Int, Least: 1, Most: maxRuns, Help: "of each effect: 1000"},
+	{Name: "runs", Type: management.Int, MinValue: 1, MaxValue: maxRuns, Help: "of each effect: 1000"},
 	{Name: "seed", Type: management.Int, Help: "the same one gives the same answer: 1"},
 }
 
 // Simulate tells what a rollout would do to harms of some sizes, by chance alone.
-func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments.Simulated, error) {
+func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments.SimulationResult, error) {
 	simulation, err := simulationOf(b)
 	if err != nil {
 		return nil, err
@@ -62,14 +62,14 @@ func simulationOf(b management.Body) (*experiments.Simulation, error) {
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
-	said, err := RolloutFields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
+	defined, err := RolloutFields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
 	if err != nil {
-		return nil, inDefinition(err)
+		return nil, prefixDefinition(err)
 	}
-	RolloutFields.Lay(said, x)
+	RolloutFields.Apply(defined, x)
 	plan, err := x.plan()
 	if err != nil {
-		return nil, inDefinition(err)
+		return nil, prefixDefinition(err)
 	}
 	out := &experiments.Simulation{
 		Rollout: &plan.Rollout, PerDay: float64(values.Int("entities_per_day")), Delay: float64(x.Settle) + plan.longestWindow(),
@@ -88,12 +88,12 @@ func simulationOf(b management.Body) (*experiments.Simulation, error) {
 			return nil, management.Fault("effects", "Give 1 to %d numbers between 0 and %v.", maxEffects, maxEffect)
 		}
 	}
-	out.Laws, err = lawsOf(values.Objects("metrics"), len(plan.Guardrails))
+	out.Distributions, err = lawsOf(values.Objects("metrics"), len(plan.Guardrails))
 	return out, err
 }
 
-// inDefinition puts what is wrong with a definition into its place in the body.
-func inDefinition(err error) error {
+// prefixDefinition puts what is wrong with a definition into its place in the body.
+func prefixDefinition(err error) error {
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Field != "" {
 		own := *fault
@@ -119,40 +119,40 @@ func (p *rolloutPlan) longestWindow() (longest float64) {
 }
 
 // lawsOf reads how values are spread, one law for each guardrail.
-func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Law, error) {
+func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution, error) {
 	if len(list) != guardrails || guardrails == 0 {
 		return nil, management.Fault("metrics", "Give one object for each of the %d guardrails, in their order.", guardrails)
 	}
-	laws := make([]experiments.Law, len(list))
+	laws := make([]experiments.Distribution, len(list))
 	for i, raw := range list {
-		at := fmt.Sprintf("metrics__%d", i)
-		var said struct {
+		path := fmt.Sprintf("metrics__%d", i)
+		var sent struct {
 			Kind           string
 			Rate, Mean, SD *float64
 		}
-		if json.Unmarshal(raw, &said) != nil {
-			return nil, management.Fault(at, "Give kind as a text, and rate, mean and sd as numbers.")
+		if json.Unmarshal(raw, &sent) != nil {
+			return nil, management.Fault(path, "Give kind as a text, and rate, mean and sd as numbers.")
 		}
 		l := &laws[i]
-		l.Kind = said.Kind
+		l.Kind = sent.Kind
 		switch {
-		case said.Kind == "rate" && said.Rate != nil && *said.Rate >= 0 && *said.Rate <= 1:
-			l.Mean = *said.Rate
-		case said.Kind == "rate":
-			return nil, management.Fault(at+"__rate", "Give a number between 0 and 1.")
-		case said.Kind == "mean" && within(said.Mean, -maxLaw) && within(said.SD, 0):
-			l.Mean, l.SD = *said.Mean, *said.SD
-		case said.Kind == "mean":
-			return nil, management.Fault(at, "Give mean and sd as numbers below a billion; sd is at least 0.")
-		case said.Kind == "count" && within(said.Mean, 0):
-			l.Mean = *said.Mean
-		case said.Kind == "count":
-			return nil, management.Fault(at+"__mean", "Give a number of at least 0.")
+		case sent.Kind == "rate" && sent.Rate != nil && *sent.Rate >= 0 && *sent.Rate <= 1:
+			l.Mean = *sent.Rate
+		case sent.Kind == "rate":
+			return nil, management.Fault(path+"__rate", "Give a number between 0 and 1.")
+		case sent.Kind == "mean" && isInRange(sent.Mean, -maxLaw) && isInRange(sent.SD, 0):
+			l.Mean, l.SD = *sent.Mean, *sent.SD
+		case sent.Kind == "mean":
+			return nil, management.Fault(path, "Give mean and sd as numbers below a billion; sd is at least 0.")
+		case sent.Kind == "count" && isInRange(sent.Mean, 0):
+			l.Mean = *sent.Mean
+		case sent.Kind == "count":
+			return nil, management.Fault(path+"__mean", "Give a number of at least 0.")
 		default:
-			return nil, management.NotAChoice(at+"__kind", management.ShortText(said.Kind), []string{"rate", "mean", "count"})
+			return nil, management.NotAChoice(path+"__kind", management.ShortText(sent.Kind), []string{"rate", "mean", "count"})
 		}
 	}
 	return laws, nil
 }
 
-func within(v *float64, least float64) bool { return v != nil && *v >= least && *v <= maxLaw }
+func isInRange(v *float64, lowest float64) bool { return v != nil && *v >= lowest && *v <= maxLaw }

@@ -13,7 +13,7 @@ import (
 // What these tables expect is spec/console.md §2.4, N12.
 func TestApprovals(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
-		"setting": approvalSettingRows, "gate": approvalGateRows, "every door": approvalDoorRows, "off": approvalOffRows, "tags": approvalTagRows,
+		"setting": approvalSettingRows, "gate": approvalGateRows, "every door": approvalEntryRows, "off": approvalOffRows, "tags": approvalTagRows,
 		"requests": requestRows, "conflicts": requestConflictRows, "votes": requestVoteRows, "bodies": requestBodyRows, "lists": requestListRows, "bound": requestBoundRows(),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -22,48 +22,48 @@ func TestApprovals(t *testing.T) {
 			for name, call := range approvalCalls(t, w) {
 				calls[name] = call
 			}
-			w.Ask(t, calls, rows)
+			w.Run(t, calls, rows)
 		})
 	}
 }
 
 func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, c := t.Context(), w.FeatureFlags.ChangeRequests
-	with := func(do func(context.Context, standing, string, management.Body) (*featureflags.ChangeRequest, error)) func(standing, string, string) (any, error) {
-		return func(st standing, path, b string) (any, error) { return do(ctx, st, path, ruletest.Body(t, b)) }
+	with := func(do func(context.Context, scopePtr, string, management.Body) (*featureflags.ChangeRequest, error)) func(scopePtr, string, string) (any, error) {
+		return func(scope scopePtr, path, b string) (any, error) { return do(ctx, scope, path, ruletest.Body(t, b)) }
 	}
 	return ruletest.Calls{
-		"approvals": func(st standing, _, b string) (any, error) {
-			p, err := w.Organizations.Projects.Update(ctx, st, ruletest.Body(t, `{"flag_approvals":`+b+`}`))
+		"approvals": func(scope scopePtr, _, b string) (any, error) {
+			p, err := w.Organizations.Projects.Update(ctx, scope, ruletest.Body(t, `{"flag_approvals":`+b+`}`))
 			if err != nil {
 				return nil, err
 			}
 			return p.Approvals, nil
 		},
-		"request": made(t, c.Create), "getrequest": one(t, c.Get), "editrequest": changed(t, c.Update, false),
-		"approve": with(c.Approve), "reject": with(c.Reject), "applyrequest": one(t, c.Apply), "withdraw": one(t, c.Withdraw),
-		"requests": func(st standing, _, b string) (any, error) {
+		"request": createCall(t, c.Create), "getrequest": getCall(t, c.Get), "editrequest": updateCall(t, c.Update, false),
+		"approve": with(c.Approve), "reject": with(c.Reject), "applyrequest": getCall(t, c.Apply), "withdraw": getCall(t, c.Withdraw),
+		"requests": func(scope scopePtr, _, b string) (any, error) {
 			q := struct {
 				management.Page
 				States []string
 				Flag   int64
 			}{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			list, err := c.List(ctx, st, q.States, q.Flag, q.Page)
+			list, err := c.List(ctx, scope, q.States, q.Flag, q.Page)
 			ids := []int64{}
 			for i := range list.Results {
 				ids = append(ids, list.Results[i].ID)
 			}
 			return map[string]any{"count": list.Count, "ids": ids}, err
 		},
-		"enable": func(st standing, path, _ string) (any, error) {
-			return w.FeatureFlags.Enable(ctx, st, number(t, path), true)
+		"enable": func(scope scopePtr, path, _ string) (any, error) {
+			return w.FeatureFlags.Enable(ctx, scope, number(t, path), true)
 		},
-		"archive": func(st standing, path, _ string) (any, error) {
-			return w.FeatureFlags.Archive(ctx, st, number(t, path), true)
+		"archive": func(scope scopePtr, path, _ string) (any, error) {
+			return w.FeatureFlags.Archive(ctx, scope, number(t, path), true)
 		},
-		"launch": func(st standing, path, _ string) (any, error) {
-			return w.FeatureFlags.Experiments.Call(ctx, st, path, "launch", management.Body{})
+		"launch": func(scope scopePtr, path, _ string) (any, error) {
+			return w.FeatureFlags.Experiments.Call(ctx, scope, path, "launch", management.Body{})
 		},
 	}
 }
@@ -75,8 +75,8 @@ func shareOf(percent int) string {
 	return fmt.Sprintf(`{"filters":{"groups":[{"properties":[],"rollout_percentage":%d}]}}`, percent)
 }
 
-// asking is the body of a request for a change of flag 1.
-func asking(patch string) string { return `{"flag":1,"title":"Half","patch":` + patch + `}` }
+// requestBody is the body of a request for a change of flag 1.
+func requestBody(patch string) string { return `{"flag":1,"title":"Half","patch":` + patch + `}` }
 
 var approvalSettingRows = rows(
 	each("N12 0 to 5, tags, switch_off_free", "ann", "approvals",
@@ -117,7 +117,7 @@ var approvalGateRows = rows(
 	},
 )
 
-var approvalDoorRows = rows(
+var approvalEntryRows = rows(
 	[]ruletest.Row{
 		aFlag,
 		{"N12", "bob", "change 1", shareOf(50), `{"version":2}`},
@@ -180,7 +180,7 @@ var approvalTagRows = []ruletest.Row{
 	{"N12 no way around: the tag goes", "bob", "tags", `{"ids":[1],"action":"set","tags":[]}`, `{"updated":[],"skipped":[{"id":1,"reason":"(like) needs an approval"}]}`},
 	{"N12 no way around: the tag goes", "bob", "bulk", `{"ids":[1],"patch":{"remove_tags":["prod"]}}`, `{"results":[{"ok":false}]}`},
 	{"N12 another one that protects", "bob", "change 1", `{"tags":["money"]}`, `{"tags":["money"]}`},
-	{"N12 an approval takes it", "bob", "request", asking(`{"tags":[]}`), `{"id":1,"needed":1}`},
+	{"N12 an approval takes it", "bob", "request", requestBody(`{"tags":[]}`), `{"id":1,"needed":1}`},
 	{"N12 an approval takes it", "cyd", "approve 1", `{"revision":1}`, `{"state":"approved"}`},
 	{"N12 an approval takes it", "bob", "applyrequest 1", ``, `{"state":"applied"}`},
 	{"N12 only flags that have one of them", "bob", "change 1", shareOf(70), `{"tags":[]}`},
@@ -219,7 +219,7 @@ var requestRows = []ruletest.Row{
 
 var requestConflictRows = []ruletest.Row{
 	aFlag,
-	{"N12", "bob", "request", asking(shareOf(30)), `{"base_version":1}`},
+	{"N12", "bob", "request", requestBody(shareOf(30)), `{"base_version":1}`},
 	{"N12", "cyd", "approve 1", `{"revision":1}`, `{"state":"approved"}`},
 	{"N12 another field", "bob", "change 1", `{"name":"about"}`, `{"version":2}`},
 	{"N12 a field of the patch", "bob", "change 1", shareOf(20), `{"version":3}`},
@@ -235,7 +235,7 @@ var requestConflictRows = []ruletest.Row{
 	{"N12 a new patch is made for the present version", "bob", "editrequest 2", `{"patch":{"name":"y"}}`, `{"base_version":5}`},
 	{"N12 one that was done meanwhile is no conflict", "bob", "change 1", `{"name":"y"}`, `{"version":6}`},
 	{"N12 one that was done meanwhile is no conflict", "bob", "applyrequest 2", ``, `{"state":"applied"}`},
-	{"N12 a flag that could not be saved", "bob", "request", asking(`{"key":"b"}`), `{"id":3}`},
+	{"N12 a flag that could not be saved", "bob", "request", requestBody(`{"key":"b"}`), `{"id":3}`},
 	{"N12 a flag that could not be saved", "bob", "create", `{"key":"b"}`, `{"id":2}`},
 	{"N12 a flag that could not be saved", "bob", "applyrequest 3", ``, `400 unique key There is already a feature flag with this key.`},
 	{"N12 a flag that could not be saved", "bob", "getrequest 3", ``, `{"state":"open"}`},
@@ -244,7 +244,7 @@ var requestConflictRows = []ruletest.Row{
 var requestVoteRows = []ruletest.Row{
 	aFlag,
 	{"N12", "ann", "approvals", `{"needed":2}`, `{"needed":2}`},
-	{"N12", "bob", "request", asking(shareOf(30)), `{"state":"open","needed":2}`},
+	{"N12", "bob", "request", requestBody(shareOf(30)), `{"state":"open","needed":2}`},
 	{"N12 one of two", "cyd", "approve 1", `{"revision":1}`, `{"state":"open"}`},
 	{"N12 one of two, twice", "cyd", "approve 1", `{"revision":1}`, `{"state":"open","votes":[{"user":"cyd@example.com"}]}`},
 	{"N12 one of two", "bob", "applyrequest 1", ``, `403 approval_required - The change request has 1 of the 2`},
@@ -260,7 +260,7 @@ var requestVoteRows = []ruletest.Row{
 	{"N12 who has written it withdraws it", "cyd", "withdraw 1", ``, `403 permission_denied - Only who has written a change request, or an administrator, can withdraw it.`},
 	{"N12 who has written it withdraws it", "bob", "withdraw 1", ``, `{"state":"withdrawn"}`},
 	{"N12 for good", "bob", "editrequest 1", `{"title":"again"}`, `409 conflict - The change request is withdrawn.`},
-	{"N12 or an administrator", "bob", "request", asking(shareOf(30)), `{"id":2}`},
+	{"N12 or an administrator", "bob", "request", requestBody(shareOf(30)), `{"id":2}`},
 	{"N12 or an administrator", "gus", "withdraw 2", ``, `{"state":"withdrawn"}`},
 }
 
@@ -270,23 +270,23 @@ var requestBodyRows = rows(
 		[2]string{`{}`, `400 required flag This field is required.`},
 		[2]string{`{"flag":1}`, `400 required patch This field is required.`},
 		[2]string{`{"flag":9,"patch":{"name":"x"}}`, `400 does_not_exist flag There is no feature flag with the id 9.`},
-		[2]string{asking(`[]`), `400 not_a_dict patch`},
-		[2]string{asking(`{}`), `400 invalid_input patch It changes nothing.`},
-		[2]string{asking(`{"id":2}`), `400 invalid_input patch__id This is no field that a request can change.`},
-		[2]string{asking(`{"version":1}`), `400 invalid_input patch__version This is no field that a request can change.`},
-		[2]string{asking(`{"active":"maybe"}`), `400 invalid_input patch__active Must be a valid boolean.`},
-		[2]string{asking(`{"key":"a b"}`), `400 invalid_key patch__key`},
-		[2]string{asking(shareOf(120)), `400 invalid_input patch__filters`},
+		[2]string{requestBody(`[]`), `400 not_a_dict patch`},
+		[2]string{requestBody(`{}`), `400 invalid_input patch It changes nothing.`},
+		[2]string{requestBody(`{"id":2}`), `400 invalid_input patch__id This is no field that a request can change.`},
+		[2]string{requestBody(`{"version":1}`), `400 invalid_input patch__version This is no field that a request can change.`},
+		[2]string{requestBody(`{"active":"maybe"}`), `400 invalid_input patch__active Must be a valid boolean.`},
+		[2]string{requestBody(`{"key":"a b"}`), `400 invalid_key patch__key`},
+		[2]string{requestBody(shareOf(120)), `400 invalid_input patch__filters`},
 		[2]string{`{"flag":1,"patch":{"name":"x"},"base_version":2}`, `400 invalid_input base_version`},
 		[2]string{`{"flag":1,"patch":{"name":"x"},"title":` + text(201) + `}`, `400 max_length title`},
 		[2]string{`{"flag":1,"patch":{"name":"x"},"note":` + text(501) + `}`, `400 max_length note`},
 	),
 	[]ruletest.Row{
-		{"N12 another project's flag", "dan", "request", asking(`{"name":"x"}`), `400 does_not_exist flag`},
-		{"N12 the flag stays another one's", "bob", "request", asking(`{"name":"x"}`), `{"id":1}`},
+		{"N12 another project's flag", "dan", "request", requestBody(`{"name":"x"}`), `400 does_not_exist flag`},
+		{"N12 the flag stays another one's", "bob", "request", requestBody(`{"name":"x"}`), `{"id":1}`},
 		{"N12 the flag stays another one's", "bob", "editrequest 1", `{"flag":2,"title":"x"}`, `{"flag":1}`},
 		{"N12 a deleted one comes back by a request", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},
-		{"N12 a deleted one comes back by a request", "bob", "request", asking(`{"deleted":false}`), `{"id":2}`},
+		{"N12 a deleted one comes back by a request", "bob", "request", requestBody(`{"deleted":false}`), `{"id":2}`},
 		{"N12 a deleted one comes back by a request", "bob", "applyrequest 2", ``, `{"state":"applied"}`},
 		{"N12 a deleted one comes back by a request", "bob", "get 1", ``, `{"deleted":false}`},
 		{"N12 of a flag that is gone for good", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},
@@ -300,9 +300,9 @@ var requestBodyRows = rows(
 var requestListRows = []ruletest.Row{
 	aFlag,
 	{"N12", "bob", "create", `{"key":"b"}`, `{"id":2}`},
-	{"N12", "bob", "request", asking(`{"name":"x"}`), `{"id":1}`},
+	{"N12", "bob", "request", requestBody(`{"name":"x"}`), `{"id":1}`},
 	{"N12", "bob", "request", `{"flag":2,"patch":{"name":"x"}}`, `{"id":2}`},
-	{"N12", "bob", "request", asking(`{"name":"y"}`), `{"id":3}`},
+	{"N12", "bob", "request", requestBody(`{"name":"y"}`), `{"id":3}`},
 	{"N12", "cyd", "approve 3", `{"revision":1}`, `{"state":"approved"}`},
 	{"N12", "cyd", "reject 1", `{"revision":1}`, `{"state":"rejected"}`},
 	{"N12 newest first, all states", "bob", "requests", ``, `{"count":3,"ids":[3,2,1]}`},
@@ -320,11 +320,11 @@ var requestListRows = []ruletest.Row{
 func requestBoundRows() []ruletest.Row {
 	out := []ruletest.Row{aFlag}
 	for i := range 500 {
-		out = append(out, ruletest.Row{"N12", "bob", "request", asking(`{"name":"x"}`), fmt.Sprintf(`{"id":%d}`, i+1)})
+		out = append(out, ruletest.Row{"N12", "bob", "request", requestBody(`{"name":"x"}`), fmt.Sprintf(`{"id":%d}`, i+1)})
 	}
 	return append(out,
-		ruletest.Row{"N12 a bound", "bob", "request", asking(`{"name":"x"}`), `400 invalid_input - At most 500 change requests of a project wait at once.`},
+		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), `400 invalid_input - At most 500 change requests of a project wait at once.`},
 		ruletest.Row{"N12 a bound", "bob", "withdraw 7", ``, `{"state":"withdrawn"}`},
-		ruletest.Row{"N12 a bound", "bob", "request", asking(`{"name":"x"}`), `{"state":"open"}`},
+		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), `{"state":"open"}`},
 	)
 }

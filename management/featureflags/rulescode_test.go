@@ -13,7 +13,7 @@ func TestFlagsAsCode(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"exports": exportRows, "round trip": roundTripRows, "bad documents": badDocumentRows, "bad flags": badFlagRows, "what it does": applyRows,
 		"order means nothing": documentOrderRows, "references": referenceRows, "prune": pruneRows, "plans": planRows, "members": documentMemberRows,
-		"groups and settings": settingsRows, "versions and log": documentLogRows, "all or none": allOrNoneRows, "cohorts": documentCohortRows,
+		"groups and settings": settingsRows, "versions and log": documentLogRows, "all or none": atomicRows, "cohorts": documentCohortRows,
 	})
 }
 
@@ -55,15 +55,15 @@ var exportRows = []ruletest.Row{
 	{"decision 27 the oldest keeps its name", "dan", "export", ``, `{"cohorts":[{"name":"Cohort 3"},{"name":"Same"},{"name":"Same (5)"}]}`},
 }
 
-const wholeDocument = `{"cohorts":[{"name":"Payers","description":"","is_static":false,"query":null,"filters":{"properties":{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}}}],
+const fullDocument = `{"cohorts":[{"name":"Payers","description":"","is_static":false,"query":null,"filters":{"properties":{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}}}],
 	"flags":[{"key":"for-payers","active":true,"filters":{"groups":[{"properties":[{"key":"name","type":"cohort","value":"Payers"}]}]}}]}`
 
 var roundTripRows = []ruletest.Row{
-	{"decision 27 the import", "bob", "apply", wholeDocument, `{"unchanged":0,"changes":[{"kind":"cohort","name":"Payers","action":"create"},{"kind":"flag","name":"for-payers","action":"create"}]}`},
+	{"decision 27 the import", "bob", "apply", fullDocument, `{"unchanged":0,"changes":[{"kind":"cohort","name":"Payers","action":"create"},{"kind":"flag","name":"for-payers","action":"create"}]}`},
 	{"decision 27 what was made", "bob", "get 1", ``, `{"key":"for-payers","version":1,"created_by":{"first_name":"bob"},"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1,"cohort_name":"Payers"}]}]}}`},
-	{"decision 27 again: nothing", "bob", "apply", wholeDocument, `{"changes":[],"unchanged":2}`},
+	{"decision 27 again: nothing", "bob", "apply", fullDocument, `{"changes":[],"unchanged":2}`},
 	{"decision 27 nor a version more", "bob", "get 1", ``, `{"version":1}`},
-	{"decision 27 in another project", "dan", "apply", wholeDocument, `{"changes":[{"action":"create"},{"action":"create"}],"warnings":"(absent)"}`},
+	{"decision 27 in another project", "dan", "apply", fullDocument, `{"changes":[{"action":"create"},{"action":"create"}],"warnings":"(absent)"}`},
 	{"decision 27 with ids of its own", "dan", "get 2", ``, `{"key":"for-payers","filters":{"groups":[{"properties":[{"value":2,"cohort_name":"Payers"}]}]}}`},
 }
 
@@ -220,7 +220,7 @@ var documentLogRows = []ruletest.Row{
 	{"decision 27 a plan makes no version", "bob", "versions 1", ``, `{"count":2}`},
 }
 
-var allOrNoneRows = []ruletest.Row{
+var atomicRows = []ruletest.Row{
 	{"decision 27", "bob", "apply", document(simple, payer), `{"unchanged":0}`},
 	{"decision 27 the last is bad", "bob", "apply", document(`{"key":"simple","active":false,"filters":{"groups":[]}},{"key":"fresh","filters":{"groups":[]}},{"key":"bad","filters":{"groups":[{"properties":[{"key":"99","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}`,
 		`{"name":"Payers","description":"new"}`), `400 invalid_input filters flag "bad":`},
@@ -267,7 +267,7 @@ func TestFlags_Copy(t *testing.T) {
 	copies := func(to string) string {
 		return `{"feature_flag_key":"a","from_project":1,"target_project_ids":` + to + `}`
 	}
-	w.Ask(t, roomCalls(t, w), rows(
+	w.Run(t, roomCalls(t, w), rows(
 		[]ruletest.Row{
 			{"§5.1.3", "bob", "cohort", `{"name":"Payers","filters":{"properties":{"type":"AND","values":[` + plan + `]}}}`, `{"id":1}`},
 			{"§5.1.3", "bob", `file {"name":"Listed","is_static":true}`, "una", `{"id":2}`},
@@ -290,7 +290,7 @@ func TestFlags_Copy(t *testing.T) {
 			[2]string{copies(list(101, "3")), `400 max_length target_project_ids`},
 		),
 	))
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"§5.1.3 made there, with cohorts by name", "bob", "copy", copies(`[3]`), `{"success":[{"id":52,"key":"a","name":"Words","tags":["x"],"version":1,"created_by":{"first_name":"bob"},
 			"filters":{"groups":[{"rollout_percentage":40,"properties":[{"key":"id","type":"cohort","cohort_name":"Inner"}]}],"payloads":{"a":"1"}}}],"failed":[]}`},
 		{"§5.1.3 several: each by itself", "bob", "copy", copies(`[3,9,2,4,5]`), `{"success":[{"id":52,"version":1}],"failed":[{"project_id":9,"errors":"Project not found."},{"project_id":2,"errors":"Project not found."},
@@ -307,14 +307,14 @@ func TestFlags_Copy(t *testing.T) {
 		{"console.md N24 copied with its step", "bob", "copy", `{"feature_flag_key":"c","from_project":1,"target_project_ids":[3],"copy_schedule":true}`, `{"success":[{"id":55}]}`},
 		{"§5.1.3 of no flag", "bob", "places nope", ``, `404 not_found - Not found.`},
 	})
-	there := w.Standing(t, "bob")
-	there.Project = &management.ProjectRecord{ID: copyProject, Organization: ruletest.Organization}
+	target := w.Scope(t, "bob")
+	target.Project = &management.ProjectRecord{ID: copyProject, Organization: ruletest.Organization}
 	calls := roomCalls(t, w)
-	in := ruletest.Calls{}
+	targetCalls := ruletest.Calls{}
 	for name, call := range calls { // in the project that was copied to
-		in[name] = func(_ standing, path, body string) (any, error) { return call(there, path, body) }
+		targetCalls[name] = func(_ scopePtr, path, body string) (any, error) { return call(target, path, body) }
 	}
-	w.Ask(t, in, []ruletest.Row{
+	w.Run(t, targetCalls, []ruletest.Row{
 		{"§5.1.3 the cohorts that it needs, and theirs", "bob", "cohorts", ``, `{"count":3}`},
 		{"§5.1.3 who is in a list is each project's own", "bob", "cohorts", `{"Type":"static"}`, `{"count":1,"results":[{"name":"Listed"}]}`},
 		{"§5.1.3 the changes that are to come", "bob", "schedules", ``, `{"count":2,"results":[{"record_id":"55"},{"record_id":"52","team_id":3,"scheduled_at":"2026-02-01T00:00:00Z","payload":{"value":false}}]}`},

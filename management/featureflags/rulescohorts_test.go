@@ -339,7 +339,7 @@ func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
 		}
 		return b.String()
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"made", "bob", `file {"name":"many","is_static":true}`, file(0), fmt.Sprintf(`{"id":1,"count":%d}`, half)},
 		{"made", "bob", "morefile 1", file(half), fmt.Sprintf(`{"count":%d}`, many)},
 	})
@@ -347,7 +347,7 @@ func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"as it was", "bob", "wait 1h", ``, `null`},
 		{"as it was", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d}`, many)},
 		{"after an hour", "bob", "countdue", ``, `true`},
@@ -459,17 +459,17 @@ var duplicateRows = []ruletest.Row{
 	{"§5.2 of nobody", "bob", "duplicate 3", ``, `{"name":"(static copy)","count":0}`},
 }
 
-// used is the body of a flag that asks for a cohort.
-func used(key, cohort string) string {
+// flagUsingCohort is the body of a flag that asks for a cohort.
+func flagUsingCohort(key, cohort string) string {
 	return `{"key":"` + key + `","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":` + cohort + `}]}]}}`
 }
 
 var inUseRows = []ruletest.Row{
 	{"§5.2", "bob", "cohort", `{"name":"inner","filters":{"properties":{"type":"AND","values":[` + plan + `]}}}`, `{"id":1}`},
 	{"§5.2", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":2}`},
-	{"§5.2", "bob", "create", used("b", "1"), `{"id":1}`},
-	{"§5.2", "bob", "create", used("a", "1"), `{"id":2}`},
-	{"§5.2", "bob", "create", used("c", "2"), `{"id":3}`},
+	{"§5.2", "bob", "create", flagUsingCohort("b", "1"), `{"id":1}`},
+	{"§5.2", "bob", "create", flagUsingCohort("a", "1"), `{"id":2}`},
+	{"§5.2", "bob", "create", flagUsingCohort("c", "2"), `{"id":3}`},
 	{"§5.2 by flags, also through another", "bob", "changecohort 1", `{"deleted":true}`, `400 invalid_input - This cohort is used in 3 active feature flag(s): a, b, c. Please remove the cohort from these feature flags before deleting it.`},
 	{"§5.2 by one", "bob", "changecohort 2", `{"deleted":true}`, `400 invalid_input - This cohort is used in 1 active feature flag(s): c. Please remove the cohort from these feature flags before deleting it.`},
 	{"§5.2 a behavioral filter", "bob", "changecohort 1", tree("AND", performed), `400 behavioral_cohort_found filters Behavioral filters cannot be added to cohorts used in feature flags.`},

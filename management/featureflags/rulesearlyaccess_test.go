@@ -9,7 +9,7 @@ import (
 func TestEarlyAccess(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"fields": featureFieldRows, "keys of flags": slugRows, "stages": stageRows, "flags that are there": attachRows, "what the flag may not become": attachedRows,
-		"for everybody": publicFeatureRows, "lists": featureListRows, "gone": featureGoneRows, "the log": featureLogRows,
+		"for everybody": publicFeatureRows, "lists": featureListRows, "gone": featureDeletedRows, "the log": featureLogRows,
 	})
 }
 
@@ -159,7 +159,7 @@ var featureListRows = rows(
 	),
 )
 
-var featureGoneRows = []ruletest.Row{
+var featureDeletedRows = []ruletest.Row{
 	{"§5.5", "bob", "feature", `{"name":"F","stage":"beta"}`, `{"feature_flag":{"id":1}}`},
 	{"§5.5 of another project", "dan", "dropfeature <F>", ``, `404 not_found - Not found.`},
 	{"§5.5 DELETE", "bob", "dropfeature <F>", ``, `null`},

@@ -12,7 +12,7 @@ import (
 func TestExperiments(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"fields": experimentFieldRows, "variants": experimentVariantRows, "life": experimentLifeRows, "fixed": fixedRows, "cohorts": exposureCohortRows,
-		"lists": experimentListRows, "states": experimentStatusRows, "gone": experimentGoneRows, "the log": experimentLogRows, "flags": experimentFlagRows,
+		"lists": experimentListRows, "states": experimentStatusRows, "gone": experimentDeletedRows, "the log": experimentLogRows, "flags": experimentFlagRows,
 	})
 }
 
@@ -65,8 +65,8 @@ var experimentFieldRows = rows(
 	},
 )
 
-// tried is the body of an experiment with variants.
-func tried(name, list string) string {
+// experimentBody is the body of an experiment with variants.
+func experimentBody(name, list string) string {
 	return `{"name":"` + name + `","feature_flag_key":"` + name + `","parameters":{"feature_flag_variants":` + list + `}}`
 }
 
@@ -76,19 +76,19 @@ const ten = `[{"key":"control","rollout_percentage":10},{"key":"b","rollout_perc
 var experimentVariantRows = rows(
 	each("§5.7 variants", "bob", "experiment",
 		[2]string{`{"name":"half","feature_flag_key":"half"}`, `{"feature_flag":{"filters":{"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]}}}}`},
-		[2]string{tried("given", `[{"key":"control","name":"C","rollout_percentage":20},{"key":"b","rollout_percentage":80}]`),
+		[2]string{experimentBody("given", `[{"key":"control","name":"C","rollout_percentage":20},{"key":"b","rollout_percentage":80}]`),
 			`{"parameters":{"feature_flag_variants":[{"key":"control","name":"C","rollout_percentage":20},{"key":"b","rollout_percentage":80}]},
 			"feature_flag":{"filters":{"groups":[{"properties":[],"rollout_percentage":100}],"multivariate":{"variants":[{"key":"control","name":"C"},{"key":"b"}]}}}}`},
-		[2]string{tried("ten", ten), `{"name":"ten"}`},
-		[2]string{tried("twenty", manyVariants(20)), `{"name":"twenty"}`},
-		[2]string{tried("one more", manyVariants(21)), `400 invalid_input * Feature flag variants must be less than 21`},
-		[2]string{tried("x", `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`), `400 invalid_input * Feature flag variants must contain a control variant`},
-		[2]string{tried("x", `[{"key":"Control","rollout_percentage":100}]`), `400 invalid_input * Feature flag variants must contain a control variant`},
-		[2]string{tried("x", `[{"key":"control","rollout_percentage":50},{"key":"b","rollout_percentage":40}]`), sum},
-		[2]string{tried("x", `[{"key":"control","rollout_percentage":50},{"key":"a b","rollout_percentage":50}]`), `400 invalid_input *`},
-		[2]string{tried("x", `"control"`), `400 invalid_input parameters`},
-		[2]string{tried("x", `["control"]`), `400 invalid_input parameters`},
-		[2]string{tried("none", `[]`), `{"feature_flag":{"filters":{"multivariate":{"variants":[{"key":"control"},{"key":"test"}]}}}}`},
+		[2]string{experimentBody("ten", ten), `{"name":"ten"}`},
+		[2]string{experimentBody("twenty", manyVariants(20)), `{"name":"twenty"}`},
+		[2]string{experimentBody("one more", manyVariants(21)), `400 invalid_input * Feature flag variants must be less than 21`},
+		[2]string{experimentBody("x", `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`), `400 invalid_input * Feature flag variants must contain a control variant`},
+		[2]string{experimentBody("x", `[{"key":"Control","rollout_percentage":100}]`), `400 invalid_input * Feature flag variants must contain a control variant`},
+		[2]string{experimentBody("x", `[{"key":"control","rollout_percentage":50},{"key":"b","rollout_percentage":40}]`), sum},
+		[2]string{experimentBody("x", `[{"key":"control","rollout_percentage":50},{"key":"a b","rollout_percentage":50}]`), `400 invalid_input *`},
+		[2]string{experimentBody("x", `"control"`), `400 invalid_input parameters`},
+		[2]string{experimentBody("x", `["control"]`), `400 invalid_input parameters`},
+		[2]string{experimentBody("none", `[]`), `{"feature_flag":{"filters":{"multivariate":{"variants":[{"key":"control"},{"key":"test"}]}}}}`},
 	),
 	[]ruletest.Row{
 		{"§5.7 nothing of refusals stays", "bob", "keys", ``, `["none","twenty","ten","given","half"]`},
@@ -198,7 +198,7 @@ var experimentStatusRows = []ruletest.Row{
 	{"clients.md §13 stopped", "bob", "experiments", `{"Status":"paused"}`, `{"count":0}`},
 }
 
-var experimentGoneRows = []ruletest.Row{
+var experimentDeletedRows = []ruletest.Row{
 	{"§5.7", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":1}}`},
 	{"§5.7 of another project: not there", "dan", "changeexperiment <E>", `{"deleted":true}`, `404 not_found - Not found.`},
 	{"clients.md §13 deleting, and DELETE is 405", "bob", "changeexperiment <E>", `{"deleted":true}`, `{"name":"E","deleted":true}`},
@@ -240,10 +240,10 @@ var experimentFlagRows = []ruletest.Row{
 // Exposures are what $feature_flag_called told of the flag, by value.
 func TestExperiments_Exposures(t *testing.T) {
 	first, last := ruletest.Start, ruletest.Start.Add(time.Hour)
-	w := ruletest.New(t, memstore.New(memstore.Outside{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
 		{Project: ruletest.Project, Key: "e"}: {{Value: "control", Calls: 30, First: first, Last: last}, {Value: "test", Calls: 12, First: first, Last: first}},
 	}}))
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"30 + 12", "bob", "experiment", `{"name":"E","feature_flag_key":"e","start_date":"2026-01-02T00:00:00Z"}`, `{"name":"E"}`},
 		{"30 + 12", "bob", "exposures <E>", ``, `{"feature_flag_key":"e","start_date":"2026-01-02T00:00:00Z","end_date":null,"total":42,"exposures":[
 			{"variant":"control","calls":30,"first_called_at":"2026-01-02T12:00:00Z","last_called_at":"2026-01-02T13:00:00Z"},{"variant":"test","calls":12}]}`},

@@ -13,7 +13,7 @@ import (
 
 func TestFlags_Life(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
-		"dependencies": chainRows, "dependants": dependantRows(), "deleted ones": goneRows, "experiments hold them": heldRows,
+		"dependencies": chainRows, "dependants": dependantRows(), "deleted ones": deletedRows, "experiments hold them": linkedExperimentRows,
 		"conflicts of fields": fieldConflictRows, "versions": versionRows, "restored": restoreRows, "notes": noteRows, "new keys": renameRows,
 		"stale: boolean": staleBooleanRows, "stale: variants": staleVariantRows, "never stale": neverStaleRows,
 	})
@@ -110,7 +110,7 @@ func dependantRows() []ruletest.Row {
 	}...)
 }
 
-var goneRows = []ruletest.Row{
+var deletedRows = []ruletest.Row{
 	aFlag,
 	{"§5.1.3 soft", "bob", "change 1", `{"deleted":true}`, `{"deleted":true,"status":"DELETED","active":true,"version":2}`},
 	{"§5.1.3 GET finds it", "bob", "get 1", ``, `{"deleted":true,"key":"a"}`},
@@ -138,7 +138,7 @@ var goneRows = []ruletest.Row{
 	{"§5.1.3 another project's stays", "dan", "get 4", ``, `{"deleted":true}`},
 }
 
-var heldRows = []ruletest.Row{
+var linkedExperimentRows = []ruletest.Row{
 	{"§5.7", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":1}}`},
 	{"§5.1.1 experiment_set", "bob", "get 1", ``, `{"experiment_set":[<E>]}`},
 	{"§5.1.3 the ids are listed", "bob", "change 1", `{"deleted":true}`,
@@ -341,14 +341,14 @@ var neverStaleRows = []ruletest.Row{
 
 // §5.1.1 last_called_at, and a reason more for what nobody has asked for in 30 days.
 func TestFlags_LastCalled(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {
 			{Value: "control", Calls: 3, First: ruletest.Start, Last: ruletest.Start.Add(time.Hour)},
 			{Value: "test", Calls: 4, First: ruletest.Start, Last: ruletest.Start.Add(2 * time.Hour)},
 		},
 		{Project: ruletest.TheirProject, Key: "a"}: {{Value: "true", Calls: 1, Last: ruletest.Start.Add(9 * time.Hour)}},
 	}}))
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"§5.1.1 the latest of all values", "bob", "create", `{"key":"a"}`, `{"last_called_at":"2026-01-02T14:00:00Z"}`},
 		{"§5.1.1 never", "bob", "create", `{"key":"b"}`, `{"last_called_at":null}`},
 		{"§5.1.3", "bob", "status 1", ``, `{"status":"active","last_called_at":"2026-01-02T14:00:00Z","reasons":[{"type":"recently_created"}]}`},

@@ -288,7 +288,7 @@ func TestFlags_OfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	const refused = `409 conflict - The feature flag "filed" stands in the file flags.json and can only be changed there.`
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"it is read", "bob", "get 1", ``, `{"key":"filed","can_edit":false,"user_access_level":"viewer","created_by":null,"active":true}`},
 		{"it is listed", "bob", "keys", `{}`, `["on-key","filed"]`},
 		{"409 that names the file", "bob", "change 1", `{"active":false}`, refused},
@@ -321,7 +321,7 @@ func TestCohorts_Limit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"the last one", "bob", "cohort", `{"name":"last","is_static":true}`, `{"id":10000}`},
 		{"one more", "bob", "cohort", `{"name":"more","is_static":true}`, `400 limit_exceeded - A project has at most 10000`},
 		{"nothing of it stays", "bob", "getcohort 10001", ``, `404 not_found -`},

@@ -12,14 +12,14 @@ import (
 // console.md N10: short rows, their filters and orders; C7: one word for where a flag
 // stands.
 func TestFlags_Rows(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.Outside{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
 		{Project: ruletest.Project, Key: "on"}: {
 			{Value: "false", Last: ruletest.Start.Add(2 * time.Hour)}, {Value: "true", Last: ruletest.Start.Add(time.Hour)},
 		},
 		{Project: ruletest.Project, Key: "off"}:     {{Value: "true", Last: ruletest.Start.Add(3 * time.Hour)}},
 		{Project: ruletest.TheirProject, Key: "on"}: {{Value: "true", Last: ruletest.Start.Add(9 * time.Hour)}},
 	}}))
-	w.Ask(t, roomCalls(t, w), rows(
+	w.Run(t, roomCalls(t, w), rows(
 		[]ruletest.Row{
 			{"N10", "bob", "create", `{"key":"old","filters":{"groups":[{"properties":[],"rollout_percentage":100}]}}`, `{"id":1}`},
 			{"N10", "bob", "wait 721h", ``, `null`},

@@ -14,7 +14,7 @@ import (
 // Older forms, and those of files, in documents and bodies.
 func TestForms(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
-		"flags of files": fileFlagRows, "cohorts of files": fileCohortRows, "nothing there": nothingThereRows, "dependencies by state": enableRows,
+		"flags of files": fileFlagFormRows, "cohorts of files": fileCohortRows, "nothing there": notFoundRows, "dependencies by state": enableRows,
 	})
 }
 
@@ -23,9 +23,9 @@ func inDocument(property string) string {
 	return document(`{"key":"a","active":true,"filters":{"groups":[{"properties":[`+property+`]}]}}`, ``)
 }
 
-// fileFlagRows: what a file may say shorter is written out, so that two documents that
+// fileFlagFormRows: what a file may say shorter is written out, so that two documents that
 // mean the same are the same.
-var fileFlagRows = []ruletest.Row{
+var fileFlagFormRows = []ruletest.Row{
 	{"flags.md §1.4 a type that is not named is person", "bob", "apply", inDocument(`{"key":"plan","value":"pro"}`), `{"changes":[{"action":"create"}]}`},
 	{"flags.md §1.4 a type that is not named is person", "bob", "get 1", ``, `{"filters":{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}]}]}}`},
 	{"flags.md §1.4 the same, written out", "bob", "apply", inDocument(`{"key":"plan","type":"person","value":"pro"}`), `{"changes":[],"unchanged":1}`},
@@ -67,8 +67,8 @@ var fileCohortRows = []ruletest.Row{
 	{"§5.2 a tree that is none", "bob", "apply", ofDocument(`"filters":{"properties":{"type":"AND","values":["x"]}}`), `400 invalid_input filters cohort "C":`},
 }
 
-// nothingThereRows: what is not there is 404, whatever the body is.
-var nothingThereRows = rows(
+// notFoundRows: what is not there is 404, whatever the body is.
+var notFoundRows = rows(
 	eachPath([]string{"changesurvey", "changefeature", "changeexperiment", "putsurvey", "putfeature", "putexperiment"}, "0191f0a2-5b1c-7d3e-8f40-0000000000ff"),
 	eachPath([]string{"change", "put", "changecohort", "putcohort", "changeschedule", "putschedule"}, "99"),
 )
@@ -92,15 +92,15 @@ var enableRows = []ruletest.Row{
 	{"flags.md §6 switched on together", "bob", "change 2", `{"active":true}`, `{"active":true}`},
 }
 
-// crowd are n persons with the plan pro.
-type crowd struct {
+// manyPeople are n persons with the plan pro.
+type manyPeople struct {
 	*people
 	n int
 }
 
-func (c crowd) CountPersons(context.Context, int64) (int, error) { return c.n, nil }
+func (c manyPeople) CountPersons(context.Context, int64) (int, error) { return c.n, nil }
 
-func (c crowd) Persons(_ context.Context, _ int64, visit func(*featureflags.Person) bool) error {
+func (c manyPeople) Persons(_ context.Context, _ int64, visit func(*featureflags.Person) bool) error {
 	p := featureflags.Person{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"plan": "pro"}}
 	for range c.n {
 		if !visit(&p) {
@@ -117,8 +117,8 @@ func TestPlan_Sample(t *testing.T) {
 		100_000: `"changed":100000,"counted":100000,"of":100000,"sample":false`,
 		100_001: `"changed":100000,"counted":100000,"of":100001,"sample":true`,
 	} {
-		w := ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) { c.People = crowd{somePeople(), n} })
-		w.Ask(t, roomCalls(t, w), []ruletest.Row{
+		w := ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) { c.People = manyPeople{somePeople(), n} })
+		w.Run(t, roomCalls(t, w), []ruletest.Row{
 			{"decision 27", "bob", "plan", document(simple, ``), `{"changes":[{"people":{` + want + `}}]}`},
 			{"§5.1.3", "bob", "radius", `{"condition":{"properties":[` + plan + `]}}`, fmt.Sprintf(`{"users_affected":%d,"total_users":%d,"exact":%v}`, n, n, n == 100_000)},
 		})

@@ -13,15 +13,15 @@ func TestFlags_Lists(t *testing.T) {
 	})
 }
 
-// theFlags are where tables of lists begin, oldest first: red, blue-sky, deep_sea.
-var theFlags = []ruletest.Row{
+// listFlags are where tables of lists begin, oldest first: red, blue-sky, deep_sea.
+var listFlags = []ruletest.Row{
 	{"§5.1.3", "bob", "create", `{"key":"red","name":"Warm colour","tags":["paint","hot"],"evaluation_runtime":"client","evaluation_tags":["hot"]}`, `{"id":1}`},
 	{"§5.1.3", "cyd", "create", `{"key":"blue-sky","name":"Cold","tags":["paint"],"active":false,"evaluation_runtime":"server"}`, `{"id":2}`},
 	{"§5.1.3", "ann", "create", `{"key":"deep_sea","name":"under water","filters":{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}}}`, `{"id":3}`},
 	{"§5.1.3", "dan", "create", `{"key":"theirs","tags":["paint"]}`, `{"id":4}`},
 }
 
-var listFilterRows = rows(theFlags,
+var listFilterRows = rows(listFlags,
 	each("§5.1.3 active", "bob", "keys",
 		[2]string{`{"Active":"true"}`, `["deep_sea","red"]`},
 		[2]string{`{"Active":"false"}`, `["blue-sky"]`},
@@ -81,7 +81,7 @@ var listFilterRows = rows(theFlags,
 	),
 )
 
-var searchRows = rows(theFlags,
+var searchRows = rows(listFlags,
 	each("§5.1.3 search: key or name", "bob", "keys",
 		[2]string{`{"Search":"red"}`, `["red"]`},
 		[2]string{`{"Search":"e"}`, `["deep_sea","blue-sky","red"]`},
@@ -102,7 +102,7 @@ var searchRows = rows(theFlags,
 	),
 )
 
-var orderRows = rows(theFlags,
+var orderRows = rows(listFlags,
 	[]ruletest.Row{{"§3", "bob", "change 1", `{"name":"a warm one"}`, `{"version":2}`}},
 	each("§5.1.3 order", "bob", "keys",
 		[2]string{``, `["deep_sea","blue-sky","red"]`}, // §3: -created_at
@@ -120,7 +120,7 @@ var orderRows = rows(theFlags,
 	),
 )
 
-var listTypeRows = rows(theFlags,
+var listTypeRows = rows(listFlags,
 	[]ruletest.Row{
 		{"§5.1.3", "bob", "create", `{"key":"config","is_remote_configuration":true,"filters":{"groups":[{"properties":[]}],"payloads":{"true":"1"}}}`, `{"id":5}`},
 		{"§5.1.3", "bob", "experiment", `{"name":"E","feature_flag_key":"tried"}`, `{"feature_flag":{"id":6}}`},
@@ -152,7 +152,7 @@ var hiddenRows = []ruletest.Row{
 // of size 100 and ant of size 1.
 var radiusRows = rows(
 	[]ruletest.Row{
-		{"§5.2", "bob", "cohort", cohortOf(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1}`},
+		{"§5.2", "bob", "cohort", findCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1}`},
 		{"§5.2", "bob", `file {"name":"listed","is_static":true}`, "vic2\nxia\nnobody", `{"id":2}`},
 	},
 	each("§5.1.3 user_blast_radius", "bob", "radius",
@@ -226,7 +226,7 @@ var questionRows = rows(
 	),
 )
 
-var listedRows = rows(theFlags, []ruletest.Row{
+var listedRows = rows(listFlags, []ruletest.Row{
 	{"§5.1.3 minimal flags", "bob", "listed", ``, `[
 		{"Key":"deep_sea","Active":true,"Minimal":{"id":3,"team_id":1,"name":"under water","key":"deep_sea","deleted":false,"active":true,"ensure_experience_continuity":false,"has_encrypted_payloads":false,
 			"version":1,"evaluation_runtime":"all","evaluation_tags":[],"created_by":"(absent)","tags":"(absent)"}},

@@ -11,7 +11,7 @@ import (
 
 // What these tables expect is spec/console.md §2.4, N11.
 func TestPins(t *testing.T) {
-	for name, rows := range map[string][]ruletest.Row{"pins": pinRows, "bodies": pinBodyRows, "bound": pinBoundRows(), "doors": pinDoorRows} {
+	for name, rows := range map[string][]ruletest.Row{"pins": pinRows, "bodies": pinBodyRows, "bound": pinBoundRows(), "doors": pinEntryRows} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			calls := roomCalls(t, w)
@@ -19,19 +19,19 @@ func TestPins(t *testing.T) {
 				calls[name] = call
 			}
 			f := w.FeatureFlags
-			calls["pin"] = func(st standing, path, b string) (any, error) {
-				return f.Pin(t.Context(), st, number(t, path), ruletest.Body(t, b))
+			calls["pin"] = func(scope scopePtr, path, b string) (any, error) {
+				return f.Pin(t.Context(), scope, number(t, path), ruletest.Body(t, b))
 			}
-			calls["unpin"] = func(st standing, path, _ string) (any, error) {
+			calls["unpin"] = func(scope scopePtr, path, _ string) (any, error) {
 				id, pin, _ := strings.Cut(path, " ")
-				return nil, f.Unpin(t.Context(), st, number(t, id), pin)
+				return nil, f.Unpin(t.Context(), scope, number(t, id), pin)
 			}
-			calls["pins"] = func(st standing, path, b string) (any, error) {
+			calls["pins"] = func(scope scopePtr, path, b string) (any, error) {
 				p := management.Page{Limit: management.DefaultPage}
 				ruletest.Read(t, b, &p)
-				return ruletest.List(f.Pins(t.Context(), st, path, p))
+				return ruletest.List(f.Pins(t.Context(), scope, path, p))
 			}
-			w.Ask(t, calls, rows)
+			w.Run(t, calls, rows)
 		})
 	}
 }
@@ -96,7 +96,7 @@ func pinBoundRows() []ruletest.Row {
 	)
 }
 
-var pinDoorRows = []ruletest.Row{
+var pinEntryRows = []ruletest.Row{
 	pinnedFlag,
 	{"N11", "bob", "pin 1", `{"distinct_id":"una","value":true}`, `{"id":1}`},
 	{"N11 an export leaves pins out", "bob", "export", ``, `{"flags":[{"key":"a","pins":"(absent)"}]}`},

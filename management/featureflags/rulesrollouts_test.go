@@ -18,41 +18,41 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ladder is a world with a rollout of 10, 50 and 100 %, an hour each, and what the events
+// rolloutWorld is a world with a rollout of 10, 50 and 100 %, an hour each, and what the events
 // say of it.
-type ladder struct {
+type rolloutWorld struct {
 	*ruletest.World
-	t        *testing.T
-	evidence experiments.Evidence
-	asked    func() // while the events are asked
-	failure  error
-	lag      time.Duration
-	subjects []string // of the mails
+	t         *testing.T
+	evidence  experiments.Evidence
+	onMeasure func() // while the events are asked
+	failure   error
+	lag       time.Duration
+	subjects  []string // of the mails
 }
 
-func (l *ladder) Send(_ context.Context, m organizations.Mail) error {
+func (l *rolloutWorld) Send(_ context.Context, m organizations.Mail) error {
 	l.subjects = append(l.subjects, m.Subject)
 	return nil
 }
 
-func newLadder(t *testing.T, more string) *ladder {
-	return newLadderOn(t, memstore.New(memstore.Outside{}), more)
+func newRolloutWorld(t *testing.T, more string) *rolloutWorld {
+	return newRolloutWorldOn(t, memstore.New(memstore.ExternalData{}), more)
 }
 
-func newLadderOn(t *testing.T, store rooms.Store, more string) *ladder {
-	l := &ladder{t: t}
+func newRolloutWorldOn(t *testing.T, store rooms.Store, more string) *rolloutWorld {
+	l := &rolloutWorld{t: t}
 	l.World = ruletest.New(t, store, func(c *rooms.Config) {
 		c.Lag = func(context.Context) (time.Duration, error) { return l.lag, nil }
 		c.Mailer, c.SiteURL = l, "https://flags.example.com"
 		c.Measure = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
-			if l.asked != nil {
-				l.asked()
+			if l.onMeasure != nil {
+				l.onMeasure()
 			}
 			text, err := json.Marshal(l.evidence)
 			return text, errors.Join(err, l.failure)
 		}
 	})
-	bob := l.Standing(t, "bob")
+	bob := l.Scope(t, "bob")
 	if _, err := l.FeatureFlags.Create(t.Context(), bob, ruletest.Body(t, `{"key": "f", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -62,23 +62,23 @@ func newLadderOn(t *testing.T, store rooms.Store, more string) *ladder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.evidence.Metrics = make([]experiments.Measured, 1)
+	l.evidence.Metrics = make([]experiments.Measurement, 1)
 	return l
 }
 
-// saw makes the events tell of errors among so many of each arm.
-func (l *ladder) saw(treatment, control, badTreatment, badControl int64) {
+// setEvidence makes the events tell of errors among so many of each arm.
+func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl int64) {
 	sample := func(n, bad int64) experiments.Sample {
 		return experiments.Sample{N: n, Sum: float64(bad), Squares: float64(bad)}
 	}
 	l.evidence = experiments.Evidence{
-		Exposed: experiments.Exposed{Arms: experiments.Arms{Treatment: treatment, Control: control}}, Matured: experiments.Arms{Treatment: treatment, Control: control},
-		Metrics: []experiments.Measured{{Treatment: sample(treatment, badTreatment), Control: sample(control, badControl)}},
+		Exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: treatment, Control: control}}, Matured: experiments.Arms{Treatment: treatment, Control: control},
+		Metrics: []experiments.Measurement{{Treatment: sample(treatment, badTreatment), Control: sample(control, badControl)}},
 	}
 }
 
-// after lets time go by, and the server judge what is due.
-func (l *ladder) after(d time.Duration) *featureflags.Rollout {
+// advance lets time go by, and the server judge what is due.
+func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
 	l.t.Helper()
 	l.Clock = l.Clock.Add(d)
 	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(l.t.Context()); err != nil {
@@ -87,9 +87,9 @@ func (l *ladder) after(d time.Duration) *featureflags.Rollout {
 	return l.rollout()
 }
 
-func (l *ladder) rollout() *featureflags.Rollout {
+func (l *rolloutWorld) rollout() *featureflags.Rollout {
 	l.t.Helper()
-	r, err := l.FeatureFlags.Rollouts.Get(l.t.Context(), l.Standing(l.t, "bob"), "1")
+	r, err := l.FeatureFlags.Rollouts.Get(l.t.Context(), l.Scope(l.t, "bob"), "1")
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -97,24 +97,24 @@ func (l *ladder) rollout() *featureflags.Rollout {
 }
 
 // version is that of the flag.
-func (l *ladder) version() int64 {
+func (l *rolloutWorld) version() int64 {
 	l.t.Helper()
-	f, err := l.FeatureFlags.Get(l.t.Context(), l.Standing(l.t, "bob"), 1)
+	f, err := l.FeatureFlags.Get(l.t.Context(), l.Scope(l.t, "bob"), 1)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	return f.Version
 }
 
-func (l *ladder) call(name, body string) {
+func (l *rolloutWorld) call(name, body string) {
 	l.t.Helper()
-	if _, err := l.FeatureFlags.Rollouts.Call(l.t.Context(), l.Standing(l.t, "bob"), "1", name, ruletest.Body(l.t, body)); err != nil {
+	if _, err := l.FeatureFlags.Rollouts.Call(l.t.Context(), l.Scope(l.t, "bob"), "1", name, ruletest.Body(l.t, body)); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
 // mails are the subjects since the last call.
-func (l *ladder) mails() []string {
+func (l *rolloutWorld) mails() []string {
 	l.t.Helper()
 	if _, err := l.Organizations.DeliverMail(l.t.Context()); err != nil {
 		l.t.Fatal(err)
@@ -127,7 +127,7 @@ func (l *ladder) mails() []string {
 // experiments.md §4.11: who has started a rollout is told of its start, of a hold once an
 // hour, of its end, of steps and of the rollback.
 func TestRollouts_Mails(t *testing.T) {
-	l := newLadder(t, "")
+	l := newRolloutWorld(t, "")
 	want := func(subjects ...string) {
 		t.Helper()
 		if got := l.mails(); !slices.Equal(got, subjects) {
@@ -135,19 +135,19 @@ func TestRollouts_Mails(t *testing.T) {
 		}
 	}
 	want("The rollout of f has started")
-	if r := l.after(70 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
+	if r := l.advance(70 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
 		t.Error(r.Status, r.Reasons)
 	}
 	want("The rollout of f is held")
-	l.after(2 * time.Minute)
+	l.advance(2 * time.Minute)
 	want()
-	l.saw(1000, 9000, 50, 450)
-	if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+	l.setEvidence(1000, 9000, 50, 450)
+	if r := l.advance(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 		t.Error(r.Status, *r.Step)
 	}
 	want("The rollout of f went on")
-	l.saw(1000, 1000, 200, 50)
-	if r := l.after(10 * time.Minute); r.Status != "rolled_back" {
+	l.setEvidence(1000, 1000, 200, 50)
+	if r := l.advance(10 * time.Minute); r.Status != "rolled_back" {
 		t.Error(r.Status)
 	}
 	want("The rollout of f was turned back")
@@ -155,29 +155,29 @@ func TestRollouts_Mails(t *testing.T) {
 
 // experiments.md §4.12: whoever changes the rollout or its flag while the events are asked
 // wins; what was found is forgotten.
-func TestRollouts_OthersWereFirst(t *testing.T) {
-	for name, meanwhile := range map[string]func(l *ladder){
-		"paused":   func(l *ladder) { l.call("pause", `{}`) },
-		"advanced": func(l *ladder) { l.call("advance", `{}`) },
-		"ended":    func(l *ladder) { l.call("rollback", `{}`) },
-		"the flag": func(l *ladder) {
-			if _, err := l.FeatureFlags.Update(l.t.Context(), l.Standing(l.t, "bob"), 1, ruletest.Body(l.t, `{"filters": {"groups": [{"properties": [], "rollout_percentage": 77}]}}`), false); err != nil {
+func TestRollouts_ConcurrentChange(t *testing.T) {
+	for name, meanwhile := range map[string]func(l *rolloutWorld){
+		"paused":   func(l *rolloutWorld) { l.call("pause", `{}`) },
+		"advanced": func(l *rolloutWorld) { l.call("advance", `{}`) },
+		"ended":    func(l *rolloutWorld) { l.call("rollback", `{}`) },
+		"the flag": func(l *rolloutWorld) {
+			if _, err := l.FeatureFlags.Update(l.t.Context(), l.Scope(l.t, "bob"), 1, ruletest.Body(l.t, `{"filters": {"groups": [{"properties": [], "rollout_percentage": 77}]}}`), false); err != nil {
 				l.t.Error(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLadder(t, "")
-			l.saw(1000, 9000, 500, 450) // it would be turned back
-			var then *featureflags.Rollout
+			l := newRolloutWorld(t, "")
+			l.setEvidence(1000, 9000, 500, 450) // it would be turned back
+			var paused *featureflags.Rollout
 			var version int64
-			l.asked = func() {
-				l.asked = nil
+			l.onMeasure = func() {
+				l.onMeasure = nil
 				meanwhile(l)
-				then, version = l.rollout(), l.version()
+				paused, version = l.rollout(), l.version()
 			}
-			if r := l.after(10 * time.Minute); r.Status != then.Status || r.StateVersion != then.StateVersion || l.version() != version {
-				t.Errorf("%s, state %d, flag %d; want %s, %d, %d", r.Status, r.StateVersion, l.version(), then.Status, then.StateVersion, version)
+			if r := l.advance(10 * time.Minute); r.Status != paused.Status || r.StateVersion != paused.StateVersion || l.version() != version {
+				t.Errorf("%s, state %d, flag %d; want %s, %d, %d", r.Status, r.StateVersion, l.version(), paused.Status, paused.StateVersion, version)
 			}
 		})
 	}
@@ -185,9 +185,9 @@ func TestRollouts_OthersWereFirst(t *testing.T) {
 
 // experiments.md §4.12: while the events cannot be asked nothing is decided; a mistake of a
 // query holds; afterwards at most one step is made, however long it took.
-func TestRollouts_Blind(t *testing.T) {
-	l := newLadder(t, "")
-	l.saw(1000, 9000, 50, 450)
+func TestRollouts_MeasureFails(t *testing.T) {
+	l := newRolloutWorld(t, "")
+	l.setEvidence(1000, 9000, 50, 450)
 	l.failure = errors.New("the database is away")
 	l.Clock = l.Clock.Add(5 * time.Hour)
 	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err == nil {
@@ -197,12 +197,12 @@ func TestRollouts_Blind(t *testing.T) {
 		t.Error(r.Status, *r.Step)
 	}
 	l.failure = management.Fault("", "No such function.")
-	if r := l.after(5 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"metric_error", "too_few_exposures"}) {
+	if r := l.advance(5 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"metric_error", "too_few_exposures"}) {
 		t.Error(r.Status, r.Reasons)
 	}
 	l.failure = nil
 	for range 3 {
-		if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+		if r := l.advance(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 			t.Error(r.Status, *r.Step)
 		}
 	}
@@ -210,14 +210,14 @@ func TestRollouts_Blind(t *testing.T) {
 
 // experiments.md §4.7, row 9: a step waits for events that are on their way; the flag stays.
 func TestRollouts_Lag(t *testing.T) {
-	l := newLadder(t, "")
-	l.saw(1000, 9000, 50, 450)
+	l := newRolloutWorld(t, "")
+	l.setEvidence(1000, 9000, 50, 450)
 	l.lag = 61 * time.Second
-	if r := l.after(2 * time.Hour); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"ingestion_lag"}) || *r.Step != 0 {
+	if r := l.advance(2 * time.Hour); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"ingestion_lag"}) || *r.Step != 0 {
 		t.Error(r.Status, r.Reasons, *r.Step)
 	}
 	l.lag = time.Minute
-	if r := l.after(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
+	if r := l.advance(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 		t.Error(r.Status, *r.Step)
 	}
 }
@@ -225,14 +225,14 @@ func TestRollouts_Lag(t *testing.T) {
 // experiments.md §4.12: whichever write of a step or of a rollback is the last before the
 // server dies, the step has happened wholly or not at all, and afterwards once: the flag has
 // one more version for it, the log one more line.
-func TestRollouts_KilledAnywhere(t *testing.T) {
+func TestRollouts_KilledAtAnyWrite(t *testing.T) {
 	for name, bad := range map[string]int64{"a step": 50, "a rollback": 500} {
 		t.Run(name, func(t *testing.T) {
-			faulty := &memstore.Faulty{Store: memstore.New(memstore.Outside{}), After: -1}
-			l := newLadderOn(t, faulty, "")
-			died, version, lines := 0, l.version(), l.lines()
+			faulty := &memstore.Faulty{Store: memstore.New(memstore.ExternalData{}), After: -1}
+			l := newRolloutWorldOn(t, faulty, "")
+			deaths, version, lines := 0, l.version(), l.lines()
 			for n := 0; ; n++ {
-				l.saw(1000, 9000, bad, 450)
+				l.setEvidence(1000, 9000, bad, 450)
 				before := l.rollout()
 				l.Clock = l.Clock.Add(70 * time.Minute)
 				faulty.After, faulty.Failed = n, false
@@ -245,7 +245,7 @@ func TestRollouts_KilledAnywhere(t *testing.T) {
 					}
 					break
 				}
-				died++
+				deaths++
 				if l.version() == version+1 { // it died while it looked for the next rollout
 					break
 				}
@@ -253,8 +253,8 @@ func TestRollouts_KilledAnywhere(t *testing.T) {
 					t.Fatalf("after the death at call %d the rollout is %s at step %d, the flag has version %d and %d lines", n, r.Status, *r.Step, l.version(), l.lines())
 				}
 			}
-			if died < 5 {
-				t.Errorf("the server has died %d times only", died)
+			if deaths < 5 {
+				t.Errorf("the server has died %d times only", deaths)
 			}
 			if l.version() != version+1 || l.lines() != lines+1 {
 				t.Errorf("the flag has version %d and %d lines, want %d and %d", l.version(), l.lines(), version+1, lines+1)
@@ -268,9 +268,9 @@ func TestRollouts_KilledAnywhere(t *testing.T) {
 }
 
 // lines are how many the log has about the flag.
-func (l *ladder) lines() int {
+func (l *rolloutWorld) lines() int {
 	l.t.Helper()
-	log, err := l.ActivityLog(l.t.Context(), l.Standing(l.t, "bob"), management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: "1", Page: 1, Limit: 100})
+	log, err := l.ActivityLog(l.t.Context(), l.Scope(l.t, "bob"), management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: "1", Page: 1, Limit: 100})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -279,12 +279,12 @@ func (l *ladder) lines() int {
 
 // Two servers that judge at once take one step between them (experiments.md §4.12).
 func TestRollouts_TwoServers(t *testing.T) {
-	l := newLadder(t, "")
-	l.saw(1000, 9000, 50, 450)
+	l := newRolloutWorld(t, "")
+	l.setEvidence(1000, 9000, 50, 450)
 	version := l.version()
 	l.Clock = l.Clock.Add(2 * time.Hour)
-	l.asked = func() { // the other server's turn is while the first one asks, its lease being over
-		l.asked = nil
+	l.onMeasure = func() { // the other server's turn is while the first one asks, its lease being over
+		l.onMeasure = nil
 		l.Clock = l.Clock.Add(5 * time.Minute)
 		if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
 			t.Error(err)
@@ -300,14 +300,14 @@ func TestRollouts_TwoServers(t *testing.T) {
 
 // A hold that lasts too long is turned back where that is wanted (experiments.md §4.2).
 func TestRollouts_HoldLimit(t *testing.T) {
-	l := newLadder(t, `, "hold_limit_seconds": 7200, "on_hold_limit": "rollback"`)
-	if r := l.after(70 * time.Minute); r.Status != "holding" {
+	l := newRolloutWorld(t, `, "hold_limit_seconds": 7200, "on_hold_limit": "rollback"`)
+	if r := l.advance(70 * time.Minute); r.Status != "holding" {
 		t.Error(r.Status)
 	}
-	if r := l.after(119 * time.Minute); r.Status != "holding" {
+	if r := l.advance(119 * time.Minute); r.Status != "holding" {
 		t.Error(r.Status)
 	}
-	if r := l.after(2 * time.Minute); r.Status != "rolled_back" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
+	if r := l.advance(2 * time.Minute); r.Status != "rolled_back" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
 		t.Error(r.Status, r.Reasons)
 	}
 }

@@ -22,8 +22,8 @@ func TestScheduledChanges(t *testing.T) {
 }
 
 // later is the body of a change of flag 1 at a time; more are its other members.
-func later(at, payload string, more ...string) string {
-	members := append([]string{`"record_id":1,"model_name":"FeatureFlag","payload":` + payload + `,"scheduled_at":"` + at + `"`}, more...)
+func later(scheduled, payload string, more ...string) string {
+	members := append([]string{`"record_id":1,"model_name":"FeatureFlag","payload":` + payload + `,"scheduled_at":"` + scheduled + `"`}, more...)
 	return `{` + strings.Join(members, ",") + `}`
 }
 
@@ -181,16 +181,16 @@ var monthRows = rows(
 )
 
 // repeated is a change that comes again, and when that is, each time after it was made.
-func repeated(interval string, id int, at string, again ...string) []ruletest.Row {
-	list := []ruletest.Row{{"§5.1.3", "bob", "schedule", later(at, off, `"is_recurring":true,"recurrence_interval":"`+interval+`"`), fmt.Sprintf(`{"id":%d}`, id)}}
-	for _, next := range again {
+func repeated(interval string, id int, first string, times ...string) []ruletest.Row {
+	list := []ruletest.Row{{"§5.1.3", "bob", "schedule", later(first, off, `"is_recurring":true,"recurrence_interval":"`+interval+`"`), fmt.Sprintf(`{"id":%d}`, id)}}
+	for _, next := range times {
 		list = append(list,
-			ruletest.Row{"§5.1.3", "bob", "until " + at, ``, `null`},
+			ruletest.Row{"§5.1.3", "bob", "until " + first, ``, `null`},
 			ruletest.Row{"§5.1.3", "bob", "due", ``, `1`},
 			ruletest.Row{"§5.1.3 " + interval, "bob", fmt.Sprint("getschedule ", id), ``, `{"scheduled_at":"` + next + `","executed_at":null}`},
 			ruletest.Row{"the time that it has, sent back, does not move the first", "bob", fmt.Sprint("changeschedule ", id), `{"scheduled_at":"` + next + `"}`, `{"scheduled_at":"` + next + `"}`},
 		)
-		at = next
+		first = next
 	}
 	return append(list, ruletest.Row{"§5.1.3", "bob", fmt.Sprint("dropschedule ", id), ``, `null`})
 }
@@ -309,32 +309,32 @@ var scheduleWhoRows = []ruletest.Row{
 
 // What became of each change is told, at most 50 at a time.
 func TestScheduledChanges_JobDone(t *testing.T) {
-	var told []management.JobDone
-	w := ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) {
-		c.JobDone = func(d management.JobDone) { told = append(told, d) }
+	var reports []management.JobDone
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
+		c.JobDone = func(d management.JobDone) { reports = append(reports, d) }
 	})
 	table := []ruletest.Row{aFlag}
 	for i := range 51 {
 		table = append(table, ruletest.Row{"§5.1.3", "bob", "schedule", later("2026-01-02T12:00:00Z", off), fmt.Sprintf(`{"id":%d}`, i+1)})
 	}
-	w.Ask(t, roomCalls(t, w), append(table,
+	w.Run(t, roomCalls(t, w), append(table,
 		ruletest.Row{"the first is of a flag that was deleted", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},
 		ruletest.Row{"50 at a time", "bob", "due", ``, `50`},
 		ruletest.Row{"and the rest", "bob", "due", ``, `1`}))
 	want := management.JobDone{Job: management.JobScheduledChange, Project: ruletest.Project, ID: "1", Failure: "record_id: Feature flag not found"}
-	if len(told) != 51 {
-		t.Fatalf("%d were told, want 51", len(told))
+	if len(reports) != 51 {
+		t.Fatalf("%d were told, want 51", len(reports))
 	}
-	if diff := cmp.Diff(want, told[0]); diff != "" {
+	if diff := cmp.Diff(want, reports[0]); diff != "" {
 		t.Errorf("the first (-want +got):\n%s", diff)
 	}
 }
 
 // A change is made also when its project's people have left; a project that is gone
 // has none.
-func TestScheduledChanges_ProjectGone(t *testing.T) {
+func TestScheduledChanges_ProjectDeleted(t *testing.T) {
 	w := newWorld(t)
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{aFlag, {"§5.1.3", "bob", "schedule", later("2026-01-02T12:30:00Z", off), `{"id":1}`}})
+	w.Run(t, roomCalls(t, w), []ruletest.Row{aFlag, {"§5.1.3", "bob", "schedule", later("2026-01-02T12:30:00Z", off), `{"id":1}`}})
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		p, err := tx.Project(ruletest.Project)
 		if err != nil {
@@ -357,12 +357,12 @@ func TestScheduledChanges_ProjectGone(t *testing.T) {
 
 // A change is made by who may make it when it comes, not when it was scheduled
 // (clients.md §11.2, §11.3): flag 1 is bob's, and cyd has scheduled that it goes off.
-func TestScheduledChanges_AccessIsThatOfNow(t *testing.T) {
+func TestScheduledChanges_AccessWhenDue(t *testing.T) {
 	const mayNot, isOut = "You do not have editor access to this resource.", "Who has scheduled this change may not work in the project any more."
 	control := func(kind, id, body string) func(*testing.T, *ruletest.World) {
 		return func(t *testing.T, w *ruletest.World) {
-			body := strings.ReplaceAll(body, "CYD", w.Standing(t, "cyd").Memberships[0].ID)
-			if _, err := w.SetControl(t.Context(), w.Standing(t, "ann"), kind, id, ruletest.Body(t, body)); err != nil {
+			body := strings.ReplaceAll(body, "CYD", w.Scope(t, "cyd").Memberships[0].ID)
+			if _, err := w.SetControl(t.Context(), w.Scope(t, "ann"), kind, id, ruletest.Body(t, body)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -377,7 +377,7 @@ func TestScheduledChanges_AccessIsThatOfNow(t *testing.T) {
 		"an editor among viewers": {control("feature_flag", "1", `{"access_level":"editor","organization_member":"CYD"}`), `null`},
 		"out of the project":      {control(management.KindProject, "1", `{"access_level":"none","organization_member":"CYD"}`), `"` + isOut + `"`},
 		"out of the organization": {func(t *testing.T, w *ruletest.World) {
-			if err := w.Organizations.Members.Delete(t.Context(), w.Standing(t, "ann"), ruletest.UUID("cyd")); err != nil {
+			if err := w.Organizations.Members.Delete(t.Context(), w.Scope(t, "ann"), ruletest.UUID("cyd")); err != nil {
 				t.Fatal(err)
 			}
 		}, `"` + isOut + `"`},
@@ -385,9 +385,9 @@ func TestScheduledChanges_AccessIsThatOfNow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			calls := roomCalls(t, w)
-			w.Ask(t, calls, []ruletest.Row{aFlag, {"§5.1.3", "cyd", "schedule", later("2026-01-03T00:00:00Z", off), `{"id":1}`}})
+			w.Run(t, calls, []ruletest.Row{aFlag, {"§5.1.3", "cyd", "schedule", later("2026-01-03T00:00:00Z", off), `{"id":1}`}})
 			c.change(t, w)
-			w.Ask(t, calls, []ruletest.Row{
+			w.Run(t, calls, []ruletest.Row{
 				{"its time has come", "bob", "wait 13h", ``, `null`},
 				{"it is looked at once", "bob", "due", ``, `1`},
 				{"it is looked at once", "bob", "due", ``, `0`},

@@ -7,10 +7,10 @@ import (
 )
 
 // Decision 44: what comes again does so by the clock of the project.
-func TestScheduledChanges_TheProjectsClock(t *testing.T) {
+func TestScheduledChanges_ProjectTimeZone(t *testing.T) {
 	w := newWorld(t)
 	w.InZone(t, "Europe/Berlin")
-	w.Ask(t, roomCalls(t, w), berlinRows)
+	w.Run(t, roomCalls(t, w), berlinRows)
 }
 
 // Decision 44: by the clock of the project. In Berlin it is set forward on 29 March 2026 and

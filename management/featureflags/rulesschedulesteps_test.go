@@ -8,8 +8,8 @@ import (
 )
 
 // steps sets the share of the condition at a place.
-func steps(place, share int) string {
-	return fmt.Sprintf(`{"operation":"update_rollout","value":{"condition":%d,"rollout_percentage":%d}}`, place, share)
+func steps(condition, share int) string {
+	return fmt.Sprintf(`{"operation":"update_rollout","value":{"condition":%d,"rollout_percentage":%d}}`, condition, share)
 }
 
 const (

@@ -12,8 +12,8 @@ import (
 func TestSurveys(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"fields": surveyFieldRows, "names": surveyNameRows, "questions": questionFieldRows, "conditions": conditionRows, "life": surveyLifeRows,
-		"targeting": targetingRows, "linked flags": linkedFlagRows, "iterations": iterationRows, "asked again": askedAgainRows, "lists": surveyListRows, "for everybody": publicSurveyRows,
-		"gone": surveyGoneRows, "the log": surveyLogRows, "who": surveyWhoRows,
+		"targeting": targetingRows, "linked flags": linkedFlagRows, "iterations": iterationRows, "asked again": repeatedSurveyRows, "lists": surveyListRows, "for everybody": publicSurveyRows,
+		"gone": surveyDeletedRows, "the log": surveyLogRows, "who": surveyWhoRows,
 	})
 }
 
@@ -209,32 +209,32 @@ var surveyLifeRows = []ruletest.Row{
 	{"§5.6 made and complete", "bob", "survey", `{"name":"U","type":"popover","start_date":"2026-01-01T00:00:00Z","end_date":"2026-01-02T00:00:00Z"}`, `{"name":"U","internal_targeting_flag":{"active":false}}`},
 }
 
-// targeted is the body of a survey with filters of a flag of its own.
-func targeted(filters string) string { return `{"targeting_flag_filters":` + filters + `}` }
+// targetingBody is the body of a survey with filters of a flag of its own.
+func targetingBody(filters string) string { return `{"targeting_flag_filters":` + filters + `}` }
 
 const everybody = `400 invalid_input - Invalid operation: User targeting rolls out to everyone.`
 
 var targetingRows = rows(
 	[]ruletest.Row{{"§5.6", "bob", "survey", `{"name":"S","type":"popover"}`, `{"name":"S","internal_targeting_flag":{"id":1}}`}},
 	each("§5.6 not for everybody", "bob", "changesurvey <S>",
-		[2]string{targeted(`{"groups":[{"properties":[],"rollout_percentage":100}]}`), everybody},
-		[2]string{targeted(`{"groups":[{"properties":[],"rollout_percentage":null}]}`), everybody},
-		[2]string{targeted(`{"groups":[{"properties":[]}]}`), everybody},
-		[2]string{targeted(`{"groups":[{"properties":[` + plan + `]},{"properties":[]}]}`), everybody},
+		[2]string{targetingBody(`{"groups":[{"properties":[],"rollout_percentage":100}]}`), everybody},
+		[2]string{targetingBody(`{"groups":[{"properties":[],"rollout_percentage":null}]}`), everybody},
+		[2]string{targetingBody(`{"groups":[{"properties":[]}]}`), everybody},
+		[2]string{targetingBody(`{"groups":[{"properties":[` + plan + `]},{"properties":[]}]}`), everybody},
 	),
 	each("§5.6 filters of a flag", "bob", "changesurvey <S>",
-		[2]string{targeted(`{"groups":7}`), `400 invalid_input targeting_flag_filters`},
-		[2]string{targeted(`[]`), `400 not_a_dict targeting_flag_filters Expected a dictionary of items but got type "list".`},
-		[2]string{targeted(`{"groups":[{"properties":[{"key":"x","type":"event","value":"y"}]}]}`), onlyPersons},
-		[2]string{targeted(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":99}]}]}`), `400 cohort_does_not_exist filters Cohort with id 99 does not exist`},
-		[2]string{targeted(`{"groups":[{"properties":[],"rollout_percentage":101}]}`), `400 invalid_input *`},
+		[2]string{targetingBody(`{"groups":7}`), `400 invalid_input targeting_flag_filters`},
+		[2]string{targetingBody(`[]`), `400 not_a_dict targeting_flag_filters Expected a dictionary of items but got type "list".`},
+		[2]string{targetingBody(`{"groups":[{"properties":[{"key":"x","type":"event","value":"y"}]}]}`), onlyPersons},
+		[2]string{targetingBody(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":99}]}]}`), `400 cohort_does_not_exist filters Cohort with id 99 does not exist`},
+		[2]string{targetingBody(`{"groups":[{"properties":[],"rollout_percentage":101}]}`), `400 invalid_input *`},
 	),
 	[]ruletest.Row{
 		{"§5.6 nothing was made", "bob", "getsurvey <S>", ``, `{"targeting_flag":null,"targeting_flag_id":null}`},
-		{"§5.6 a flag is made", "bob", "changesurvey <S>", targeted(`{"groups":[{"properties":[` + plan + `],"rollout_percentage":100}]}`),
+		{"§5.6 a flag is made", "bob", "changesurvey <S>", targetingBody(`{"groups":[{"properties":[` + plan + `],"rollout_percentage":100}]}`),
 			`{"targeting_flag_id":2,"targeting_flag":{"id":2,"key":"(like) ^survey-targeting-[0-9a-f]{10}$","active":false,"filters":{"groups":[{"properties":[{"key":"plan"}]}]}}}`},
-		{"§5.6 and changed", "bob", "changesurvey <S>", targeted(`{"groups":[{"properties":[],"rollout_percentage":50}]}`), `{"targeting_flag_id":2,"targeting_flag":{"version":2,"filters":{"groups":[{"rollout_percentage":50}]}}}`},
-		{"§5.6 the same is no change", "bob", "changesurvey <S>", targeted(`{"groups":[{"properties":[],"rollout_percentage":50}]}`), `{"targeting_flag":{"version":2}}`},
+		{"§5.6 and changed", "bob", "changesurvey <S>", targetingBody(`{"groups":[{"properties":[],"rollout_percentage":50}]}`), `{"targeting_flag_id":2,"targeting_flag":{"version":2,"filters":{"groups":[{"rollout_percentage":50}]}}}`},
+		{"§5.6 the same is no change", "bob", "changesurvey <S>", targetingBody(`{"groups":[{"properties":[],"rollout_percentage":50}]}`), `{"targeting_flag":{"version":2}}`},
 		{"§5.6 it is on while the survey runs", "bob", "changesurvey <S>", `{"start_date":"2026-01-01T00:00:00Z"}`, `{"targeting_flag":{"active":true}}`},
 		{"§5.6 it is off when it ends", "bob", "changesurvey <S>", `{"end_date":"2026-01-01T00:00:00Z"}`, `{"targeting_flag":{"active":false}}`},
 		{"§5.6 feature_flag_keys", "bob", "getsurvey <S>", ``, `{"feature_flag_keys":[{"key":"linked_flag_key","value":null},{"key":"targeting_flag_key","value":"(like) ^survey-targeting-"},
@@ -333,7 +333,7 @@ var publicSurveyRows = []ruletest.Row{
 	{"§5.6 of the other project", "bob", "publicsurveys phc_theirs", ``, `{"surveys":[{"name":"Theirs"}]}`},
 }
 
-var surveyGoneRows = []ruletest.Row{
+var surveyDeletedRows = []ruletest.Row{
 	aFlag,
 	{"§5.6", "bob", "survey", `{"name":"S","type":"popover","linked_flag_id":1,"targeting_flag_filters":` + targeting + `}`, `{"name":"S","targeting_flag_id":2,"internal_targeting_flag":{"id":3}}`},
 	{"§5.6 DELETE", "bob", "dropsurvey <S>", ``, `null`},
@@ -385,5 +385,5 @@ func TestSurveys_Config(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Ask(t, roomCalls(t, w), []ruletest.Row{{"§5.6", "bob", "publicsurveys phc_ours", ``, `{"surveys":[],"survey_config":{"appearance":{"position":"left"}}}`}})
+	w.Run(t, roomCalls(t, w), []ruletest.Row{{"§5.6", "bob", "publicsurveys phc_ours", ``, `{"surveys":[],"survey_config":{"appearance":{"position":"left"}}}`}})
 }

@@ -16,15 +16,15 @@ import (
 var RunningTimeFields = management.Fields{
 	{Name: "metric_type", Type: management.Choice, Required: true, Choices: []string{"funnel", "mean_count", "mean_sum_or_avg", "ratio", "retention"}},
 	{Name: "minimum_detectable_effect", Type: management.Any, Required: true, Help: "a number: per cent of the baseline, more than 0"},
-	{Name: "number_of_variants", Type: management.Int, Least: 2, Most: mostPlanned, Help: "with the baseline, 2 when absent"},
+	{Name: "number_of_variants", Type: management.Int, MinValue: 2, MaxValue: maxPlannedVariants, Help: "with the baseline, 2 when absent"},
 	{Name: "exposure_rate_per_day", Type: management.Any, Null: true, Help: "a number: how many are exposed in a day"},
 	{Name: "baseline_value", Type: management.Any, Null: true, Help: "a number: the metric without the experiment"},
 	{Name: "variance", Type: management.Any, Null: true, Help: "a number: of one entity; ratio and retention need it beside baseline_value"},
 	{Name: "baseline_stats", Type: management.Object, Null: true, Help: "sums of what was measured, in the place of baseline_value"},
 }
 
-// mostPlanned bounds the variants of a plan.
-const mostPlanned = 20
+// maxPlannedVariants bounds the variants of a plan.
+const maxPlannedVariants = 20
 
 // RunningTime is how many entities an experiment needs, and for how long. What cannot be
 // said is null.
@@ -47,7 +47,7 @@ type baselineStats struct {
 }
 
 // RunningTime says how long an experiment has to run. It reads and writes nothing.
-func (s Experiments) RunningTime(_ context.Context, _ *management.Standing, b management.Body) (*RunningTime, error) {
+func (s Experiments) RunningTime(_ context.Context, _ *management.Scope, b management.Body) (*RunningTime, error) {
 	v, err := RunningTimeFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s Experiments) RunningTime(_ context.Context, _ *management.Standing, b ma
 	effect, rate := numbers["minimum_detectable_effect"], numbers["exposure_rate_per_day"]
 	switch {
 	case effect == nil:
-		return nil, management.Coded("null", "minimum_detectable_effect", "This field may not be null.")
+		return nil, management.CodedFault("null", "minimum_detectable_effect", "This field may not be null.")
 	case *effect <= 0:
 		return nil, management.Fault("minimum_detectable_effect", "Must be greater than 0.")
 	case rate != nil && *rate < 0:
@@ -123,7 +123,7 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 		if err != nil {
 			return p, err
 		}
-		p = experiments.PlanOf(kind, s, through)
+		p = experiments.NewPlan(kind, s, through)
 	case needs && variance == nil:
 		return p, management.Fault("", "Ratio and retention metrics require baseline_stats, or both baseline_value and variance.")
 	default:
@@ -146,7 +146,7 @@ func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, err
 	case b.N == nil || *b.N < 1 || *b.N > 1e15:
 		return nil, nil, management.Fault("baseline_stats__number_of_samples", "Ensure this value is greater than or equal to 1.")
 	case below && (b.Below == nil || *b.Below == 0):
-		return nil, nil, management.Coded("required", "baseline_stats__denominator_sum", "Ratio and retention metrics require a denominator_sum that is not 0.")
+		return nil, nil, management.CodedFault("required", "baseline_stats__denominator_sum", "Ratio and retention metrics require a denominator_sum that is not 0.")
 	}
 	s := &experiments.Sample{N: int64(*b.N), Sum: b.Sum, Squares: b.Squares, BelowSquares: b.BelowSquares, Product: b.Product}
 	if b.Below != nil {

@@ -23,10 +23,10 @@ type SavedMetrics struct {
 
 // SavedMetricFields are the writable fields of a saved metric.
 var SavedMetricFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 400, Help: "unique in the project, whatever the case of its letters"},
-	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: 3000},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project, whatever the case of its letters"},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "query", Type: management.Object, Required: true, Help: "a metric: kind ExperimentMetric, metric_type mean, funnel, ratio or retention"},
-	{Name: "tags", Type: management.TextList, Max: 255, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "tags", Type: management.TextList, MaxLength: 255, Help: "trimmed, in lower case, without duplicates"},
 }
 
 // savedMetricSettings are what is kept of a saved metric and shown as it is.
@@ -52,39 +52,39 @@ type SavedMetric struct {
 	Access    management.AccessLevel `json:"user_access_level"`
 }
 
-// ofExperiments is what rules about all experiments are about.
-var ofExperiments = management.Thing{Kind: kindExperiment}
+// experimentsObject is what rules about all experiments are about.
+var experimentsObject = management.AccessObject{Kind: kindExperiment}
 
 func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
 	s.core, s.experiments = c, experiments
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedSavedMetric, SavedMetric]{
-		Kind: kindSavedMetric, Scope: "ExperimentSavedMetric", Fields: SavedMetricFields, Named: "a saved metric",
-		Thing: func(*storedSavedMetric) management.Thing { return ofExperiments },
-		Place: func(st *management.Standing, m *storedSavedMetric) management.Place {
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedSavedMetric, SavedMetric]{
+		Kind: kindSavedMetric, ActivityScope: "ExperimentSavedMetric", Fields: SavedMetricFields, ObjectName: "a saved metric",
+		Object: func(*storedSavedMetric) management.AccessObject { return experimentsObject },
+		Header: func(scope *management.Scope, m *storedSavedMetric) management.RecordHeader {
 			name := strings.ToLower(m.Name)
-			return management.Place{ID: strconv.FormatInt(m.ID, 10), Title: m.Name, Sort: name, Unique: st.Parent() + "/" + name}
+			return management.RecordHeader{ID: strconv.FormatInt(m.ID, 10), Title: m.Name, Sort: name, Unique: scope.Parent() + "/" + name}
 		},
-		Load: numbered[storedSavedMetric](kindSavedMetric),
+		Load: loadNumbered[storedSavedMetric](kindSavedMetric),
 		New: func(v *view) (*storedSavedMetric, error) {
 			id, err := v.Tx.Next(kindSavedMetric)
-			return &storedSavedMetric{CreatedBy: v.User.ID, savedMetricSettings: savedMetricSettings{ID: id, Tags: []string{}, CreatedAt: management.At(c.Desk.Now())}}, err
+			return &storedSavedMetric{CreatedBy: v.User.ID, savedMetricSettings: savedMetricSettings{ID: id, Tags: []string{}, CreatedAt: management.NewStamp(c.Env.Now())}}, err
 		},
-		Rules: s.rules, Leave: s.leave,
-		Taken: func(bool) error {
-			return management.Coded(management.CodeUnique, "name", "A shared metric with this name already exists.")
+		Rules: s.rules, BeforeDelete: s.beforeDelete,
+		OnDuplicate: func(bool) error {
+			return management.CodedFault(management.CodeUnique, "name", "A shared metric with this name already exists.")
 		},
 		Show: func(v *view, m *storedSavedMetric) (*SavedMetric, error) {
-			by, err := v.Author(m.CreatedBy)
-			return &SavedMetric{m.savedMetricSettings, by, v.AccessTo(ofExperiments)}, err
+			creator, err := v.Author(m.CreatedBy)
+			return &SavedMetric{m.savedMetricSettings, creator, v.AccessTo(experimentsObject)}, err
 		},
 	})
 	return s
 }
 
-// numbered finds the record of a kind whose number a path names.
-func numbered[Stored any](kind string) func(v *view, named string, _ *management.Body) (*Stored, error) {
-	return func(v *view, named string, _ *management.Body) (*Stored, error) {
-		id, err := management.NumberNamed(v.Tx, kind, v.Parent(), named)
+// loadNumbered finds the record of a kind whose number a path names.
+func loadNumbered[Stored any](kind string) func(v *view, idText string, _ *management.Body) (*Stored, error) {
+	return func(v *view, idText string, _ *management.Body) (*Stored, error) {
+		id, err := management.ResolveNumber(v.Tx, kind, v.Parent(), idText)
 		if err != nil || id == "" {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func numbered[Stored any](kind string) func(v *view, named string, _ *management
 }
 
 func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
-	m := e.Now
-	m.UpdatedAt = management.At(s.Desk.Now())
-	m.Tags = management.TidyTags(m.Tags)
+	m := e.After
+	m.UpdatedAt = management.NewStamp(s.Env.Now())
+	m.Tags = management.NormalizeTags(m.Tags)
 	if !e.Values.Has("query") {
 		return nil
 	}
@@ -103,29 +103,29 @@ func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
 	if err := checkMetric(query, "query", ""); err != nil {
 		return err
 	}
-	if !e.Fresh && management.JSONText(query["uuid"]) == "" { // it stays the same metric
-		query["uuid"] = management.JSONObject(e.Was.Query)["uuid"]
+	if !e.IsNew && management.JSONText(query["uuid"]) == "" { // it stays the same metric
+		query["uuid"] = management.JSONObject(e.Before.Query)["uuid"]
 	}
-	s.withUUID(query)
+	s.ensureUUID(query)
 	m.Query = management.Encode(query)
 	return nil
 }
 
-// leave takes a metric that goes out of the experiments that have it.
-func (s SavedMetrics) leave(e *management.Edit[Tx, storedSavedMetric]) error {
-	has := func(l savedLink) bool { return l.Metric == e.Now.ID }
-	list, err := s.experiments.every(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, has) })
+// beforeDelete takes a metric that goes out of the experiments that have it.
+func (s SavedMetrics) beforeDelete(e *management.Edit[Tx, storedSavedMetric]) error {
+	isLink := func(l savedLink) bool { return l.Metric == e.After.ID }
+	list, err := s.experiments.selectAll(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, isLink) })
 	for i := 0; i < len(list) && err == nil; i++ {
 		x := &list[i]
-		err = s.experiments.Keep(e.View, x, func() { x.Saved = slices.DeleteFunc(x.Saved, has) })
+		err = s.experiments.Modify(e.View, x, func() { x.Saved = slices.DeleteFunc(x.Saved, isLink) })
 	}
 	return err
 }
 
-// every are the experiments of a project that are chosen, deleted ones too.
-func (s Experiments) every(v *view, chosen func(*storedExperiment) bool) (out []storedExperiment, err error) {
+// selectAll are the experiments of a project that are chosen, deleted ones too.
+func (s Experiments) selectAll(v *view, match func(*storedExperiment) bool) (out []storedExperiment, err error) {
 	for _, hidden := range []bool{false, true} {
-		list, err := management.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, chosen)
+		list, err := management.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, match)
 		if err != nil {
 			return nil, err
 		}
@@ -170,11 +170,11 @@ func (s Experiments) linkSaved(e *experimentEdit) error {
 	}
 	var list []json.RawMessage
 	raw := e.Values.Raw(field)
-	if json.Unmarshal(raw, &list) != nil && !e.Values.Null(field) {
+	if json.Unmarshal(raw, &list) != nil && !e.Values.IsNull(field) {
 		return management.Fault(field, "Saved metrics must be a list")
 	}
 	if len(list) > maxExperimentMetrics {
-		return management.Coded(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
+		return management.CodedFault(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
 	}
 	links := make([]savedLink, 0, len(list))
 	for _, raw := range list {
@@ -187,18 +187,18 @@ func (s Experiments) linkSaved(e *experimentEdit) error {
 		}
 		links = append(links, *link)
 	}
-	e.Now.Saved = links
+	e.After.Saved = links
 	return nil
 }
 
 func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink, error) {
 	const field = "saved_metrics_ids"
-	named := management.JSONObject(raw)
-	id, ok := management.Integer(named["id"], management.JSONKind(named["id"]))
+	object := management.JSONObject(raw)
+	id, ok := management.Integer(object["id"], management.JSONKind(object["id"]))
 	if !ok {
 		return nil, management.Fault(field, "Saved metric must have an id")
 	}
-	metadata := named["metadata"]
+	metadata := object["metadata"]
 	if len(metadata) == 0 || string(metadata) == "null" {
 		metadata = json.RawMessage(`{"type":"primary"}`)
 	}
@@ -209,28 +209,28 @@ func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink,
 	}
 	m, err := savedMetric(e.View, id)
 	if err == nil && m == nil {
-		err = management.Coded(management.CodeDoesNotExist, field, "Saved metric does not exist or does not belong to this project")
+		err = management.CodedFault(management.CodeDoesNotExist, field, "Saved metric does not exist or does not belong to this project")
 	}
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(e.Was.Saved, func(l savedLink) bool { return l.Metric == id })
+	i := slices.IndexFunc(e.Before.Saved, func(l savedLink) bool { return l.Metric == id })
 	if i >= 0 {
-		link := e.Was.Saved[i]
+		link := e.Before.Saved[i]
 		link.Metadata = metadata
 		return &link, nil
 	}
 	number, err := e.Tx.Next(kindSavedMetric + "_link")
-	return &savedLink{ID: number, Metric: id, Metadata: metadata, Created: management.At(s.Desk.Now())}, err
+	return &savedLink{ID: number, Metric: id, Metadata: metadata, Created: management.NewStamp(s.Env.Now())}, err
 }
 
 func savedMetric(v *view, id int64) (*storedSavedMetric, error) {
 	return management.LoadRecord[storedSavedMetric](v.Tx, kindSavedMetric, v.Parent(), strconv.FormatInt(id, 10))
 }
 
-// savedOf are the saved metrics of an experiment as it shows them, each with its
+// showSavedMetrics are the saved metrics of an experiment as it shows them, each with its
 // fingerprint.
-func savedOf(v *view, x *storedExperiment) ([]savedLinkView, error) {
+func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 	out := make([]savedLinkView, 0, len(x.Saved))
 	method, err := statsMethod(v, x)
 	for i := 0; i < len(x.Saved) && err == nil; i++ {

@@ -54,14 +54,14 @@ var recurrences = map[string]struct{ months, days int }{
 
 // ScheduledChangeFields are the writable fields of a scheduled change.
 var ScheduledChangeFields = management.Fields{
-	{Name: "record_id", Type: management.Int, Required: true, Ruled: true, Help: "the flag's id"},
+	{Name: "record_id", Type: management.Int, Required: true, Custom: true, Help: "the flag's id"},
 	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
 	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, update_rollout, add_release_condition or update_variants; value"},
 	{Name: "scheduled_at", Type: management.Time, Required: true},
 	{Name: "is_recurring", Type: management.Bool},
 	{Name: "recurrence_interval", Type: management.Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
 	{Name: "end_date", Type: management.Time, Null: true, Help: "after this time it does not come again"},
-	{Name: "change_note", Type: management.Text, Blank: true, Max: maxChangeNote, Help: changeNote.Help},
+	{Name: "change_note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: changeNote.Help},
 }
 
 // ScheduledChanges are changes of flags at a later time (§5.1.3).
@@ -72,15 +72,15 @@ type ScheduledChanges struct {
 
 func newScheduledChanges(c *core) (s ScheduledChanges) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedChange, ScheduledChange]{
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedChange, ScheduledChange]{
 		Kind: kindScheduled, Fields: ScheduledChangeFields,
-		Place: func(_ *management.Standing, x *storedChange) management.Place {
-			return management.Place{ID: strconv.FormatInt(x.ID, 10)}
+		Header: func(_ *management.Scope, x *storedChange) management.RecordHeader {
+			return management.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
 		},
 		Load: func(v *view, id string, change *management.Body) (*storedChange, error) {
 			x, err := management.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
 			if err == nil && x != nil {
-				err = s.needs(v, management.Viewer, x)
+				err = s.checkAccess(v, management.Viewer, x)
 			}
 			if x != nil && change != nil && !x.ExecutedAt.IsZero() {
 				err = management.Fault("", "Cannot modify a scheduled change that has already executed.")
@@ -89,11 +89,11 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 		},
 		New: func(v *view) (*storedChange, error) {
 			id, err := v.Tx.Next(kindScheduled)
-			return &storedChange{ScheduledChange: ScheduledChange{ID: id, Team: v.Project.ID, CreatedAt: management.At(c.Desk.Now())}, Creator: v.User.ID}, err
+			return &storedChange{ScheduledChange: ScheduledChange{ID: id, Team: v.Project.ID, CreatedAt: management.NewStamp(c.Env.Now())}, Creator: v.User.ID}, err
 		},
-		May:   func(v *view, x *storedChange) error { return s.needs(v, management.Editor, x) },
-		Rules: s.rules,
-		Put:   func(v *view, x *storedChange) error { return putScheduled(v.Tx, x) },
+		AuthorizeChange: func(v *view, x *storedChange) error { return s.checkAccess(v, management.Editor, x) },
+		Rules:           s.rules,
+		Put:             func(v *view, x *storedChange) error { return putScheduled(v.Tx, x) },
 		Show: func(v *view, x *storedChange) (_ *ScheduledChange, err error) {
 			out := x.ScheduledChange
 			out.CreatedBy, err = v.Author(x.Creator)
@@ -105,19 +105,19 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 
 // List returns a page of scheduled changes, the next ones first; of one flag when
 // record is not empty, of one kind of thing when model is not nil.
-func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
+func (s ScheduledChanges) List(ctx context.Context, scope *management.Scope, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
-	unseen, err := Flags{s.core}.unseen(ctx, st)
+	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
 	if err != nil {
 		return management.List[ScheduledChange]{}, err
 	}
-	if record != "" || model != nil || len(unseen) > 0 {
+	if record != "" || model != nil || len(hidden) > 0 {
 		q.Match = func(r *management.Record) bool {
 			c, err := management.Decode[storedChange](r)
-			return err == nil && !unseen[c.RecordID] && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
+			return err == nil && !hidden[c.RecordID] && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
 		}
 	}
-	return s.Query(ctx, st, q)
+	return s.Query(ctx, scope, q)
 }
 
 func putScheduled(tx Tx, c *storedChange) error {
@@ -132,26 +132,26 @@ func putScheduled(tx Tx, c *storedChange) error {
 
 // rules check a change, and try it on a copy of its flag, so that a bad one is told now.
 func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
-	c := e.Now
+	c := e.After
 	if e.Values.Has("record_id") || e.Values.Has("payload") {
 		c.Condition = nil // another one may be meant
 	}
 	if e.Values.Has("record_id") {
 		c.RecordID = strconv.FormatInt(e.Values.Int("record_id"), 10)
 	}
-	if !c.ScheduledAt.Equal(e.Was.ScheduledAt.Time) { // who sends the time back that it has does not move the first one
+	if !c.ScheduledAt.Equal(e.Before.ScheduledAt.Time) { // who sends the time back that it has does not move the first one
 		c.Begin = c.ScheduledAt
 	}
-	c.UpdatedAt = management.At(s.Desk.Now())
+	c.UpdatedAt = management.NewStamp(s.Env.Now())
 	switch {
 	case c.Recurring && c.Interval == nil:
-		return management.Coded(management.CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
+		return management.CodedFault(management.CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
 	case !c.EndDate.IsZero() && !c.EndDate.After(c.ScheduledAt.Time):
 		return management.Fault("end_date", "End date must be after the scheduled start date.")
 	}
-	f, err := s.flag(e.Tx, e.Standing, c)
+	f, err := s.loadFlag(e.Tx, e.Scope, c)
 	if err == nil {
-		err = e.Needs(management.Editor, f.thing())
+		err = e.RequireAccess(management.Editor, f.accessObject())
 	}
 	if err != nil {
 		return err
@@ -159,68 +159,68 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	if err := (Flags{s.core}).check(e.Tx, e.Standing, f); err != nil {
+	if err := (Flags{s.core}).check(e.Tx, e.Scope, f); err != nil {
 		return err
 	}
-	return f.gate(e.Standing) // it is looked at again when its time has come
+	return f.checkApproval(e.Scope) // it is looked at again when its time has come
 }
 
-// needs refuses a caller who may do less with the flag that a change is about.
-func (s ScheduledChanges) needs(v *view, level management.AccessLevel, c *storedChange) error {
-	if !v.Ruled() {
+// checkAccess refuses a caller who may do less with the flag that a change is about.
+func (s ScheduledChanges) checkAccess(v *view, level management.AccessLevel, c *storedChange) error {
+	if !v.IsRestricted() {
 		return nil
 	}
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
-	f, err := Flags{s.core}.loadFlag(v.Tx, v.Standing, id)
-	var told *management.Error
-	if errors.As(err, &told) && told.Kind == management.NotFound { // it is gone
+	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, id)
+	var fault *management.Error
+	if errors.As(err, &fault) && fault.Kind == management.NotFound { // it is gone
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return v.Needs(level, f.thing())
+	return v.RequireAccess(level, f.accessObject())
 }
 
-// flag is the flag that a change is about.
-func (s ScheduledChanges) flag(tx Tx, st *management.Standing, c *storedChange) (*storedFlag, error) {
+// loadFlag is the flag that a change is about.
+func (s ScheduledChanges) loadFlag(tx Tx, scope *management.Scope, c *storedChange) (*storedFlag, error) {
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
-	f, err := Flags{s.core}.loadFlag(tx, st, id)
-	var told *management.Error
-	if errors.As(err, &told) && told.Kind == management.NotFound || err == nil && f.Deleted {
+	f, err := Flags{s.core}.loadFlag(tx, scope, id)
+	var fault *management.Error
+	if errors.As(err, &fault) && fault.Kind == management.NotFound || err == nil && f.Deleted {
 		return nil, management.Fault("record_id", "Feature flag not found")
 	}
 	return f, err
 }
 
-// dueAtOnce is how many changes one call of RunDue makes.
-const dueAtOnce = 50
+// maxDueChanges is how many changes one call of RunDue makes.
+const maxDueChanges = 50
 
 // RunDue makes the changes whose time has come, each in a transaction of its own,
 // and returns how many. A change that cannot be made is not tried again: it says
 // why.
 func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
-	for done < dueAtOnce {
-		made, err := management.Write(ctx, &s.Desk, s.runNext)
-		if err != nil || made == nil {
+	for done < maxDueChanges {
+		job, err := management.Write(ctx, &s.Env, s.runNext)
+		if err != nil || job == nil {
 			return done, err
 		}
-		made.TellTo(s.JobDone)
+		job.ReportTo(s.JobDone)
 		done++
 	}
 	return done, nil
 }
 
 // Overdue is how many changes should have been made longer ago than that.
-func (s ScheduledChanges) Overdue(ctx context.Context, by time.Duration) (int, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (int, error) {
-		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Desk.Now().Add(-by)), Limit: 1})
+func (s ScheduledChanges) Overdue(ctx context.Context, age time.Duration) (int, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (int, error) {
+		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(-age)), Limit: 1})
 		return count, err
 	})
 }
 
 func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
-	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -228,16 +228,16 @@ func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, done := management.At(s.Desk.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
+	now, done := management.NewStamp(s.Env.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
 	p, err := tx.Project(c.Team)
 	if err != nil {
 		return nil, err
 	}
-	err = s.make(tx, p, c)
-	var told *management.Error
+	err = s.execute(tx, p, c)
+	var fault *management.Error
 	switch {
-	case errors.As(err, &told):
-		reason := told.Error()
+	case errors.As(err, &fault):
+		reason := fault.Error()
 		c.FailureReason, c.ExecutedAt, done.Failure = &reason, now, reason
 	case err != nil:
 		return nil, err
@@ -263,26 +263,26 @@ func (c *storedChange) advance(now management.Stamp, zone *time.Location) {
 			c.ExecutedAt = now
 			return
 		}
-		c.ScheduledAt = management.At(next)
+		c.ScheduledAt = management.NewStamp(next)
 	}
 }
 
-// make makes a change in the name of who has scheduled it, who has to be able to make it
+// execute makes a change in the name of who has scheduled it, who has to be able to make it
 // now. p is nil for a project that is gone.
-func (s ScheduledChanges) make(tx Tx, p *management.ProjectRecord, c *storedChange) error {
+func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedChange) error {
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
 	}
-	st, err := management.UserIn(tx, c.Creator, p)
-	if err == nil && st == nil {
+	scope, err := management.NewUserScope(tx, c.Creator, p)
+	if err == nil && scope == nil {
 		err = management.Denied("Who has scheduled this change may not work in the project any more.")
 	}
 	if err != nil {
 		return err
 	}
-	f, err := s.flag(tx, st, c)
+	f, err := s.loadFlag(tx, scope, c)
 	if err == nil {
-		err = st.Needs(management.Editor, f.thing())
+		err = scope.RequireAccess(management.Editor, f.accessObject())
 	}
 	if err != nil {
 		return err
@@ -291,5 +291,5 @@ func (s ScheduledChanges) make(tx Tx, p *management.ProjectRecord, c *storedChan
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	return Flags{s.core}.saveFlag(tx, st, f)
+	return Flags{s.core}.saveFlag(tx, scope, f)
 }

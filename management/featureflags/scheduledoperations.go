@@ -70,45 +70,45 @@ func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error 
 // the same is taken, and none where that is not one alone: a share is never given to
 // people for whom it was not meant.
 func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
-	var to struct {
+	var sent struct {
 		Condition *int            `json:"condition"`
 		Rollout   json.RawMessage `json:"rollout_percentage"`
 	}
-	if json.Unmarshal(value, &to) != nil || to.Condition == nil || to.Rollout == nil {
+	if json.Unmarshal(value, &sent) != nil || sent.Condition == nil || sent.Rollout == nil {
 		return badPayload("The value of update_rollout has a condition, counted from 0, and a rollout_percentage.")
 	}
 	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
-		at, then := *to.Condition, c.Condition
-		if then == nil { // it is being scheduled
-			if at < 0 || at >= len(groups) {
-				return nil, badPayload("The feature flag has no condition %d: it has %d, counted from 0.", at, len(groups))
+		index, expected := *sent.Condition, c.Condition
+		if expected == nil { // it is being scheduled
+			if index < 0 || index >= len(groups) {
+				return nil, badPayload("The feature flag has no condition %d: it has %d, counted from 0.", index, len(groups))
 			}
-			c.Condition = withoutRollout(groups[at])
-		} else if at = conditionLike(groups, then, at); at < 0 {
-			return nil, badPayload("Condition %d is not what it was when this was scheduled. Schedule the change once more.", *to.Condition)
+			c.Condition = withoutRollout(groups[index])
+		} else if index = findCondition(groups, expected, index); index < 0 {
+			return nil, badPayload("Condition %d is not what it was when this was scheduled. Schedule the change once more.", *sent.Condition)
 		}
 		var group map[string]json.RawMessage
-		if json.Unmarshal(groups[at], &group) != nil {
-			return nil, badPayload("Condition %d cannot be read.", at)
+		if json.Unmarshal(groups[index], &group) != nil {
+			return nil, badPayload("Condition %d cannot be read.", index)
 		}
-		group["rollout_percentage"] = to.Rollout
-		groups[at] = management.Encode(group)
+		group["rollout_percentage"] = sent.Rollout
+		groups[index] = management.Encode(group)
 		return groups, nil
 	})
 }
 
-// loosen makes a change that is copied to another project name its condition by its
+// forgetCondition makes a change that is copied to another project name its condition by its
 // place alone, where it still stands there: cohorts have other numbers in each project.
-func (c *storedChange) loosen(f *storedFlag) {
-	again := *c
-	again.Condition = nil
-	if again.apply(f.copied()) == nil && bytes.Equal(again.Condition, c.Condition) {
+func (c *storedChange) forgetCondition(f *storedFlag) {
+	trial := *c
+	trial.Condition = nil
+	if trial.apply(f.clone()) == nil && bytes.Equal(trial.Condition, c.Condition) {
 		c.Condition = nil
 	}
 }
 
-// settle remembers the condition that a copied change names in its new project.
-func (c *storedChange) settle(d *Definition) error {
+// rememberCondition remembers the condition that a copied change names in its new project.
+func (c *storedChange) rememberCondition(d *Definition) error {
 	f, err := decodeFlag(c.Team, d)
 	if err == nil && c.Condition == nil {
 		_ = c.apply(f) // what cannot be done is told when it is due
@@ -116,20 +116,20 @@ func (c *storedChange) settle(d *Definition) error {
 	return err
 }
 
-// copied is a flag on which something can be tried.
-func (f *storedFlag) copied() *storedFlag { g := *f; return &g }
+// clone is a flag on which something can be tried.
+func (f *storedFlag) clone() *storedFlag { g := *f; return &g }
 
-// conditionLike is the place of the condition that reads like another one but for its
+// findCondition is the place of the condition that reads like another one but for its
 // share: the given place if it does, else the only one that does, -1 for none.
-func conditionLike(groups []json.RawMessage, like json.RawMessage, place int) int {
+func findCondition(groups []json.RawMessage, condition json.RawMessage, position int) int {
 	found := -1
 	for i := range groups {
-		switch same := bytes.Equal(withoutRollout(groups[i]), like); {
-		case same && i == place:
+		switch matches := bytes.Equal(withoutRollout(groups[i]), condition); {
+		case matches && i == position:
 			return i
-		case same && found >= 0:
+		case matches && found >= 0:
 			found = len(groups) // more than one
-		case same:
+		case matches:
 			found = i
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk[Tx]
+	Env management.Env[Tx]
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People People
 	// SurveysChanged is told that surveys of a project have changed, in the transaction
@@ -21,8 +21,8 @@ type Config struct {
 	HasDashboard, HasInsight func(tx management.Tx, project, id int64) (bool, error)
 	// MakeUsage makes the dashboard about the use of a flag, 0 where the caller may make
 	// none, and EnrichUsage adds to it who saw and used the feature. Nil: there are none.
-	MakeUsage   func(tx management.Tx, st *management.Standing, key string) (dashboard int64, err error)
-	EnrichUsage func(tx management.Tx, st *management.Standing, dashboard int64, key string) error
+	MakeUsage   func(tx management.Tx, scope *management.Scope, key string) (dashboard int64, err error)
+	EnrichUsage func(tx management.Tx, scope *management.Scope, dashboard int64, key string) error
 	// JobDone is told what became of scheduled changes. It may be called by several
 	// goroutines. Nil: nobody is told.
 	JobDone func(management.JobDone)
@@ -35,9 +35,9 @@ type Config struct {
 	Lag func(ctx context.Context) (time.Duration, error)
 	// RolloutInterval is how often rollouts are judged, a minute when zero.
 	RolloutInterval time.Duration
-	// Tell writes to users, within a transaction; false: nobody could be reached. Nil:
+	// Notify writes to users, within a transaction; false: nobody could be reached. Nil:
 	// nobody is told.
-	Tell func(tx management.Tx, n management.Notice) (bool, error)
+	Notify func(tx management.Tx, n management.Notice) (bool, error)
 }
 
 // Service is the room: its methods are those of Flags. New makes one.
@@ -87,8 +87,8 @@ func New(c Config) *Service {
 	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), experiments, newSavedMetrics(s, experiments), newHoldouts(s, experiments), newRollouts(s, experiments), newScheduledChanges(s), newChangeRequests(s), newSurveys(s)}
 }
 
-// Things find what access rules may be about, by kind.
-func (s *Service) Things() map[string]management.Finder {
+// Finders find what access rules may be about, by kind.
+func (s *Service) Finders() map[string]management.Finder {
 	return map[string]management.Finder{
 		kindFlag: s.flags.Finder(), kindCohort: s.Cohorts.resource(nil, false).Finder(), kindExperiment: s.Experiments.Finder(), kindSurvey: s.Surveys.Finder(),
 	}

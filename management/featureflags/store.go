@@ -29,15 +29,15 @@ type Tx interface {
 	// PutDefinition makes a definition or replaces it; an ID of 0 is given the next
 	// one. The project's revision grows.
 	PutDefinition(kind DefinitionKind, projectID int64, d *Definition) error
-	// NumberDefinitions gives n ids in a row, for new definitions, and returns the
+	// ReserveDefinitionIDs gives n ids in a row, for new definitions, and returns the
 	// first of them.
-	NumberDefinitions(kind DefinitionKind, n int) (first int64, err error)
+	ReserveDefinitionIDs(kind DefinitionKind, n int) (first int64, err error)
 	// PutDefinitions is PutDefinition for many that have ids.
 	PutDefinitions(kind DefinitionKind, projectID int64, list []*Definition) error
 	// DefinitionTotals are those of a project, with what this transaction has changed.
 	DefinitionTotals(projectID int64) (DefinitionTotals, error)
-	// DropDefinition takes a definition away for good.
-	DropDefinition(kind DefinitionKind, projectID, id int64) error
+	// DeleteDefinition takes a definition away for good.
+	DeleteDefinition(kind DefinitionKind, projectID, id int64) error
 
 	// AddMembers puts distinct ids into a static cohort, RemoveMembers takes them out.
 	AddMembers(projectID, cohort int64, distinctIDs []string) error
@@ -50,8 +50,8 @@ type Tx interface {
 	// SamePersons are all distinct ids of the persons who have one of some, and those
 	// of nobody, in order.
 	SamePersons(projectID int64, distinctIDs []string) ([]string, error)
-	// MembersAmong are those of some distinct ids that are members, in order.
-	MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error)
+	// FilterMembers are those of some distinct ids that are members, in order.
+	FilterMembers(projectID, cohort int64, distinctIDs []string) ([]string, error)
 	// CountMembers counts the persons of a static cohort; ids without a person count
 	// as one each.
 	CountMembers(projectID, cohort int64) (int, error)

@@ -20,24 +20,24 @@ type Surveys struct {
 
 func newSurveys(c *core) (s Surveys) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedSurvey, Survey]{
-		Kind: kindSurvey, Scope: "Survey", Fields: SurveyFields, Named: "a survey", Body: surveyShape.Body, Newest: true, Thing: (*storedSurvey).thing,
-		Place: func(st *management.Standing, x *storedSurvey) management.Place {
-			return management.Place{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: st.Parent() + "/" + x.Name}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedSurvey, Survey]{
+		Kind: kindSurvey, ActivityScope: "Survey", Fields: SurveyFields, ObjectName: "a survey", Body: surveyShape.Body, NewestFirst: true, Object: (*storedSurvey).accessObject,
+		Header: func(scope *management.Scope, x *storedSurvey) management.RecordHeader {
+			return management.RecordHeader{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: scope.Parent() + "/" + x.Name}
 		},
 		New: func(v *view) (*storedSurvey, error) {
 			once := "once"
-			return &storedSurvey{CreatedBy: v.User.ID, surveySettings: surveySettings{ID: c.Desk.NewID(), CreatedAt: management.At(c.Desk.Now()), Schedule: &once}}, nil
+			return &storedSurvey{CreatedBy: v.User.ID, surveySettings: surveySettings{ID: c.Env.NewID(), CreatedAt: management.NewStamp(c.Env.Now()), Schedule: &once}}, nil
 		},
-		Taken: func(fresh bool) error {
-			if fresh {
-				return management.Coded(management.CodeUnique, "name", "There is already a survey with this name.")
+		OnDuplicate: func(isNew bool) error {
+			if isNew {
+				return management.CodedFault(management.CodeUnique, "name", "There is already a survey with this name.")
 			}
-			return management.Coded(management.CodeUnique, "name", "There is already another survey with this name.")
+			return management.CodedFault(management.CodeUnique, "name", "There is already another survey with this name.")
 		},
 		Rules: s.rules, Show: s.show,
-		Leave: func(e *management.Edit[Tx, storedSurvey]) error { return s.dropFlags(e.Tx, e.Standing, e.Now) },
-		Done:  func(e *management.Edit[Tx, storedSurvey]) error { return c.SurveysChanged(e.Tx, e.Project.ID) },
+		BeforeDelete: func(e *management.Edit[Tx, storedSurvey]) error { return s.deleteFlags(e.Tx, e.Scope, e.After) },
+		AfterSave:    func(e *management.Edit[Tx, storedSurvey]) error { return c.SurveysChanged(e.Tx, e.Project.ID) },
 	})
 	return s
 }
@@ -81,8 +81,8 @@ type storedSurvey struct {
 	CreatedBy         int64 `json:"created_by_id,omitempty"`
 }
 
-// running reports whether the survey is being shown: it has begun and not ended.
-func (s *storedSurvey) running() bool { return !s.Start.IsZero() && s.End.IsZero() }
+// isRunning reports whether the survey is being shown: it has begun and not ended.
+func (s *storedSurvey) isRunning() bool { return !s.Start.IsZero() && s.End.IsZero() }
 
 // Survey is a survey as it is shown.
 type Survey struct {
@@ -109,44 +109,44 @@ const maxIterations = 500
 
 // SurveyFields are the writable fields of a survey.
 var SurveyFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 400, Help: "one of its kind in the project"},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "one of its kind in the project"},
 	{Name: "description", Type: management.Text, Blank: true},
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"popover", "widget", "external_survey", "api"}},
 	{Name: "schedule", Type: management.Choice, Null: true, Choices: []string{"once", "recurring", "always"}},
 	{Name: "linked_flag_id", Type: management.Int, Null: true, Help: "a flag that has to be on"},
 	{Name: "linked_insight_id", Type: management.Int, Null: true, Help: "an insight about it"},
-	{Name: "targeting_flag_id", Type: management.Int, Null: true, Ruled: true, Help: "a flag that chooses the persons"},
-	{Name: "targeting_flag_filters", Type: management.Object, Null: true, Ruled: true, Help: "filters of a flag that is made for it"},
-	{Name: "remove_targeting_flag", Type: management.Bool, Null: true, Ruled: true},
-	{Name: "questions", Type: management.ObjectList, Null: true, Ruled: true},
+	{Name: "targeting_flag_id", Type: management.Int, Null: true, Custom: true, Help: "a flag that chooses the persons"},
+	{Name: "targeting_flag_filters", Type: management.Object, Null: true, Custom: true, Help: "filters of a flag that is made for it"},
+	{Name: "remove_targeting_flag", Type: management.Bool, Null: true, Custom: true},
+	{Name: "questions", Type: management.ObjectList, Null: true, Custom: true},
 	{Name: "conditions", Type: management.Object, Null: true},
 	{Name: "appearance", Type: management.Object, Null: true},
 	{Name: "start_date", Type: management.Time, Null: true, Help: "null while it is a draft"},
 	{Name: "end_date", Type: management.Time, Null: true, Help: "null while it is running"},
 	{Name: "archived", Type: management.Bool},
-	{Name: "responses_limit", Type: management.Int, Null: true, Most: 1<<31 - 1},
-	{Name: "iteration_count", Type: management.Int, Null: true, Most: maxIterations},
-	{Name: "iteration_frequency_days", Type: management.Int, Null: true, Most: 36_500},
+	{Name: "responses_limit", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
+	{Name: "iteration_count", Type: management.Int, Null: true, MaxValue: maxIterations},
+	{Name: "iteration_frequency_days", Type: management.Int, Null: true, MaxValue: 36_500},
 	{Name: "response_sampling_start_date", Type: management.Time, Null: true},
 	{Name: "response_sampling_interval_type", Type: management.Choice, Null: true, Choices: []string{"day", "week", "month"}},
-	{Name: "response_sampling_interval", Type: management.Int, Null: true, Most: 1<<31 - 1},
-	{Name: "response_sampling_limit", Type: management.Int, Null: true, Most: 1<<31 - 1},
+	{Name: "response_sampling_interval", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
+	{Name: "response_sampling_limit", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
 	{Name: "response_sampling_daily_limits", Type: management.Any, Null: true},
 	{Name: "enable_partial_responses", Type: management.Bool, Null: true},
 	{Name: "enable_iframe_embedding", Type: management.Bool, Null: true, Help: "kept as given"},
 	{Name: "translations", Type: management.Object, Null: true, Help: "kept as given"},
 	{Name: "form_content", Type: management.Object, Null: true, Help: "kept as given"},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
-func (s *storedSurvey) thing() management.Thing {
-	return management.Thing{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
+func (s *storedSurvey) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
 }
 
 func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {
-	out := &Survey{surveySettings: x.surveySettings, Access: v.AccessTo(x.thing())}
+	out := &Survey{surveySettings: x.surveySettings, Access: v.AccessTo(x.accessObject())}
 	out.Questions = rawOr(x.Questions, "[]")
-	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.Desk.Now())
+	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.Env.Now())
 	if out.CreatedBy, err = v.Author(x.CreatedBy); err != nil {
 		return nil, err
 	}
@@ -155,11 +155,11 @@ func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 		id   int64
 		to   *json.RawMessage
 	}{
-		{"linked_flag_key", numberOr0(x.LinkedFlagID), &out.LinkedFlag},
-		{"targeting_flag_key", numberOr0(x.TargetingID), &out.Targeting},
+		{"linked_flag_key", valueOrZero(x.LinkedFlagID), &out.LinkedFlag},
+		{"targeting_flag_key", valueOrZero(x.TargetingID), &out.Targeting},
 		{"internal_targeting_flag_key", x.InternalTargeting, &out.Internal},
 	} {
-		if *f.to, _, err = minimalOf(v, f.id); err != nil {
+		if *f.to, _, err = loadMinimalFlag(v, f.id); err != nil {
 			return nil, err
 		}
 		pair := SurveyFlagKey{Key: f.name}
@@ -171,7 +171,7 @@ func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 	return out, nil
 }
 
-func numberOr0(n *int64) int64 {
+func valueOrZero(n *int64) int64 {
 	if n == nil {
 		return 0
 	}
@@ -189,30 +189,30 @@ type SurveyQuery struct {
 
 func (q *SurveyQuery) match(r *management.Record) bool {
 	x, err := management.Decode[storedSurvey](r)
-	return err == nil && (management.HoldsText(x.Name, q.Search) || management.HoldsText(x.Description, q.Search)) && management.Is(q.Archived, x.Archived) &&
-		management.Among(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
+	return err == nil && (management.ContainsFold(x.Name, q.Search) || management.ContainsFold(x.Description, q.Search)) && management.MatchesBool(q.Archived, x.Archived) &&
+		management.MatchesValue(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
 }
 
 // List returns a page of surveys, newest first.
-func (s Surveys) List(ctx context.Context, st *management.Standing, q SurveyQuery) (management.List[Survey], error) {
+func (s Surveys) List(ctx context.Context, scope *management.Scope, q SurveyQuery) (management.List[Survey], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Survey]{}, err
 	}
 	for i, id := range q.IDs {
-		q.IDs[i], _ = management.NormalUUID(id) // what is none names nothing
+		q.IDs[i], _ = management.NormalizeUUID(id) // what is none names nothing
 	}
 	query := management.Query{Offset: q.Offset, Limit: q.Limit}
 	if q.Search != "" || q.Archived != nil || q.IDs != nil || q.Type != "" {
 		query.Match = q.match
 	}
-	return s.Query(ctx, st, query)
+	return s.Query(ctx, scope, query)
 }
 
 // rules check a survey and make and change its flags.
 func (s Surveys) rules(e *management.Edit[Tx, storedSurvey]) (err error) {
-	if id := e.Now.LinkedInsight; id != nil && e.Values.Has("linked_insight_id") {
-		there, err := s.HasInsight(e.Tx, e.Project.ID, *id)
-		if err == nil && !there {
+	if id := e.After.LinkedInsight; id != nil && e.Values.Has("linked_insight_id") {
+		exists, err := s.HasInsight(e.Tx, e.Project.ID, *id)
+		if err == nil && !exists {
 			err = management.ErrNoObject("linked_insight_id", *id)
 		}
 		if err != nil {
@@ -220,18 +220,18 @@ func (s Surveys) rules(e *management.Edit[Tx, storedSurvey]) (err error) {
 		}
 	}
 	if e.Values.Has("questions") {
-		if e.Now.Questions, err = s.questions(e.Values.Objects("questions")); err != nil {
+		if e.After.Questions, err = s.questions(e.Values.Objects("questions")); err != nil {
 			return err
 		}
 	}
-	if err := checkConditions(e.Now.Conditions); err != nil {
+	if err := checkConditions(e.After.Conditions); err != nil {
 		return err
 	}
-	return s.saveFlags(e.Tx, e.Standing, e.Now, &e.Was, e.Values)
+	return s.saveFlags(e.Tx, e.Scope, e.After, &e.Before, e.Values)
 }
 
-// SurveysRun reports whether a survey of a project is being shown.
-func SurveysRun(tx management.Tx, project int64) (bool, error) {
+// HasRunningSurvey reports whether a survey of a project is being shown.
+func HasRunningSurvey(tx management.Tx, project int64) (bool, error) {
 	list, err := management.ListRecords[storedSurvey](tx, management.Query{Kind: kindSurvey, Parent: management.ProjectParent(project)})
-	return slices.ContainsFunc(list.Results, func(x storedSurvey) bool { return x.running() && !x.Archived }), err
+	return slices.ContainsFunc(list.Results, func(x storedSurvey) bool { return x.isRunning() && !x.Archived }), err
 }

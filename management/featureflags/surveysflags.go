@@ -24,34 +24,34 @@ func surveyFlagKey() string {
 // saveFlags makes and changes the flags of a survey: the one that it is linked to,
 // the one that chooses persons, and the one that leaves out who has answered. was
 // is the survey before.
-func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
-	if err := s.link(tx, st, x, was, v); err != nil {
+func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
+	if err := s.link(tx, scope, x, before, v); err != nil {
 		return err
 	}
 	filters := surveyTargeting(v.Raw("targeting_flag_filters"))
-	if err := s.target(tx, st, x, v, filters); err != nil {
+	if err := s.setTargeting(tx, scope, x, v, filters); err != nil {
 		return err
 	}
 	if x.TargetingID != nil && x.OwnTargeting {
-		if err := s.changeFlag(tx, st, *x.TargetingID, x.running(), filters); err != nil {
+		if err := s.changeFlag(tx, scope, *x.TargetingID, x.isRunning(), filters); err != nil {
 			return err
 		}
 	}
 	if x.InternalTargeting == 0 {
-		id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", x.unanswered(s.Desk.Now()))
+		id, err := s.makeFlag(tx, scope, x, surveyFlagKey()+"-custom", x.unansweredFilters(s.Env.Now()))
 		if err != nil {
 			return err
 		}
 		x.InternalTargeting = id
-	} else if err := s.changeFlag(tx, st, x.InternalTargeting, x.running(), x.unanswered(s.Desk.Now())); err != nil {
+	} else if err := s.changeFlag(tx, scope, x.InternalTargeting, x.isRunning(), x.unansweredFilters(s.Env.Now())); err != nil {
 		return err
 	}
-	return s.plant(tx, st.Project.ID, x)
+	return s.scheduleIteration(tx, scope.Project.ID, x)
 }
 
-func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
-	f, err := Flags{s.core}.makeFlag(tx, st, flagDraft{
-		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
+func (s Surveys) makeFlag(tx Tx, scope *management.Scope, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
+	f, err := Flags{s.core}.makeFlag(tx, scope, flagDraft{
+		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.isRunning(), Context: "surveys", Hidden: true,
 	})
 	if err != nil {
 		return 0, err
@@ -61,36 +61,36 @@ func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key s
 
 // changeFlag switches a flag of the survey on or off, and gives it other filters
 // unless they are nil.
-func (s Surveys) changeFlag(tx Tx, st *management.Standing, id int64, active bool, filters json.RawMessage) error {
+func (s Surveys) changeFlag(tx Tx, scope *management.Scope, id int64, active bool, filters json.RawMessage) error {
 	flags := Flags{s.core}
-	f, err := flagOf(tx, st, flags, id)
-	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactOf(filters)) == string(compactOf(f.Filters))) {
+	f, err := findFlag(tx, scope, flags, id)
+	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactJSON(filters)) == string(compactJSON(f.Filters))) {
 		return err
 	}
 	if f.Active = active; filters != nil {
 		f.Filters = filters
 	}
-	return flags.saveFlag(tx, st, f)
+	return flags.saveFlag(tx, scope, f)
 }
 
 // link takes the survey to the flag that it is linked to. Flags of files are not
 // told of it: they cannot be changed.
-func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
+func (s Surveys) link(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
 	flags := Flags{s.core}
 	if x.LinkedFlagID != nil && v.Has("linked_flag_id") {
-		if _, err := loadLinked(tx, st, flags, *x.LinkedFlagID, "linked_flag_id"); err != nil {
+		if _, err := loadLinked(tx, scope, flags, *x.LinkedFlagID, "linked_flag_id"); err != nil {
 			return err
 		}
 	}
-	if was.LinkedFlagID != nil && numberOr0(x.LinkedFlagID) != *was.LinkedFlagID {
-		if err := s.unlink(tx, st, was); err != nil {
+	if before.LinkedFlagID != nil && valueOrZero(x.LinkedFlagID) != *before.LinkedFlagID {
+		if err := s.unlink(tx, scope, before); err != nil {
 			return err
 		}
 	}
 	if x.LinkedFlagID == nil {
 		return nil
 	}
-	f, err := flagOf(tx, st, flags, *x.LinkedFlagID)
+	f, err := findFlag(tx, scope, flags, *x.LinkedFlagID)
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
@@ -99,34 +99,34 @@ func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v ma
 		return nil
 	}
 	f.Links.Surveys = links
-	return flags.saveLinked(tx, st, f)
+	return flags.saveLinked(tx, scope, f)
 }
 
 // unlink takes the survey out of the flag that it is linked to.
-func (s Surveys) unlink(tx Tx, st *management.Standing, x *storedSurvey) error {
+func (s Surveys) unlink(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	flags := Flags{s.core}
-	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlagID))
+	f, err := findFlag(tx, scope, flags, valueOrZero(x.LinkedFlagID))
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
-	f.Links.Surveys = dropLink(f.Links.Surveys, x.ID)
-	return flags.saveLinked(tx, st, f)
+	f.Links.Surveys = removeLink(f.Links.Surveys, x.ID)
+	return flags.saveLinked(tx, scope, f)
 }
 
-// target sets the flag that chooses the persons: none, one that is there, or one
+// setTargeting sets the flag that chooses the persons: none, one that is there, or one
 // of the survey's own.
-func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v management.Values, filters json.RawMessage) error {
+func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v management.Values, filters json.RawMessage) error {
 	if err := checkTargeting(filters); err != nil {
 		return err
 	}
-	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != numberOr0(x.TargetingID)
-	if other && !v.Null("targeting_flag_id") {
-		if _, err := loadLinked(tx, st, Flags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
+	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != valueOrZero(x.TargetingID)
+	if other && !v.IsNull("targeting_flag_id") {
+		if _, err := loadLinked(tx, scope, Flags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
 			return err
 		}
 	}
 	if v.Bool("remove_targeting_flag") || other {
-		if err := s.dropTargeting(tx, st, x); err != nil {
+		if err := s.deleteTargeting(tx, scope, x); err != nil {
 			return err
 		}
 		x.TargetingID, x.OwnTargeting = nil, false
@@ -137,7 +137,7 @@ func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v manag
 	if filters == nil || v.Bool("remove_targeting_flag") || x.TargetingID != nil && x.OwnTargeting {
 		return nil
 	}
-	id, err := s.makeFlag(tx, st, x, surveyFlagKey(), filters)
+	id, err := s.makeFlag(tx, scope, x, surveyFlagKey(), filters)
 	x.TargetingID, x.OwnTargeting = &id, true
 	return err
 }
@@ -151,8 +151,8 @@ func surveyTargeting(filters json.RawMessage) json.RawMessage {
 	form, changed := anyObject(wire.Value(filters)), false
 	for _, p := range propertiesOf(form) {
 		operator, _ := p["operator"].(string)
-		own, known := listOperators[operator]
-		if _, list := p["value"].([]any); known && list && (p["type"] == nil || p["type"] == "person") {
+		own, ok := listOperators[operator]
+		if _, list := p["value"].([]any); ok && list && (p["type"] == nil || p["type"] == "person") {
 			p["operator"], changed = own, true
 		}
 	}
@@ -184,41 +184,41 @@ func checkTargeting(filters json.RawMessage) error {
 	return nil
 }
 
-func (s Surveys) dropTargeting(tx Tx, st *management.Standing, x *storedSurvey) error {
+func (s Surveys) deleteTargeting(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	if x.TargetingID == nil || !x.OwnTargeting {
 		return nil
 	}
-	return s.dropFlag(tx, st, *x.TargetingID)
+	return s.deleteFlag(tx, scope, *x.TargetingID)
 }
 
-// dropFlag deletes a flag of the survey.
-func (s Surveys) dropFlag(tx Tx, st *management.Standing, id int64) error {
+// deleteFlag deletes a flag of the survey.
+func (s Surveys) deleteFlag(tx Tx, scope *management.Scope, id int64) error {
 	flags := Flags{s.core}
-	f, err := flagOf(tx, st, flags, id)
+	f, err := findFlag(tx, scope, flags, id)
 	if err != nil || f == nil {
 		return err
 	}
 	f.Active, f.Deleted = false, true
-	return flags.saveFlag(tx, st, f)
+	return flags.saveFlag(tx, scope, f)
 }
 
-// dropFlags deletes the flags that the survey has made and unlinks the other one.
-func (s Surveys) dropFlags(tx Tx, st *management.Standing, x *storedSurvey) error {
-	if err := s.unlink(tx, st, x); err != nil {
+// deleteFlags deletes the flags that the survey has made and unlinks the other one.
+func (s Surveys) deleteFlags(tx Tx, scope *management.Scope, x *storedSurvey) error {
+	if err := s.unlink(tx, scope, x); err != nil {
 		return err
 	}
-	if err := s.dropTargeting(tx, st, x); err != nil {
+	if err := s.deleteTargeting(tx, scope, x); err != nil {
 		return err
 	}
-	if err := tx.Delete(kindSurveyTurn, "", x.ID); err != nil {
+	if err := tx.Delete(kindSurveyIteration, "", x.ID); err != nil {
 		return err
 	}
-	return s.dropFlag(tx, st, x.InternalTargeting)
+	return s.deleteFlag(tx, scope, x.InternalTargeting)
 }
 
 // Launch begins to show a survey now (spec/clients.md §8.1).
-func (s Surveys) Launch(ctx context.Context, st *management.Standing, id string) (*Survey, error) {
-	return s.turn(ctx, st, id, func(x *storedSurvey, now management.Stamp) error {
+func (s Surveys) Launch(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
+	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
 		if !x.Start.IsZero() {
 			return management.Fault("", "The survey has been launched already.")
 		}
@@ -228,8 +228,8 @@ func (s Surveys) Launch(ctx context.Context, st *management.Standing, id string)
 }
 
 // Stop ends a survey now.
-func (s Surveys) Stop(ctx context.Context, st *management.Standing, id string) (*Survey, error) {
-	return s.turn(ctx, st, id, func(x *storedSurvey, now management.Stamp) error {
+func (s Surveys) Stop(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
+	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
 		switch {
 		case x.Start.IsZero():
 			return management.Fault("", "The survey has not been launched yet.")
@@ -241,10 +241,10 @@ func (s Surveys) Stop(ctx context.Context, st *management.Standing, id string) (
 	})
 }
 
-// turn changes a time of a survey, and its flags with it.
-func (s Surveys) turn(ctx context.Context, st *management.Standing, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
-	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedSurvey]) error {
-		if err := change(e.Now, management.At(s.Desk.Now())); err != nil {
+// changeTimes changes a time of a survey, and its flags with it.
+func (s Surveys) changeTimes(ctx context.Context, scope *management.Scope, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
+	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedSurvey]) error {
+		if err := change(e.After, management.NewStamp(s.Env.Now())); err != nil {
 			return err
 		}
 		e.Values = management.Values{}

@@ -11,7 +11,7 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 		Name: "a question",
 		Members: "id type question description descriptionContentType optional buttonText link display scale lowerBoundLabel upperBoundLabel " +
 			"choices shuffleOptions hasOpenChoice branching skipSubmitButton isNpsQuestion validation translations",
-		Shown: "originalQuestionIndex",
+		ReadOnly: "originalQuestionIndex",
 		Inside: map[string]*management.Shape{
 			"branching":  {Name: "branching", Members: "type index responseValues"},
 			"validation": {Name: "a validation", Members: "type value errorMessage"},
@@ -24,7 +24,7 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 		Name: "conditions",
 		Members: "url urlMatchType selector seenSurveyWaitPeriodInDays deviceTypes deviceTypesMatchType linkedFlagVariant " +
 			"events cancelEvents actions",
-		Shown: "is_headless",
+		ReadOnly: "is_headless",
 		Inside: map[string]*management.Shape{
 			"events": surveyEvents, "cancelEvents": surveyEvents, "actions": {Name: "actions", Members: "values"},
 		},

@@ -39,31 +39,31 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 	out := make([]map[string]json.RawMessage, 0, len(list))
 	for i, raw := range list {
 		question := management.JSONObject(raw)
-		place := fmt.Sprintf("questions__%d__", i)
+		prefix := fmt.Sprintf("questions__%d__", i)
 		fields := slices.Clone(questionFields)
 		for j := range fields {
-			fields[j].Name = place + fields[j].Name
+			fields[j].Name = prefix + fields[j].Name
 		}
-		named := make(map[string]json.RawMessage, len(question))
+		prefixed := make(map[string]json.RawMessage, len(question))
 		for name, value := range question {
-			named[place+name] = value
+			prefixed[prefix+name] = value
 		}
-		v, err := fields.Create(management.Body{Members: named})
+		v, err := fields.Create(management.Body{Members: prefixed})
 		if err != nil {
 			return nil, err
 		}
-		if link := v.Text(place + "link"); link != "" && !isLink(link) {
-			return nil, management.Fault(place+"link", "Link must be a URL that begins with https:// or mailto:.")
+		if link := v.Text(prefix + "link"); link != "" && !isLink(link) {
+			return nil, management.Fault(prefix+"link", "Link must be a URL that begins with https:// or mailto:.")
 		}
-		if branching := v.Raw(place + "branching"); present(branching) {
+		if branching := v.Raw(prefix + "branching"); isPresent(branching) {
 			if kind := management.JSONText(management.JSONObject(branching)["type"]); !slices.Contains(branchings, kind) {
-				return nil, management.NotAChoice(place+"branching__type", kind, branchings)
+				return nil, management.NotAChoice(prefix+"branching__type", kind, branchings)
 			}
 		}
-		if id := v.Text(place + "id"); id != "" {
+		if id := v.Text(prefix + "id"); id != "" {
 			question["id"] = management.Encode(id)
 		} else {
-			question["id"] = management.Encode(s.Desk.NewID())
+			question["id"] = management.Encode(s.Env.NewID())
 		}
 		out = append(out, question)
 	}
@@ -89,11 +89,11 @@ var conditionFields = management.Fields{
 }
 
 func checkConditions(raw json.RawMessage) error {
-	named := map[string]json.RawMessage{}
+	prefixed := map[string]json.RawMessage{}
 	for name, value := range management.JSONObject(raw) {
-		named["conditions__"+name] = value
+		prefixed["conditions__"+name] = value
 	}
-	v, err := conditionFields.Change(management.Body{Members: named})
+	v, err := conditionFields.Change(management.Body{Members: prefixed})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ type publicSurveys struct {
 // Public returns the surveys of the project of a key, newest first, without those
 // that are archived. A key of nobody has none.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*publicSurveys, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*publicSurveys, error) {
 		out := &publicSurveys{Surveys: []publicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {
@@ -152,7 +152,7 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, err
 			if list.Results[i].Archived {
 				continue
 			}
-			x, err := s.show(&view{Tx: tx, Standing: &management.Standing{Project: p}}, &list.Results[i])
+			x, err := s.show(&view{Tx: tx, Scope: &management.Scope{Project: p}}, &list.Results[i])
 			if err != nil {
 				return nil, err
 			}

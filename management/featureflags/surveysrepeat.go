@@ -10,11 +10,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindSurveyTurn is when a survey that is repeated begins its next iteration: ID is the
+// kindSurveyIteration is when a survey that is repeated begins its next iteration: ID is the
 // survey's, Sort the time. There is none for surveys that do not begin again.
-const kindSurveyTurn = "survey_turn"
+const kindSurveyIteration = "survey_turn"
 
-type surveyTurn struct {
+type surveyIteration struct {
 	Project int64  `json:"project"`
 	Survey  string `json:"survey"`
 }
@@ -31,21 +31,21 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 		return []management.Stamp{}, nil, management.Stamp{}
 	}
 	for i := range int(*s.IterationCount) {
-		at := management.At(s.Start.AddDate(0, 0, i*int(*s.IterationDays)))
-		starts = append(starts, at)
-		if i == 0 || !at.After(now) {
+		start := management.NewStamp(s.Start.AddDate(0, 0, i*int(*s.IterationDays)))
+		starts = append(starts, start)
+		if i == 0 || !start.After(now) {
 			n := i + 1
-			current, since = &n, at
+			current, since = &n, start
 		}
 	}
 	return starts, current, since
 }
 
-// unanswered are the filters of the flag that leaves out who has answered or dismissed the
+// unansweredFilters are the filters of the flag that leaves out who has answered or dismissed the
 // survey: in the current iteration where it is repeated, since SDKs then set properties
 // that end with its number, and ever where it is not. Before it has begun the first
 // iteration counts.
-func (s *storedSurvey) unanswered(now time.Time) json.RawMessage {
+func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 	suffix := s.ID
 	if s.repeated() {
 		n := 1
@@ -62,79 +62,79 @@ func (s *storedSurvey) unanswered(now time.Time) json.RawMessage {
 	return management.Encode(map[string]any{"groups": []any{group}})
 }
 
-// plant keeps when the survey begins its next iteration; nothing where it has none.
-func (s Surveys) plant(tx Tx, project int64, x *storedSurvey) error {
-	if x.running() {
-		starts, current, _ := x.iterations(s.Desk.Now())
+// scheduleIteration keeps when the survey begins its next iteration; nothing where it has none.
+func (s Surveys) scheduleIteration(tx Tx, project int64, x *storedSurvey) error {
+	if x.isRunning() {
+		starts, current, _ := x.iterations(s.Env.Now())
 		if current != nil && *current < len(starts) {
 			return tx.Put(&management.Record{
-				Kind: kindSurveyTurn, ID: x.ID, Sort: management.SortTime(starts[*current].Time), Data: management.Encode(surveyTurn{project, x.ID}),
+				Kind: kindSurveyIteration, ID: x.ID, Sort: management.SortTime(starts[*current].Time), Data: management.Encode(surveyIteration{project, x.ID}),
 			})
 		}
 	}
-	return tx.Delete(kindSurveyTurn, "", x.ID)
+	return tx.Delete(kindSurveyIteration, "", x.ID)
 }
 
-// TurnDue gives the flags of surveys that have begun another iteration its filters, each in
+// StartDueIterations gives the flags of surveys that have begun another iteration its filters, each in
 // a transaction of its own, and returns how many there were. A flag that cannot be changed
 // is tried again with the next iteration.
-func (s Surveys) TurnDue(ctx context.Context) (done int, err error) {
-	for done < dueAtOnce {
-		turn, err := management.Read(ctx, &s.Desk, s.nextTurn)
-		if err != nil || turn == nil {
+func (s Surveys) StartDueIterations(ctx context.Context) (done int, err error) {
+	for done < maxDueChanges {
+		due, err := management.Read(ctx, &s.Env, s.nextIteration)
+		if err != nil || due == nil {
 			return done, err
 		}
-		made, err := management.Write(ctx, &s.Desk, s.turnNext)
-		if err != nil || made == nil {
+		job, err := management.Write(ctx, &s.Env, s.startNextIteration)
+		if err != nil || job == nil {
 			return done, err
 		}
-		made.TellTo(s.JobDone)
+		job.ReportTo(s.JobDone)
 		done++
 	}
 	return done, nil
 }
 
-// nextTurn is the survey whose next iteration began longest ago, nil when there is none.
-func (s Surveys) nextTurn(tx Tx) (*surveyTurn, error) {
-	due, _, err := tx.List(management.Query{Kind: kindSurveyTurn, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+// nextIteration is the survey whose next iteration began longest ago, nil when there is none.
+func (s Surveys) nextIteration(tx Tx) (*surveyIteration, error) {
+	due, _, err := tx.List(management.Query{Kind: kindSurveyIteration, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	return management.Decode[surveyTurn](&due[0])
+	return management.Decode[surveyIteration](&due[0])
 }
 
-// turnNext is run by several servers: each sees what the others have left.
-func (s Surveys) turnNext(tx Tx) (*management.JobDone, error) {
-	turn, err := s.nextTurn(tx)
-	if err != nil || turn == nil {
+// startNextIteration is run by several servers: each sees what the others have left.
+func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
+	due, err := s.nextIteration(tx)
+	if err != nil || due == nil {
 		return nil, err
 	}
-	done := &management.JobDone{Job: management.JobSurvey, ID: turn.Survey, Project: turn.Project}
-	p, err := tx.Project(turn.Project)
+	done := &management.JobDone{Job: management.JobSurvey, ID: due.Survey, Project: due.Project}
+	p, err := tx.Project(due.Project)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return done, tx.Delete(kindSurveyTurn, "", turn.Survey)
+		return done, tx.Delete(kindSurveyIteration, "", due.Survey)
 	}
-	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, management.ProjectParent(p.ID), turn.Survey)
+	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, management.ProjectParent(p.ID), due.Survey)
 	if err != nil {
 		return nil, err
 	}
 	if x == nil {
-		return done, tx.Delete(kindSurveyTurn, "", turn.Survey)
+		return done, tx.Delete(kindSurveyIteration, "", due.Survey)
 	}
-	v, err := standingOf(tx, p, x.CreatedBy)
+	v, err := jobView(tx, p, x.CreatedBy)
 	if err != nil {
 		return nil, err
 	}
-	err = s.changeFlag(tx, v.Standing, x.InternalTargeting, x.running(), x.unanswered(s.Desk.Now()))
-	var told *management.Error
-	if errors.As(err, &told) {
-		done.Failure, err = told.Error(), nil
+	err = s.changeFlag(tx, v.Scope, x.InternalTargeting, x.isRunning(), x.unansweredFilters(s.Env.Now()))
+	var fault *management.Error
+	if errors.As(err, &fault) {
+		done.Failure, err = fault.Error(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return done, s.plant(tx, p.ID, x)
+	return done, s.scheduleIteration(tx, p.ID, x)
 }

@@ -31,21 +31,21 @@ type surveyWindow struct {
 // Statistics is the question about the survey of an id, and about all that are not
 // archived without one. from and to are ISO 8601 with a zone, empty for no bound
 // (clients.md §8.2).
-func (s Surveys) Statistics(ctx context.Context, st *management.Standing, id, from, to string) (*SurveyStatistics, error) {
-	asked, err := windowOf(from, to)
+func (s Surveys) Statistics(ctx context.Context, scope *management.Scope, id, from, to string) (*SurveyStatistics, error) {
+	window, err := windowOf(from, to)
 	if err != nil {
 		return nil, err
 	}
 	out := &SurveyStatistics{}
 	var surveys []Survey
 	if id != "" {
-		if out.Survey, err = s.Get(ctx, st, id); err != nil {
+		if out.Survey, err = s.Get(ctx, scope, id); err != nil {
 			return nil, err
 		}
 		surveys = []Survey{*out.Survey}
 	} else {
 		archived := false
-		list, err := s.List(ctx, st, SurveyQuery{Archived: &archived})
+		list, err := s.List(ctx, scope, SurveyQuery{Archived: &archived})
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (s Surveys) Statistics(ctx context.Context, st *management.Standing, id, fr
 	}
 	windows := []surveyWindow{}
 	for i := range surveys {
-		w := surveys[i].within(asked)
+		w := surveys[i].clip(window)
 		if w.From.After(w.To) { // nothing is asked of it
 			w.To, w.From = w.From, w.From.Add(time.Microsecond)
 		}
@@ -73,17 +73,17 @@ func windowOf(from, to string) (w surveyWindow, err error) {
 		if bound.text == "" {
 			continue
 		}
-		at, err := time.Parse(time.RFC3339Nano, bound.text)
+		t, err := time.Parse(time.RFC3339Nano, bound.text)
 		if err != nil {
 			return w, management.Fault(bound.name, "Invalid date format. Please use ISO 8601 format with timezone info (e.g. 2026-01-31T00:00:00Z).")
 		}
-		switch at = at.UTC(); { // there are no events before and after
-		case at.Before(firstTime):
-			at = firstTime
-		case at.After(lastTime):
-			at = lastTime
+		switch t = t.UTC(); { // there are no events before and after
+		case t.Before(firstTime):
+			t = firstTime
+		case t.After(lastTime):
+			t = lastTime
 		}
-		*bound.at = at
+		*bound.at = t
 	}
 	if from != "" && to != "" && !w.From.Before(w.To) {
 		return w, management.Fault("", "date_from must be before date_to")
@@ -91,8 +91,8 @@ func windowOf(from, to string) (w surveyWindow, err error) {
 	return w, nil
 }
 
-// within is the part of a window in which the survey ran.
-func (x *Survey) within(w surveyWindow) surveyWindow {
+// clip is the part of a window in which the survey ran.
+func (x *Survey) clip(w surveyWindow) surveyWindow {
 	start := x.Start.Time
 	if start.IsZero() {
 		start = x.CreatedAt.Time

@@ -26,7 +26,7 @@ type people struct {
 }
 
 func (p *people) Persons(_ context.Context, project int64, visit func(*featureflags.Person) bool) error {
-	for i := range p.of(project) {
+	for i := range p.personsIn(project) {
 		if !visit(&p.persons[i]) {
 			break
 		}
@@ -34,7 +34,7 @@ func (p *people) Persons(_ context.Context, project int64, visit func(*featurefl
 	return nil
 }
 
-func (p *people) of(project int64) []featureflags.Person {
+func (p *people) personsIn(project int64) []featureflags.Person {
 	if project != ruletest.Project {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (p *people) of(project int64) []featureflags.Person {
 }
 
 func (p *people) PersonByUUID(_ context.Context, project int64, uuid string) (*featureflags.Person, error) {
-	for i, person := range p.of(project) {
+	for i, person := range p.personsIn(project) {
 		if person.UUID == uuid {
 			return &p.persons[i], nil
 		}
@@ -51,7 +51,7 @@ func (p *people) PersonByUUID(_ context.Context, project int64, uuid string) (*f
 }
 
 func (p *people) PersonByDistinctID(_ context.Context, project int64, id string) (*featureflags.Person, error) {
-	for i, person := range p.of(project) {
+	for i, person := range p.personsIn(project) {
 		for _, own := range person.DistinctIDs {
 			if own == id {
 				return &p.persons[i], nil
@@ -62,7 +62,7 @@ func (p *people) PersonByDistinctID(_ context.Context, project int64, id string)
 }
 
 func (p *people) CountPersons(_ context.Context, project int64) (int, error) {
-	return len(p.of(project)), nil
+	return len(p.personsIn(project)), nil
 }
 
 func (p *people) Groups(_ context.Context, project int64, index int, visit func(string, map[string]any) bool) error {
@@ -95,16 +95,16 @@ func somePeople() *people {
 
 // newWorld is a World whose Project has group types, persons and dashboard 1.
 func newWorld(t *testing.T) *ruletest.World {
-	who := somePeople()
-	ids := make([][]string, len(who.persons))
-	for i, p := range who.persons {
+	persons := somePeople()
+	ids := make([][]string, len(persons.persons))
+	for i, p := range persons.persons {
 		ids[i] = p.DistinctIDs
 	}
-	w := ruletest.New(t, memstore.New(memstore.Outside{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{
 		GroupTypes: map[int64]map[int]string{ruletest.Project: {0: "company", 1: "team"}},
 		Persons:    map[int64][][]string{ruletest.Project: ids},
-	}), func(c *rooms.Config) { c.People = who })
-	if _, err := w.Dashboards.Create(t.Context(), w.Standing(t, "bob"), ruletest.Body(t, `{}`)); err != nil {
+	}), func(c *rooms.Config) { c.People = persons })
+	if _, err := w.Dashboards.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, `{}`)); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -116,33 +116,33 @@ func ask(t *testing.T, tables map[string][]ruletest.Row) {
 	for name, rows := range tables {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Ask(t, roomCalls(t, w), rows)
+			w.Run(t, roomCalls(t, w), rows)
 		})
 	}
 }
 
-type standing = *management.Standing
+type scopePtr = *management.Scope
 
-// one is a call that asks for one thing by its name.
-func one[T any](t *testing.T, get func(context.Context, standing, string) (T, error)) func(standing, string, string) (any, error) {
-	return func(st standing, path, _ string) (any, error) { return get(t.Context(), st, path) }
+// getCall is a call that asks for one thing by its name.
+func getCall[T any](t *testing.T, get func(context.Context, scopePtr, string) (T, error)) func(scopePtr, string, string) (any, error) {
+	return func(scope scopePtr, path, _ string) (any, error) { return get(t.Context(), scope, path) }
 }
 
-// made is a call that makes something.
-func made[T any](t *testing.T, create func(context.Context, standing, management.Body) (T, error)) func(standing, string, string) (any, error) {
-	return func(st standing, _, b string) (any, error) { return create(t.Context(), st, ruletest.Body(t, b)) }
+// createCall is a call that makes something.
+func createCall[T any](t *testing.T, create func(context.Context, scopePtr, management.Body) (T, error)) func(scopePtr, string, string) (any, error) {
+	return func(scope scopePtr, _, b string) (any, error) { return create(t.Context(), scope, ruletest.Body(t, b)) }
 }
 
-// changed is a call that changes something; put: all required fields have to be there.
-func changed[T any](t *testing.T, update func(context.Context, standing, string, management.Body, bool) (T, error), put bool) func(standing, string, string) (any, error) {
-	return func(st standing, path, b string) (any, error) {
-		return update(t.Context(), st, path, ruletest.Body(t, b), put)
+// updateCall is a call that changes something; put: all required fields have to be there.
+func updateCall[T any](t *testing.T, update func(context.Context, scopePtr, string, management.Body, bool) (T, error), put bool) func(scopePtr, string, string) (any, error) {
+	return func(scope scopePtr, path, b string) (any, error) {
+		return update(t.Context(), scope, path, ruletest.Body(t, b), put)
 	}
 }
 
-// gone is a call that takes something away.
-func gone(t *testing.T, drop func(context.Context, standing, string) error) func(standing, string, string) (any, error) {
-	return func(st standing, path, _ string) (any, error) { return nil, drop(t.Context(), st, path) }
+// deleteCall is a call that takes something away.
+func deleteCall(t *testing.T, remove func(context.Context, scopePtr, string) error) func(scopePtr, string, string) (any, error) {
+	return func(scope scopePtr, path, _ string) (any, error) { return nil, remove(t.Context(), scope, path) }
 }
 
 // number is the id of a flag in a path.
@@ -167,89 +167,91 @@ func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, f := t.Context(), w.FeatureFlags
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	update := func(put bool) func(standing, string, string) (any, error) {
-		return func(st standing, path, b string) (any, error) {
-			return f.Update(ctx, st, number(t, path), body(b), put)
+	update := func(put bool) func(scopePtr, string, string) (any, error) {
+		return func(scope scopePtr, path, b string) (any, error) {
+			return f.Update(ctx, scope, number(t, path), body(b), put)
 		}
 	}
 	return ruletest.Calls{
-		"create": made(t, f.Create),
-		"get":    func(st standing, path, _ string) (any, error) { return f.Get(ctx, st, number(t, path)) },
+		"create": createCall(t, f.Create),
+		"get":    func(scope scopePtr, path, _ string) (any, error) { return f.Get(ctx, scope, number(t, path)) },
 		"change": update(false),
 		"put":    update(true),
-		"status": func(st standing, path, _ string) (any, error) { return f.Status(ctx, st, number(t, path)) },
-		"list": func(st standing, _, b string) (any, error) {
+		"status": func(scope scopePtr, path, _ string) (any, error) { return f.Status(ctx, scope, number(t, path)) },
+		"list": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.List(ctx, st, q))
+			return ruletest.List(f.List(ctx, scope, q))
 		},
-		"rows": func(st standing, _, b string) (any, error) {
+		"rows": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Rows(ctx, st, q))
+			return ruletest.List(f.Rows(ctx, scope, q))
 		},
-		"keys": func(st standing, _, b string) (any, error) { // of a list, in its order
+		"keys": func(scope scopePtr, _, b string) (any, error) { // of a list, in its order
 			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			list, err := f.List(ctx, st, q)
+			list, err := f.List(ctx, scope, q)
 			keys := []string{}
 			for _, flag := range list.Results {
 				keys = append(keys, flag.Key)
 			}
 			return keys, err
 		},
-		"versions": func(st standing, path, b string) (any, error) {
+		"versions": func(scope scopePtr, path, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)
-			return ruletest.List(f.Versions(ctx, st, number(t, path), p))
+			return ruletest.List(f.Versions(ctx, scope, number(t, path), p))
 		},
-		"restore":    func(st standing, path, b string) (any, error) { return f.Restore(ctx, st, number(t, path), body(b)) },
-		"dependents": func(st standing, path, _ string) (any, error) { return f.Dependents(ctx, st, number(t, path)) },
-		"bulkkeys": func(st standing, _, b string) (any, error) {
-			keys, err := f.BulkKeys(ctx, st, body(b))
+		"restore": func(scope scopePtr, path, b string) (any, error) {
+			return f.Restore(ctx, scope, number(t, path), body(b))
+		},
+		"dependents": func(scope scopePtr, path, _ string) (any, error) { return f.Dependents(ctx, scope, number(t, path)) },
+		"bulkkeys": func(scope scopePtr, _, b string) (any, error) {
+			keys, err := f.BulkKeys(ctx, scope, body(b))
 			if errors.Is(err, featureflags.ErrNoFlagIDs) {
 				return map[string]string{"error": err.Error()}, nil
 			}
 			return keys, err
 		},
-		"radius":   made(t, f.BlastRadius),
-		"tags":     made(t, f.BulkTags),
-		"bulk":     made(t, f.BulkChange),
-		"cohortof": func(st standing, path, _ string) (any, error) { return f.StaticCohort(ctx, st, number(t, path)) },
-		"listed":   func(st standing, _, _ string) (any, error) { return f.Listed(ctx, st) },
-		"question": func(st standing, path, b string) (any, error) {
-			return f.Question(ctx, st, path, body(b), false)
+		"radius":   createCall(t, f.BlastRadius),
+		"tags":     createCall(t, f.BulkTags),
+		"bulk":     createCall(t, f.BulkChange),
+		"cohortof": func(scope scopePtr, path, _ string) (any, error) { return f.StaticCohort(ctx, scope, number(t, path)) },
+		"listed":   func(scope scopePtr, _, _ string) (any, error) { return f.ListAll(ctx, scope) },
+		"question": func(scope scopePtr, path, b string) (any, error) {
+			return f.Question(ctx, scope, path, body(b), false)
 		},
-		"id": func(st standing, path, _ string) (any, error) { return f.IDOf(ctx, st, path) },
-		"warnings": func(st standing, path, b string) (any, error) { // of a change
-			told := []string{}
+		"id": func(scope scopePtr, path, _ string) (any, error) { return f.IDByKey(ctx, scope, path) },
+		"warnings": func(scope scopePtr, path, b string) (any, error) { // of a change
+			warnings := []string{}
 			sent := body(b)
-			sent.Warn = func(text string) { told = append(told, text) }
-			_, err := f.Update(ctx, st, number(t, path), sent, false)
-			return told, err
+			sent.Warn = func(text string) { warnings = append(warnings, text) }
+			_, err := f.Update(ctx, scope, number(t, path), sent, false)
+			return warnings, err
 		},
 	}
 }
 
 func codeCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, f := t.Context(), w.FeatureFlags
-	document := func(do func(context.Context, standing, management.Body, bool) (*featureflags.DocumentResult, error), prune bool) func(standing, string, string) (any, error) {
-		return func(st standing, _, b string) (any, error) { return do(ctx, st, ruletest.Body(t, b), prune) }
+	document := func(do func(context.Context, scopePtr, management.Body, bool) (*featureflags.DocumentResult, error), prune bool) func(scopePtr, string, string) (any, error) {
+		return func(scope scopePtr, _, b string) (any, error) { return do(ctx, scope, ruletest.Body(t, b), prune) }
 	}
 	return ruletest.Calls{
 		"plan":       document(f.Plan, false),
 		"planprune":  document(f.Plan, true),
 		"apply":      document(f.Apply, false),
 		"applyprune": document(f.Apply, true),
-		"export": func(st standing, _, _ string) (any, error) {
-			text, warnings, err := f.Export(ctx, st)
+		"export": func(scope scopePtr, _, _ string) (any, error) {
+			text, warnings, err := f.Export(ctx, scope)
 			if len(warnings) > 0 {
 				return warnings, err
 			}
 			return text, err
 		},
-		"copy": func(st standing, _, b string) (any, error) {
-			out, err := f.Copy(ctx, st, ruletest.Body(t, b))
+		"copy": func(scope scopePtr, _, b string) (any, error) {
+			out, err := f.Copy(ctx, scope, ruletest.Body(t, b))
 			for _, own := range []error{featureflags.ErrMissingFields, featureflags.ErrNoFlagToCopy, featureflags.ErrMayNotCopy} {
 				if errors.Is(err, own) { // §5.1.3: the body of these
 					return map[string]string{"error": err.Error()}, nil
@@ -257,65 +259,65 @@ func codeCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			}
 			return out, err
 		},
-		"places": one(t, f.Places),
+		"places": getCall(t, f.ListByProject),
 	}
 }
 
 func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, c := t.Context(), w.FeatureFlags.Cohorts
-	update := func(put bool) func(standing, string, string) (any, error) {
-		return func(st standing, path, b string) (any, error) {
-			return c.Update(ctx, st, path, ruletest.Body(t, b), put, nil)
+	update := func(put bool) func(scopePtr, string, string) (any, error) {
+		return func(scope scopePtr, path, b string) (any, error) {
+			return c.Update(ctx, scope, path, ruletest.Body(t, b), put, nil)
 		}
 	}
 	return ruletest.Calls{
-		"cohort":       func(st standing, _, b string) (any, error) { return c.Create(ctx, st, ruletest.Body(t, b), nil) },
-		"getcohort":    one(t, c.Get),
+		"cohort":       func(scope scopePtr, _, b string) (any, error) { return c.Create(ctx, scope, ruletest.Body(t, b), nil) },
+		"getcohort":    getCall(t, c.Get),
 		"changecohort": update(false),
 		"putcohort":    update(true),
-		"cohorts": func(st standing, _, b string) (any, error) {
+		"cohorts": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.CohortQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(c.List(ctx, st, q))
+			return ruletest.List(c.List(ctx, scope, q))
 		},
-		"file": func(st standing, path, file string) (any, error) { // a new cohort with members
+		"file": func(scope scopePtr, path, file string) (any, error) { // a new cohort with members
 			list, err := featureflags.ReadMembers(strings.NewReader(file))
 			if err != nil {
 				return nil, err
 			}
-			return c.Create(ctx, st, ruletest.Body(t, path), list)
+			return c.Create(ctx, scope, ruletest.Body(t, path), list)
 		},
-		"morefile": func(st standing, path, file string) (any, error) {
+		"morefile": func(scope scopePtr, path, file string) (any, error) {
 			list, err := featureflags.ReadMembers(strings.NewReader(file))
 			if err != nil {
 				return nil, err
 			}
-			return c.Update(ctx, st, path, ruletest.Body(t, ""), false, list)
+			return c.Update(ctx, scope, path, ruletest.Body(t, ""), false, list)
 		},
-		"persons": func(st standing, path, _ string) (any, error) { // the cohort, how many, from where
+		"persons": func(scope scopePtr, path, _ string) (any, error) { // the cohort, how many, from where
 			id, rest, _ := strings.Cut(path, " ")
-			limit, from, _ := strings.Cut(rest, " ")
-			return c.Persons(ctx, st, id, int(number(t, limit)), from)
+			limit, cursor, _ := strings.Cut(rest, " ")
+			return c.Persons(ctx, scope, id, int(number(t, limit)), cursor)
 		},
-		"addpersons": func(st standing, path, b string) (any, error) {
-			return c.AddPersons(ctx, st, path, ruletest.Body(t, b))
+		"addpersons": func(scope scopePtr, path, b string) (any, error) {
+			return c.AddPersons(ctx, scope, path, ruletest.Body(t, b))
 		},
-		"removeperson": func(st standing, path, b string) (any, error) {
-			return c.RemovePerson(ctx, st, path, ruletest.Body(t, b))
+		"removeperson": func(scope scopePtr, path, b string) (any, error) {
+			return c.RemovePerson(ctx, scope, path, ruletest.Body(t, b))
 		},
-		"duplicate": one(t, c.DuplicateStatic),
-		"countdue":  func(standing, string, string) (any, error) { return c.CountDue(ctx) },
-		"counts": func(st standing, path, b string) (any, error) {
+		"duplicate": getCall(t, c.DuplicateStatic),
+		"countdue":  func(scopePtr, string, string) (any, error) { return c.CountDue(ctx) },
+		"counts": func(scope scopePtr, path, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)
-			return ruletest.List(c.Calculations(ctx, st, path, p))
+			return ruletest.List(c.Calculations(ctx, scope, path, p))
 		},
-		"member": func(st standing, path, _ string) (any, error) { // of a cohort: the uuids of those who are in it
-			in, err := c.Membership(ctx, st, path)
+		"member": func(scope scopePtr, path, _ string) (any, error) { // of a cohort: the uuids of those who are in it
+			isMember, err := c.Membership(ctx, scope, path)
 			uuids := []string{}
 			if err == nil {
 				for _, p := range somePeople().persons {
-					if in(&p) {
+					if isMember(&p) {
 						uuids = append(uuids, p.UUID)
 					}
 				}
@@ -328,79 +330,79 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, f := t.Context(), w.FeatureFlags
 	return ruletest.Calls{
-		"feature":       made(t, f.EarlyAccess.Create),
-		"getfeature":    one(t, f.EarlyAccess.Get),
-		"changefeature": changed(t, f.EarlyAccess.Update, false),
-		"putfeature":    changed(t, f.EarlyAccess.Update, true),
-		"dropfeature":   gone(t, f.EarlyAccess.Delete),
-		"features": func(st standing, _, b string) (any, error) {
+		"feature":       createCall(t, f.EarlyAccess.Create),
+		"getfeature":    getCall(t, f.EarlyAccess.Get),
+		"changefeature": updateCall(t, f.EarlyAccess.Update, false),
+		"putfeature":    updateCall(t, f.EarlyAccess.Update, true),
+		"dropfeature":   deleteCall(t, f.EarlyAccess.Delete),
+		"features": func(scope scopePtr, _, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)
-			return ruletest.List(f.EarlyAccess.List(ctx, st, p))
+			return ruletest.List(f.EarlyAccess.List(ctx, scope, p))
 		},
-		"publicfeatures": func(st standing, path, _ string) (any, error) { // of stages
-			return f.EarlyAccess.Public(ctx, st.Project.ID, strings.Fields(path))
+		"publicfeatures": func(scope scopePtr, path, _ string) (any, error) { // of stages
+			return f.EarlyAccess.Public(ctx, scope.Project.ID, strings.Fields(path))
 		},
-		"experiment":       made(t, f.Experiments.Create),
-		"getexperiment":    one(t, f.Experiments.Get),
-		"changeexperiment": changed(t, f.Experiments.Update, false),
-		"putexperiment":    changed(t, f.Experiments.Update, true),
-		"exposures":        one(t, f.Experiments.Exposures),
-		"experiments": func(st standing, _, b string) (any, error) {
+		"experiment":       createCall(t, f.Experiments.Create),
+		"getexperiment":    getCall(t, f.Experiments.Get),
+		"changeexperiment": updateCall(t, f.Experiments.Update, false),
+		"putexperiment":    updateCall(t, f.Experiments.Update, true),
+		"exposures":        getCall(t, f.Experiments.Exposures),
+		"experiments": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.ExperimentQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Experiments.List(ctx, st, q))
+			return ruletest.List(f.Experiments.List(ctx, scope, q))
 		},
-		"holdout":           made(t, f.Holdouts.Create),
-		"getholdout":        one(t, f.Holdouts.Get),
-		"changeholdout":     changed(t, f.Holdouts.Update, false),
-		"dropholdout":       gone(t, f.Holdouts.Delete),
-		"savedmetric":       made(t, f.SavedMetrics.Create),
-		"getsavedmetric":    one(t, f.SavedMetrics.Get),
-		"changesavedmetric": changed(t, f.SavedMetrics.Update, false),
-		"dropsavedmetric":   gone(t, f.SavedMetrics.Delete),
-		"savedmetrics": func(st standing, _, _ string) (any, error) {
-			return ruletest.List(f.SavedMetrics.List(ctx, st, management.Page{Limit: management.DefaultPage}))
+		"holdout":           createCall(t, f.Holdouts.Create),
+		"getholdout":        getCall(t, f.Holdouts.Get),
+		"changeholdout":     updateCall(t, f.Holdouts.Update, false),
+		"dropholdout":       deleteCall(t, f.Holdouts.Delete),
+		"savedmetric":       createCall(t, f.SavedMetrics.Create),
+		"getsavedmetric":    getCall(t, f.SavedMetrics.Get),
+		"changesavedmetric": updateCall(t, f.SavedMetrics.Update, false),
+		"dropsavedmetric":   deleteCall(t, f.SavedMetrics.Delete),
+		"savedmetrics": func(scope scopePtr, _, _ string) (any, error) {
+			return ruletest.List(f.SavedMetrics.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
 		},
-		"survey":       made(t, f.Surveys.Create),
-		"getsurvey":    one(t, f.Surveys.Get),
-		"changesurvey": changed(t, f.Surveys.Update, false),
-		"putsurvey":    changed(t, f.Surveys.Update, true),
-		"dropsurvey":   gone(t, f.Surveys.Delete),
-		"launchsurvey": one(t, f.Surveys.Launch),
-		"stopsurvey":   one(t, f.Surveys.Stop),
-		"surveysdue":   func(standing, string, string) (any, error) { return f.Surveys.TurnDue(ctx) },
-		"surveys": func(st standing, _, b string) (any, error) {
+		"survey":       createCall(t, f.Surveys.Create),
+		"getsurvey":    getCall(t, f.Surveys.Get),
+		"changesurvey": updateCall(t, f.Surveys.Update, false),
+		"putsurvey":    updateCall(t, f.Surveys.Update, true),
+		"dropsurvey":   deleteCall(t, f.Surveys.Delete),
+		"launchsurvey": getCall(t, f.Surveys.Launch),
+		"stopsurvey":   getCall(t, f.Surveys.Stop),
+		"surveysdue":   func(scopePtr, string, string) (any, error) { return f.Surveys.StartDueIterations(ctx) },
+		"surveys": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.SurveyQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Surveys.List(ctx, st, q))
+			return ruletest.List(f.Surveys.List(ctx, scope, q))
 		},
-		"publicsurveys": func(_ standing, path, _ string) (any, error) { return f.Surveys.Public(ctx, path) },
-		"surveysrun": func(st standing, _, _ string) (runs any, err error) {
+		"publicsurveys": func(_ scopePtr, path, _ string) (any, error) { return f.Surveys.Public(ctx, path) },
+		"surveysrun": func(scope scopePtr, _, _ string) (runs any, err error) {
 			err = w.Store.Read(ctx, func(tx rooms.Tx) (err error) {
-				runs, err = featureflags.SurveysRun(tx, st.Project.ID)
+				runs, err = featureflags.HasRunningSurvey(tx, scope.Project.ID)
 				return err
 			})
 			return runs, err
 		},
-		"schedule":       made(t, f.ScheduledChanges.Create),
-		"getschedule":    one(t, f.ScheduledChanges.Get),
-		"changeschedule": changed(t, f.ScheduledChanges.Update, false),
-		"putschedule":    changed(t, f.ScheduledChanges.Update, true),
-		"dropschedule":   gone(t, f.ScheduledChanges.Delete),
-		"schedules": func(st standing, path, b string) (any, error) { // of a flag
+		"schedule":       createCall(t, f.ScheduledChanges.Create),
+		"getschedule":    getCall(t, f.ScheduledChanges.Get),
+		"changeschedule": updateCall(t, f.ScheduledChanges.Update, false),
+		"putschedule":    updateCall(t, f.ScheduledChanges.Update, true),
+		"dropschedule":   deleteCall(t, f.ScheduledChanges.Delete),
+		"schedules": func(scope scopePtr, path, b string) (any, error) { // of a flag
 			q := struct {
 				management.Page
 				Model *string
 			}{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.ScheduledChanges.List(ctx, st, q.Model, path, q.Page))
+			return ruletest.List(f.ScheduledChanges.List(ctx, scope, q.Model, path, q.Page))
 		},
-		"until": func(_ standing, path, _ string) (any, error) { // lets time pass
-			at, err := time.Parse(time.RFC3339, path)
-			w.Clock = at
+		"until": func(_ scopePtr, path, _ string) (any, error) { // lets time pass
+			parsed, err := time.Parse(time.RFC3339, path)
+			w.Clock = parsed
 			return nil, err
 		},
-		"due": func(standing, string, string) (any, error) { return f.ScheduledChanges.RunDue(ctx) },
+		"due": func(scopePtr, string, string) (any, error) { return f.ScheduledChanges.RunDue(ctx) },
 	}
 }

@@ -62,9 +62,9 @@ var RolesAtOrganization = []string{"engineering", "data", "product", "founder", 
 
 // AccountFields are the writable fields of a user.
 var AccountFields = management.Fields{
-	{Name: "first_name", Type: management.Text, Max: 150},
-	{Name: "last_name", Type: management.Text, Blank: true, Max: 150},
-	{Name: "email", Type: management.Email, Max: management.MaxEmail},
+	{Name: "first_name", Type: management.Text, MaxLength: 150},
+	{Name: "last_name", Type: management.Text, Blank: true, MaxLength: 150},
+	{Name: "email", Type: management.Email, MaxLength: management.MaxEmail},
 	{Name: "notification_settings", Type: management.Object},
 	{Name: "anonymize_data", Type: management.Bool, Null: true},
 	{Name: "toolbar_mode", Type: management.Choice, Choices: []string{"disabled", "toolbar"}, Null: true},
@@ -87,22 +87,22 @@ var userSettings = map[string]string{
 // maxUserSettings bounds all settings of a user, in bytes.
 const maxUserSettings = 64 << 10
 
-// home is where a user works now: the chosen organization and project, or the
+// findCurrent is where a user works now: the chosen organization and project, or the
 // first ones that the user reaches. Nil: none.
-func home(tx Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
+func findCurrent(tx Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
 	if c.User.Project != 0 {
 		p, err := tx.Project(c.User.Project)
 		if err != nil {
 			return nil, nil, err
 		}
-		if p != nil && c.Reaches(p) {
+		if p != nil && c.CanReach(p) {
 			o, err := tx.Organization(p.Organization)
 			return o, p, err
 		}
 	}
-	chosen := c.Level(c.User.Organization) > 0
+	hasCurrent := c.Level(c.User.Organization) > 0
 	for _, m := range c.Memberships {
-		if chosen && m.Organization != c.User.Organization {
+		if hasCurrent && m.Organization != c.User.Organization {
 			continue
 		}
 		o, err := tx.Organization(m.Organization)
@@ -123,7 +123,7 @@ func home(tx Tx, c *management.Caller) (*management.OrganizationRecord, *managem
 func firstProject(tx Tx, c *management.Caller, organization string) (*management.ProjectRecord, error) {
 	projects, err := tx.Projects(organization)
 	for i := range projects {
-		if c.Reaches(&projects[i]) {
+		if c.CanReach(&projects[i]) {
 			return &projects[i], nil
 		}
 	}
@@ -131,16 +131,16 @@ func firstProject(tx Tx, c *management.Caller, organization string) (*management
 }
 
 // Me returns the caller.
-func (s Account) Me(ctx context.Context, st *management.Standing) (*Me, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
+func (s Account) Me(ctx context.Context, scope *management.Scope) (*Me, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Me, error) { return s.me(tx, scope.Caller) })
 }
 
 func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	u := c.User
-	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
+	setting := func(name string) json.RawMessage { return orDefault(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
-		PendingEmail: pendingAddress(u, s.Desk.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
+		PendingEmail: pendingAddress(u, s.Env.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
 		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting("events_column_config"),
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
@@ -159,11 +159,11 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 		}
 		out.Organizations = append(out.Organizations, organizationBasic{o.ID, o.Name, organizationSlug(&meta, o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
 	}
-	o, p, err := home(tx, c)
+	o, p, err := findCurrent(tx, c)
 	if err != nil || o == nil {
 		return out, err
 	}
-	if out.Organization, err = s.organization(tx, &management.Standing{Caller: c, Organization: o, Level: c.Level(o.ID)}); err != nil || p == nil {
+	if out.Organization, err = s.organization(tx, &management.Scope{Caller: c, Organization: o, Level: c.Level(o.ID)}); err != nil || p == nil {
 		return out, err
 	}
 	ingested, err := s.ingestedIn(tx, o.ID)
@@ -178,9 +178,9 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 // Update changes the caller. Another e-mail address is pending until it is confirmed
 // with the link that is mailed there (§1.9); where no mails are sent it counts at once,
 // as one that is not verified.
-func (s Account) Update(ctx context.Context, st *management.Standing, b management.Body) (*Me, error) {
-	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*Me, error) {
-		c, err := s.nowOf(tx, st.Caller)
+func (s Account) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Me, error) {
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Me, error) {
+		c, err := s.reloadCaller(tx, scope.Caller)
 		if err != nil {
 			return nil, err
 		}
@@ -192,28 +192,28 @@ func (s Account) Update(ctx context.Context, st *management.Standing, b manageme
 		management.Set(v, "first_name", &u.FirstName)
 		management.Set(v, "last_name", &u.LastName)
 		management.SetNull(v, "role_at_organization", &u.Role)
-		if err := s.setEmail(tx, st, u, v.Text("email")); err != nil {
+		if err := s.setEmail(tx, scope, u, v.Text("email")); err != nil {
 			return nil, err
 		}
 		if err := setUserSettings(u, v); err != nil {
 			return nil, err
 		}
-		if err := choose(tx, c, v); err != nil {
+		if err := setCurrent(tx, c, v); err != nil {
 			return nil, err
 		}
-		if err := management.PutUser(tx, u); errors.Is(err, management.ErrTaken) {
-			return nil, management.Coded(management.CodeUnique, "email", "user with this email address already exists.")
+		if err := management.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
+			return nil, management.CodedFault(management.CodeUnique, "email", "user with this email address already exists.")
 		} else if err != nil {
 			return nil, err
 		}
 		return s.me(tx, c)
 	})
-	return out, s.queued(err)
+	return out, s.notifyQueued(err)
 }
 
 // setEmail changes an address, which takes a fresh proof; the present one takes back
 // what is pending, and empty changes nothing.
-func (s Account) setEmail(tx Tx, st *management.Standing, u *management.User, email string) error {
+func (s Account) setEmail(tx Tx, scope *management.Scope, u *management.User, email string) error {
 	switch email {
 	case "":
 		return nil
@@ -221,7 +221,7 @@ func (s Account) setEmail(tx Tx, st *management.Standing, u *management.User, em
 		u.Pending = nil
 		return nil
 	}
-	if err := st.Proven(s.Desk.Now()); err != nil {
+	if err := scope.RequireProof(s.Env.Now()); err != nil {
 		return err
 	}
 	return s.changeEmail(tx, u, email)
@@ -239,13 +239,13 @@ func setUserSettings(u *management.User, v management.Values) error {
 		}
 	}
 	if len(management.Encode(u.Settings)) > maxUserSettings {
-		return management.Coded(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
+		return management.CodedFault(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
 	}
 	return nil
 }
 
-// nowOf is the caller as a transaction sees it.
-func (s *core) nowOf(tx Tx, c *management.Caller) (*management.Caller, error) {
+// reloadCaller is the caller as a transaction sees it.
+func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, error) {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err == nil && u == nil {
 		err = management.ErrNotFound()
@@ -257,15 +257,15 @@ func (s *core) nowOf(tx Tx, c *management.Caller) (*management.Caller, error) {
 	return &management.Caller{User: u, Key: c.Key, Memberships: memberships}, err
 }
 
-// choose makes what was sent the current organization and project.
-func choose(tx Tx, c *management.Caller, v management.Values) error {
-	unknown := func(name string) error {
-		return management.Coded(management.CodeDoesNotExist, name, "Object with id=`%s` does not exist.", v.Text(name))
+// setCurrent makes what was sent the current organization and project.
+func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
+	errUnknown := func(name string) error {
+		return management.CodedFault(management.CodeDoesNotExist, name, "Object with id=`%s` does not exist.", v.Text(name))
 	}
 	if v.Has("set_current_organization") {
-		id, _ := management.NormalUUID(v.Text("set_current_organization"))
+		id, _ := management.NormalizeUUID(v.Text("set_current_organization"))
 		if c.Level(id) == 0 {
-			return unknown("set_current_organization")
+			return errUnknown("set_current_organization")
 		}
 		p, err := firstProject(tx, c, id)
 		if err != nil {
@@ -278,14 +278,14 @@ func choose(tx Tx, c *management.Caller, v management.Values) error {
 	if v.Has("set_current_team") {
 		id, err := strconv.ParseInt(v.Text("set_current_team"), 10, 64)
 		if err != nil {
-			return unknown("set_current_team")
+			return errUnknown("set_current_team")
 		}
 		p, err := tx.Project(id)
 		if err != nil {
 			return err
 		}
-		if p == nil || !c.Reaches(p) {
-			return unknown("set_current_team")
+		if p == nil || !c.CanReach(p) {
+			return errUnknown("set_current_team")
 		}
 		c.User.Organization, c.User.Project = p.Organization, p.ID
 	}
@@ -294,9 +294,9 @@ func choose(tx Tx, c *management.Caller, v management.Values) error {
 
 // Delete takes the caller away, who is no member of anything any more, with all
 // keys.
-func (s Account) Delete(ctx context.Context, st *management.Standing) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		c, err := s.nowOf(tx, st.Caller)
+func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		c, err := s.reloadCaller(tx, scope.Caller)
 		if err != nil {
 			return err
 		}
@@ -325,5 +325,5 @@ func (s *core) newUser(tx Tx, email, firstName string) (*management.User, error)
 	if err != nil {
 		return nil, err
 	}
-	return &management.User{ID: id, UUID: s.Desk.NewID(), DistinctID: management.RandomText(24), Email: email, FirstName: firstName, Joined: management.At(s.Desk.Now())}, nil
+	return &management.User{ID: id, UUID: s.Env.NewID(), DistinctID: management.RandomText(24), Email: email, FirstName: firstName, Joined: management.NewStamp(s.Env.Now())}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // /api/users/@me: §1.9.
 func TestAccount_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{"fields": meRows, "where one works": currentRows, "address": addressRows, "deletion": dropMeRows})
+	runAllTables(t, false, map[string][]ruletest.Row{"fields": meRows, "where one works": currentRows, "address": addressRows, "deletion": deleteMeRows})
 }
 
 var meRows = []ruletest.Row{
@@ -68,7 +68,7 @@ var addressRows = []ruletest.Row{
 	{"§2.2 email", "cyd", "changeme", `{"email":null}`, `400 null email This field may not be null.`},
 }
 
-var dropMeRows = []ruletest.Row{
+var deleteMeRows = []ruletest.Row{
 	{"§1.9 DELETE with memberships left", "bob", "dropme", ``, `409 conflict - Cannot delete user with organization memberships.`},
 	{"§1.10", "bob", "newkey => key", `{"label":"k","scopes":["*"],"scoped_teams":[],"scoped_organizations":[]}`, `{"label":"k"}`},
 	{"§1.9", "bob", "leave @me", ``, `null`},
@@ -79,7 +79,7 @@ var dropMeRows = []ruletest.Row{
 
 // Where mails are sent another address is pending until the secret comes back.
 func TestAccount_Confirmation(t *testing.T) {
-	askAll(t, true, map[string][]ruletest.Row{"pending": {
+	runAllTables(t, true, map[string][]ruletest.Row{"pending": {
 		{"§1.9 goes to pending_email", "bob", "changeme", `{"email":"new@example.com"}`, `{"email":"bob@example.com","pending_email":"new@example.com","is_email_verified":null}`},
 		{"§1.9 a mail there", "-", "deliver => mail", ``, `{"to":"new@example.com","failed":"","link":"(like) ^https://flags.example.com/verify_email/` + uuid("bob") + `\\?secret=[0-9A-Za-z]{40,}$"}`},
 		{"§1.9 a wrong secret", "-", "confirm " + uuid("bob") + " https://x/?secret=wrong", ``, `400 invalid_token token This link is not valid, or not any more.`},
@@ -114,7 +114,7 @@ func TestAccount_Confirmation(t *testing.T) {
 
 // Personal API keys: §1.10, decision 19.
 func TestAPIKeys_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{"keys": keyRows, "fields": keyFieldRows, "rolling": rollRows, "limit": keyLimitRows, "log": keyLogRows})
+	runAllTables(t, false, map[string][]ruletest.Row{"keys": keyRows, "fields": keyFieldRows, "rolling": rollRows, "limit": keyLimitRows, "log": keyLogRows})
 }
 
 func newKey(more string) string {
@@ -212,7 +212,7 @@ var keyLogRows = []ruletest.Row{
 // Decision 19: a key never grants more than it has, and is changed only with itself or one
 // that opens all that it opens.
 func TestAPIKeys_ByKeys(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	put := func(k management.KeyRecord) {
 		t.Helper()
 		k.User, k.Label, k.Hash, k.CreatedAt = 2, k.ID, management.HashKey("phx_"+k.ID), ruletest.Start
@@ -227,7 +227,7 @@ func TestAPIKeys_ByKeys(t *testing.T) {
 	put(management.KeyRecord{ID: "ours", Scopes: []string{"*"}, Organizations: []string{ours}})
 	put(management.KeyRecord{ID: "old"})
 	put(management.KeyRecord{ID: "cohorts", Scopes: []string{"cohort:read"}})
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§1.10 @current", "bob/cohorts", "key @current", ``, `{"id":"cohorts","scopes":["cohort:read"]}`},
 		{"§1.4 a null is shown as *", "bob/old", "key @current", ``, `{"id":"old","scopes":["*"],"scoped_teams":[],"scoped_organizations":[]}`},
 		{"§1.4 and gives everything", "bob/old", "newkey => given", newKey(``), `{"scopes":["*"]}`},
@@ -257,11 +257,11 @@ func TestAPIKeys_ByKeys(t *testing.T) {
 
 // Who may have a copy of everything: an owner of all organizations, with a key that opens
 // everything.
-func TestOrganizations_MayCopy(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+func TestOrganizations_CheckBackupAccess(t *testing.T) {
+	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Keys["P"] = management.KeyRecord{ID: "P", Scopes: []string{"*"}, Projects: []int64{1}}
 	w.Keys["org"] = management.KeyRecord{ID: "org", Scopes: []string{"organization:write"}}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 20 INTERNAL", "ann/org", "maycopy", ``, `403 permission_denied - API key missing required scope 'INTERNAL'`},
 		{"not of a project", "ann/P", "maycopy", ``, `403 permission_denied - A backup holds everything: the API key must not be limited to projects or organizations.`},
 		{"not of theirs", "ann/own", "maycopy", ``, `403 permission_denied - A backup holds every organization: only an owner of all of them may have it.`},

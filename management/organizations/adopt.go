@@ -31,12 +31,12 @@ type FirstKey struct {
 // one, where a.Key is there. It is for the start of a server and for after a
 // definitions file was applied; where nothing is to be done nothing is written.
 func (s Service) Adopt(ctx context.Context, a Adoption) error {
-	clean, ok := management.NormalEmail(a.Email)
+	clean, ok := management.NormalizeEmail(a.Email)
 	if !ok {
 		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
-	orphans, err := management.Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
-		list, err := ownerless(tx)
+	orphans, err := management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
+		list, err := organizationsWithoutMembers(tx)
 		if err != nil || len(list) > 0 {
 			return true, err
 		}
@@ -46,8 +46,8 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	if err != nil || !orphans {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		list, err := ownerless(tx)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		list, err := organizationsWithoutMembers(tx)
 		if err != nil {
 			return err
 		}
@@ -60,13 +60,13 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 		if err := s.adoptKeys(tx); err != nil || owner == nil || a.Key == nil {
 			return err
 		}
-		return s.firstKey(tx, owner, a.Key)
+		return s.addFirstKey(tx, owner, a.Key)
 	})
 }
 
-// firstKey makes and shows the key of a new owner, who may have had one that opens
+// addFirstKey makes and shows the key of a new owner, who may have had one that opens
 // everything before.
-func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, error)) error {
+func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey, error)) error {
 	keys, err := tx.Keys(owner.ID)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, e
 	}
 	label := []rune("First key of " + owner.Email)
 	k := &management.KeyRecord{
-		ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{allScopes},
+		ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Env.Now(), Scopes: []string{allScopes},
 		Hash: hash, Mask: management.MaskKey(value), Label: string(label[:min(len(label), maxKeyLabel)]),
 	}
 	if err := tx.PutKey(k); err != nil {
@@ -102,8 +102,8 @@ func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, e
 	return first.Show(value)
 }
 
-// ownerless are the organizations without members.
-func ownerless(tx Tx) (out []management.OrganizationRecord, err error) {
+// organizationsWithoutMembers are the organizations without members.
+func organizationsWithoutMembers(tx Tx) (out []management.OrganizationRecord, err error) {
 	all, err := tx.Organizations()
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (s Service) ownerFor(tx Tx, organization, email string) (*management.User, 
 			return nil, err
 		}
 	}
-	now := management.At(s.Desk.Now())
-	return u, management.PutMembership(tx, &management.Membership{ID: s.Desk.NewID(), Organization: organization, User: u.UUID, Level: management.Owner, Joined: now, Updated: now})
+	now := management.NewStamp(s.Env.Now())
+	return u, management.PutMembership(tx, &management.Membership{ID: s.Env.NewID(), Organization: organization, User: u.UUID, Level: management.Owner, Joined: now, Updated: now})
 }
 
 // adoptKeys gives keys that are nobody's to the first owner of the organization
@@ -160,7 +160,7 @@ func (s Service) adoptKeys(tx Tx) error {
 		}
 		keys[i].User = owner.ID
 		if keys[i].ID == "" {
-			keys[i].ID = s.Desk.NewID()
+			keys[i].ID = s.Env.NewID()
 		}
 		if err := tx.PutKey(&keys[i]); err != nil {
 			return err

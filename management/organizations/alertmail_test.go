@@ -16,29 +16,29 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// watched puts a project into a desk, with an insight of one number.
-func (d *desk) watched(t *testing.T) (st *management.Standing, insight *dashboards.Insight) {
+// addInsight puts a project into a desk, with an insight of one number.
+func (d *testServer) addInsight(t *testing.T) (scope *management.Scope, insight *dashboards.Insight) {
 	t.Helper()
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
-		return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: deskOrg, Name: "P & <Q>", APIKey: "phc_p", CreatedAt: deskStart})
+		return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: testOrg, Name: "P & <Q>", APIKey: "phc_p", CreatedAt: testStart})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err = d.Project(t.Context(), d.owner.Caller, "1"); err != nil {
+	if scope, err = d.Project(t.Context(), d.owner.Caller, "1"); err != nil {
 		t.Fatal(err)
 	}
-	insight, err = d.Dashboards.Insights.Create(t.Context(), st, bodyOf(t, `{"name":"I","query":{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}],"trendsFilter":{"display":"BoldNumber"}}}`))
+	insight, err = d.Dashboards.Insights.Create(t.Context(), scope, bodyOf(t, `{"name":"I","query":{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}],"trendsFilter":{"display":"BoldNumber"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st, insight
+	return scope, insight
 }
 
-// watch makes an alert for users, which fires above 10.
-func (d *desk) watch(t *testing.T, st *management.Standing, insight *dashboards.Insight, name, users string) *dashboards.Alert {
+// addAlert makes an alert for users, which fires above 10.
+func (d *testServer) addAlert(t *testing.T, scope *management.Scope, insight *dashboards.Insight, name, users string) *dashboards.Alert {
 	t.Helper()
-	a, err := d.Dashboards.Alerts.Create(t.Context(), st, bodyOf(t, fmt.Sprintf(
+	a, err := d.Dashboards.Alerts.Create(t.Context(), scope, bodyOf(t, fmt.Sprintf(
 		`{"name":%q,"insight":%q,"subscribed_users":%s,"threshold":{"configuration":{"type":"absolute","bounds":{"upper":10}}}}`, name, insight.ShortID, users)))
 	if err != nil {
 		t.Fatal(err)
@@ -46,15 +46,15 @@ func (d *desk) watch(t *testing.T, st *management.Standing, insight *dashboards.
 	return a
 }
 
-func (d *desk) checkAlerts(t *testing.T) {
+func (d *testServer) checkAlerts(t *testing.T) {
 	t.Helper()
 	if _, err := d.Dashboards.Alerts.CheckDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// member puts somebody into the organization.
-func (d *desk) member(t *testing.T, name string, inactive bool) int64 {
+// addMember puts somebody into the organization.
+func (d *testServer) addMember(t *testing.T, name string, inactive bool) int64 {
 	t.Helper()
 	u := management.User{UUID: "0191f0a2-5b1c-7d3e-8f40-20000000000" + name, FirstName: name, Email: name + "@example.com", Inactive: inactive}
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) (err error) {
@@ -64,7 +64,7 @@ func (d *desk) member(t *testing.T, name string, inactive bool) int64 {
 		if err != nil {
 			return err
 		}
-		return management.PutMembership(tx, &management.Membership{ID: u.UUID, Organization: deskOrg, User: u.UUID, Level: management.Member, Joined: management.At(deskStart)})
+		return management.PutMembership(tx, &management.Membership{ID: u.UUID, Organization: testOrg, User: u.UUID, Level: management.Member, Joined: management.NewStamp(testStart)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,18 +76,18 @@ func (d *desk) member(t *testing.T, name string, inactive bool) int64 {
 // bounds and two links; what comes from outside is text, and no header.
 func TestAlerts_Mail(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
-	st, insight := d.watched(t)
-	gone := d.member(t, "1", false)
-	away := d.member(t, "2", true)
-	kept := d.member(t, "3", false) // from whom a rule hides the insight (clients.md §11.2)
+	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
+	scope, insight := d.addInsight(t)
+	former := d.addMember(t, "1", false)
+	inactive := d.addMember(t, "2", true)
+	restricted := d.addMember(t, "3", false) // from whom a rule hides the insight (clients.md §11.2)
 	rule := bodyOf(t, `{"access_level":"none","organization_member":"0191f0a2-5b1c-7d3e-8f40-200000000003"}`)
-	if _, err := d.SetControl(t.Context(), st, "insight", strconv.FormatInt(insight.ID, 10), rule); err != nil {
+	if _, err := d.SetControl(t.Context(), scope, "insight", strconv.FormatInt(insight.ID, 10), rule); err != nil {
 		t.Fatal(err)
 	}
-	a := d.watch(t, st, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d,%d]", gone, away, kept))
+	a := d.addAlert(t, scope, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d,%d]", former, inactive, restricted))
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
-		return tx.Delete(management.KindMember, deskOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
+		return tx.Delete(management.KindMember, testOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,18 +105,18 @@ func TestAlerts_Mail(t *testing.T) {
 	if m.Header.Get("Bcc") != "" || m.Header.Get("Subject") != "Alert Sales Bcc: all@example.com <script> is firing" {
 		t.Errorf("%v", m.Header)
 	}
-	at := deskURL + "/project/1/insights/" + insight.ShortID
-	for _, want := range []string{"The insight value (<b>buy</b>) (12) is more than upper threshold (10)", at + "\r\n", at + "?alert_id=" + a.ID, "P & <Q>"} {
+	address := testURL + "/project/1/insights/" + insight.ShortID
+	for _, want := range []string{"The insight value (<b>buy</b>) (12) is more than upper threshold (10)", address + "\r\n", address + "?alert_id=" + a.ID, "P & <Q>"} {
 		if !strings.Contains(strings.ReplaceAll(plain, "\r\n", "\n"), strings.ReplaceAll(want, "\r\n", "\n")) {
 			t.Errorf("%q is not in %q", want, plain)
 		}
 	}
-	for _, want := range []string{"(&lt;b&gt;buy&lt;/b&gt;) (12)", `<a href="` + at + `">`, "P &amp; &lt;Q&gt;"} {
+	for _, want := range []string{"(&lt;b&gt;buy&lt;/b&gt;) (12)", `<a href="` + address + `">`, "P &amp; &lt;Q&gt;"} {
 		if !strings.Contains(html, want) || strings.Contains(html, "<b>") {
 			t.Errorf("%q is not in %q", want, html)
 		}
 	}
-	got, err := d.Dashboards.Alerts.Get(t.Context(), st, a.ID, dashboards.CheckQuery{})
+	got, err := d.Dashboards.Alerts.Get(t.Context(), scope, a.ID, dashboards.CheckQuery{})
 	if err != nil || len(got.Checks) != 1 || !got.Checks[0].Notified || got.Notified.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -127,31 +127,31 @@ func TestAlerts_Mail(t *testing.T) {
 func TestAlerts_Killed(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	database := "sqlite:" + filepath.Join(t.TempDir(), "desk.db")
-	d := openDesk(t, database, smtpTo(t, s.Address, s), deskStart)
-	st, insight := d.watched(t)
-	a := d.watch(t, st, insight, "Sales", "[1]")
-	d.asked = d.close // the store is gone, as after a kill
+	d := openTestServer(t, database, smtpTo(t, s.Address, s), testStart)
+	scope, insight := d.addInsight(t)
+	a := d.addAlert(t, scope, insight, "Sales", "[1]")
+	d.onQuery = d.close // the store is gone, as after a kill
 	if _, err := d.Dashboards.Alerts.CheckDue(t.Context()); err == nil {
 		t.Fatal("storing what was found into a closed store works")
 	}
-	d = openDesk(t, database, smtpTo(t, s.Address, s), deskStart.Add(3*time.Minute))
+	d = openTestServer(t, database, smtpTo(t, s.Address, s), testStart.Add(3*time.Minute))
 	d.checkAlerts(t) // the other one may still be at it
 	if d.queued.Load() != 0 {
 		t.Error("an alert is checked that another server has")
 	}
-	d.pass(2 * time.Minute)
+	d.advance(2 * time.Minute)
 	d.checkAlerts(t)
 	now := d.now()
 	d.close()
 
-	d = openDesk(t, database, smtpTo(t, s.Address, s), now)
+	d = openTestServer(t, database, smtpTo(t, s.Address, s), now)
 	d.checkAlerts(t)
 	d.deliver(t, "")
 	d.deliver(t, "")
 	if mails := s.Mails(); len(mails) != 1 {
 		t.Errorf("%d mails", len(mails))
 	}
-	got, err := d.Dashboards.Alerts.Get(t.Context(), st, a.ID, dashboards.CheckQuery{})
+	got, err := d.Dashboards.Alerts.Get(t.Context(), scope, a.ID, dashboards.CheckQuery{})
 	if err != nil || len(got.Checks) != 1 || got.State != "Firing" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -160,10 +160,10 @@ func TestAlerts_Killed(t *testing.T) {
 // Alerts have 500 mails a day of an organization, and invitations their own.
 func TestAlerts_MailsOfADay(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
-	st, insight := d.watched(t)
+	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
+	scope, insight := d.addInsight(t)
 	for range 501 {
-		d.watch(t, st, insight, "Sales", "[1]")
+		d.addAlert(t, scope, insight, "Sales", "[1]")
 	}
 	for more := true; more; {
 		var err error
@@ -171,21 +171,21 @@ func TestAlerts_MailsOfADay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := d.Dashboards.Alerts.List(t.Context(), st, "", management.Page{Limit: 1000})
+	list, err := d.Dashboards.Alerts.List(t.Context(), scope, "", management.Page{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	notified := 0
 	for _, a := range list.Results {
 		if a.State != "Firing" {
 			t.Fatalf("%+v", a)
 		}
 		if !a.Notified.IsZero() {
-			told++
+			notified++
 		}
 	}
-	if told != 500 {
-		t.Errorf("%d have told somebody, want 500", told)
+	if notified != 500 {
+		t.Errorf("%d have told somebody, want 500", notified)
 	}
 	d.invite(t, `{"target_email": "new@example.com"}`)
 }
@@ -195,29 +195,29 @@ func TestAlerts_MailsOfADay(t *testing.T) {
 func TestServers_AlertOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	s := smtptest.Start(t, withPassword)
-	desks := []*desk{
-		openDesk(t, url, smtpTo(t, s.Address, s), deskStart),
-		openDesk(t, url, smtpTo(t, s.Address, s), deskStart.Add(50*time.Second)),
+	servers := []*testServer{
+		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),
+		openTestServer(t, url, smtpTo(t, s.Address, s), testStart.Add(50*time.Second)),
 	}
-	st, insight := desks[0].watched(t)
+	scope, insight := servers[0].addInsight(t)
 	const alerts = 30
 	ids := make([]string, alerts)
 	for i := range ids {
-		ids[i] = desks[i%2].watch(t, st, insight, fmt.Sprint("A", i), "[1]").ID
+		ids[i] = servers[i%2].addAlert(t, scope, insight, fmt.Sprint("A", i), "[1]").ID
 	}
-	desks[0].pass(50 * time.Second)
-	desks[1].pass(50 * time.Second)
-	storetest.AtOnce(t, 6, func(i int) error {
+	servers[0].advance(50 * time.Second)
+	servers[1].advance(50 * time.Second)
+	storetest.Concurrently(t, 6, func(i int) error {
 		for more := true; more; {
 			var err error
-			if more, err = desks[i%2].Dashboards.Alerts.CheckDue(context.Background()); err != nil {
+			if more, err = servers[i%2].Dashboards.Alerts.CheckDue(context.Background()); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	desks[0].pass(2 * time.Minute)
-	for _, d := range desks {
+	servers[0].advance(2 * time.Minute)
+	for _, d := range servers {
 		d.deliver(t, "")
 	}
 	got := map[string]int{}
@@ -229,7 +229,7 @@ func TestServers_AlertOnce(t *testing.T) {
 		if n := got[fmt.Sprintf("Alert A%d is firing", i)]; n != 1 {
 			t.Errorf("alert %d was mailed %d times", i, n)
 		}
-		a, err := desks[0].Dashboards.Alerts.Get(t.Context(), st, id, dashboards.CheckQuery{})
+		a, err := servers[0].Dashboards.Alerts.Get(t.Context(), scope, id, dashboards.CheckQuery{})
 		if err != nil || len(a.Checks) != 1 {
 			t.Errorf("alert %d has %d checks, %v", i, len(a.Checks), err)
 		}

@@ -26,11 +26,11 @@ const allScopes = "*"
 // errNoScope refuses a scope that there is not, and names the nearest one.
 func errNoScope(scope string) error {
 	object, action, _ := strings.Cut(scope, ":")
-	known := []string{allScopes}
+	scopes := []string{allScopes}
 	for _, o := range scopeObjects {
-		known = append(known, o+":read", o+":write")
+		scopes = append(scopes, o+":read", o+":write")
 	}
-	meant := flags.Nearest(scope, known)
+	suggestion := flags.Nearest(scope, scopes)
 	near := object
 	if !slices.Contains(scopeObjects, object) {
 		near = flags.Nearest(object, scopeObjects)
@@ -41,14 +41,14 @@ func errNoScope(scope string) error {
 		}
 	}
 	switch {
-	case meant == "" && near != "" && action != "read" && action != "write":
-		meant = near + ":read or " + near + ":write"
-	case meant == "" && near != "":
-		meant = near + ":" + action
-	case meant == "":
+	case suggestion == "" && near != "" && action != "read" && action != "write":
+		suggestion = near + ":read or " + near + ":write"
+	case suggestion == "" && near != "":
+		suggestion = near + ":" + action
+	case suggestion == "":
 		return management.Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", management.ShortText(scope), strings.Join(scopeObjects, ", "))
 	}
-	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", management.ShortText(scope), meant)
+	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", management.ShortText(scope), suggestion)
 }
 
 // isScope reports whether a key can be given a scope.
@@ -81,16 +81,16 @@ type APIKey struct {
 
 // APIKeyFields are the writable fields of a personal key.
 var APIKeyFields = management.Fields{
-	{Name: "label", Type: management.Text, Required: true, Max: maxKeyLabel, Ruled: true},
-	{Name: "scopes", Type: management.TextList, Required: true, Max: 100, Ruled: true, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
-	{Name: "scoped_teams", Type: management.IntList, Required: true, Ruled: true, Help: "the only projects that it opens; none: all of the user's"},
-	{Name: "scoped_organizations", Type: management.TextList, Required: true, Max: 64, Ruled: true, Help: "the only organizations that it opens; none: all of the user's"},
+	{Name: "label", Type: management.Text, Required: true, MaxLength: maxKeyLabel, Custom: true},
+	{Name: "scopes", Type: management.TextList, Required: true, MaxLength: 100, Custom: true, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
+	{Name: "scoped_teams", Type: management.IntList, Required: true, Custom: true, Help: "the only projects that it opens; none: all of the user's"},
+	{Name: "scoped_organizations", Type: management.TextList, Required: true, MaxLength: 64, Custom: true, Help: "the only organizations that it opens; none: all of the user's"},
 }
 
 func viewKey(k *management.KeyRecord) *APIKey {
 	out := &APIKey{
-		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.At(k.CreatedAt), LastUsedAt: management.At(k.LastUsedAt), User: k.User,
-		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.At(k.LastRolledAt),
+		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.NewStamp(k.CreatedAt), LastUsedAt: management.NewStamp(k.LastUsedAt), User: k.User,
+		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.NewStamp(k.LastRolledAt),
 	}
 	if out.Scopes == nil {
 		out.Scopes = []string{allScopes}
@@ -105,9 +105,9 @@ func viewKey(k *management.KeyRecord) *APIKey {
 }
 
 // Keys are the caller's keys, newest first.
-func (s Account) Keys(ctx context.Context, st *management.Standing) ([]*APIKey, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) ([]*APIKey, error) {
-		keys, err := tx.Keys(st.User.ID)
+func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) ([]*APIKey, error) {
+		keys, err := tx.Keys(scope.User.ID)
 		out := make([]*APIKey, len(keys))
 		for i := range keys {
 			out[i] = viewKey(&keys[i])
@@ -123,13 +123,13 @@ type ownKey struct {
 }
 
 func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, ownKey, APIKey]{
-		Scope: keyScope, Fields: APIKeyFields,
-		Place: func(st *management.Standing, k *ownKey) management.Place {
-			return management.Place{Parent: st.CurrentOrganization(), ID: k.ID, Title: k.Label}
+	return management.NewResource(&s.Env, management.Spec[Tx, ownKey, APIKey]{
+		ActivityScope: keyActivityScope, Fields: APIKeyFields,
+		Header: func(scope *management.Scope, k *ownKey) management.RecordHeader {
+			return management.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*ownKey, error) {
-			if id == management.Current {
+			if id == management.CurrentRef {
 				id = v.Key.ID
 			}
 			k, err := v.Tx.KeyByID(id)
@@ -138,13 +138,13 @@ func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 			}
 			return &ownKey{KeyRecord: *k}, nil
 		},
-		May: mayChangeKey,
+		AuthorizeChange: checkKeyChange,
 		New: func(v *view) (*ownKey, error) {
-			return &ownKey{KeyRecord: management.KeyRecord{ID: management.RandomText(24), User: v.User.ID, CreatedAt: s.Desk.Now()}}, nil
+			return &ownKey{KeyRecord: management.KeyRecord{ID: management.RandomText(24), User: v.User.ID, CreatedAt: s.Env.Now()}}, nil
 		},
-		Rules: keyRules,
-		Put:   func(v *view, k *ownKey) error { return v.Tx.PutKey(&k.KeyRecord) },
-		Drop:  func(v *view, k *ownKey) error { return v.Tx.DeleteKey(k.ID) },
+		Rules:  keyRules,
+		Put:    func(v *view, k *ownKey) error { return v.Tx.PutKey(&k.KeyRecord) },
+		Delete: func(v *view, k *ownKey) error { return v.Tx.DeleteKey(k.ID) },
 		Show: func(_ *view, k *ownKey) (*APIKey, error) {
 			out := viewKey(&k.KeyRecord)
 			if k.value != "" {
@@ -152,40 +152,40 @@ func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 			}
 			return out, nil
 		},
-		Noted: func(k *ownKey) any { return viewKey(&k.KeyRecord) },
+		Audit: func(k *ownKey) any { return viewKey(&k.KeyRecord) },
 	})
 }
 
-// keyScope is what the log calls a key.
-const keyScope = "PersonalAPIKey"
+// keyActivityScope is what the log calls a key.
+const keyActivityScope = "PersonalAPIKey"
 
-// mayChangeKey: a key may be changed, rolled and taken away with itself, or with one
+// checkKeyChange: a key may be changed, rolled and taken away with itself, or with one
 // that opens all that it opens: a limited key that leaks cannot lock its owner out. Keys
 // of a definitions file are changed there.
-func mayChangeKey(v *view, k *ownKey) error {
+func checkKeyChange(v *view, k *ownKey) error {
 	switch {
 	case k.Origin != "":
 		return errFromFile("key", k.Origin)
 	case k.ID != v.Key.ID:
-		return holds(v.Caller, &k.KeyRecord)
+		return checkKeyWithin(v.Caller, &k.KeyRecord)
 	}
 	return nil
 }
 
 // keyRules take over what was sent. A new key gets its value.
 func keyRules(e *management.Edit[Tx, ownKey]) error {
-	if err := changeKey(e.Tx, &e.Now.KeyRecord, e.Standing, e.Values); err != nil || !e.Fresh {
+	if err := changeKey(e.Tx, &e.After.KeyRecord, e.Scope, e.Values); err != nil || !e.IsNew {
 		return err
 	}
-	if err := roomForKey(e.Tx, e.User.ID); err != nil {
+	if err := checkKeyLimit(e.Tx, e.User.ID); err != nil {
 		return err
 	}
-	e.Now.renew()
+	e.After.renew()
 	return nil
 }
 
-// roomForKey refuses more keys than a user may have.
-func roomForKey(tx Tx, user int64) error {
+// checkKeyLimit refuses more keys than a user may have.
+func checkKeyLimit(tx Tx, user int64) error {
 	keys, err := tx.Keys(user)
 	if err != nil {
 		return err
@@ -205,54 +205,54 @@ func (k *ownKey) renew() {
 
 // Key returns one of the caller's keys. The calling key may always read itself,
 // others with user:read.
-func (s Account) Key(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
-	if id != management.Current && id != st.Key.ID {
-		if err := st.Require("user:read"); err != nil {
+func (s Account) Key(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
+	if id != management.CurrentRef && id != scope.Key.ID {
+		if err := scope.Require("user:read"); err != nil {
 			return nil, err
 		}
 	}
-	return s.keys.Get(ctx, st, id)
+	return s.keys.Get(ctx, scope, id)
 }
 
 // CreateKey makes a key that opens no more than the calling one. The answer alone
 // has it in clear.
-func (s Account) CreateKey(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
-	return s.keys.Create(ctx, st, b)
+func (s Account) CreateKey(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
+	return s.keys.Create(ctx, scope, b)
 }
 
 // UpdateKey changes a key. put: all required fields have to be there.
-func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*APIKey, error) {
-	return s.keys.Update(ctx, st, id, b, put)
+func (s Account) UpdateKey(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*APIKey, error) {
+	return s.keys.Update(ctx, scope, id, b, put)
 }
 
 // RollKey gives a key another value: the old one opens nothing from then on.
-func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
-	return management.Act(ctx, s.keys, st, id, func(e *management.Edit[Tx, ownKey]) error {
-		e.Now.LastRolledAt = s.Desk.Now()
-		e.Now.renew()
+func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
+	return management.RunAction(ctx, s.keys, scope, id, func(e *management.Edit[Tx, ownKey]) error {
+		e.After.LastRolledAt = s.Env.Now()
+		e.After.renew()
 		return nil
 	})
 }
 
 // DeleteKey takes a key away.
-func (s Account) DeleteKey(ctx context.Context, st *management.Standing, id string) error {
-	return s.keys.Delete(ctx, st, id)
+func (s Account) DeleteKey(ctx context.Context, scope *management.Scope, id string) error {
+	return s.keys.Delete(ctx, scope, id)
 }
 
 // NewPersonalKey makes the text of a personal key (§1.1).
 func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
 
 // changeKey puts what was sent into a key.
-func changeKey(tx Tx, k *management.KeyRecord, st *management.Standing, v management.Values) error {
+func changeKey(tx Tx, k *management.KeyRecord, scope *management.Scope, v management.Values) error {
 	management.Set(v, "label", &k.Label)
 	if v.Has("scopes") {
 		k.Scopes = v.Texts("scopes")
 		if len(k.Scopes) == 0 {
-			return management.Coded("empty", "scopes", "This list may not be empty.")
+			return management.CodedFault("empty", "scopes", "This list may not be empty.")
 		}
-		for _, scope := range k.Scopes {
-			if !isScope(scope) {
-				return errNoScope(scope)
+		for _, keyScope := range k.Scopes {
+			if !isScope(keyScope) {
+				return errNoScope(keyScope)
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func changeKey(tx Tx, k *management.KeyRecord, st *management.Standing, v manage
 			if err != nil {
 				return err
 			}
-			if p == nil || !st.Reaches(p) {
+			if p == nil || !scope.CanReach(p) {
 				return management.Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
 			}
 		}
@@ -271,32 +271,32 @@ func changeKey(tx Tx, k *management.KeyRecord, st *management.Standing, v manage
 	if v.Has("scoped_organizations") {
 		k.Organizations = nil
 		for _, text := range v.Texts("scoped_organizations") {
-			id, ok := management.NormalUUID(text)
+			id, ok := management.NormalizeUUID(text)
 			if !ok {
 				return management.Fault("scoped_organizations", "Invalid organization UUID")
 			}
-			if st.Caller.Level(id) == 0 {
+			if scope.Caller.Level(id) == 0 {
 				return management.Fault("scoped_organizations", "You must be a member of all organizations that you are scoping the key to.")
 			}
 			k.Organizations = append(k.Organizations, id)
 		}
 	}
 	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
-		return holds(st.Caller, k)
+		return checkKeyWithin(scope.Caller, k)
 	}
 	return nil
 }
 
-// holds refuses a key that opens more than the calling one (decision 19).
-func holds(c *management.Caller, k *management.KeyRecord) error {
-	if c.ScopedAll() {
+// checkKeyWithin refuses a key that opens more than the calling one (decision 19).
+func checkKeyWithin(c *management.Caller, k *management.KeyRecord) error {
+	if c.HasAllScopes() {
 		return nil
 	}
 	if k.Scopes == nil { // one of old: its lists do not count either
 		k = &management.KeyRecord{Scopes: []string{allScopes}}
 	}
-	for _, scope := range k.Scopes {
-		if err := c.Require(scope); err != nil {
+	for _, keyScope := range k.Scopes {
+		if err := c.Require(keyScope); err != nil {
 			return err
 		}
 	}
@@ -315,7 +315,7 @@ func holds(c *management.Caller, k *management.KeyRecord) error {
 			return management.Denied("API keys with scoped organizations can only make keys that are scoped to the same organizations.")
 		}
 		for _, id := range k.Organizations {
-			if !c.OpensOrganization(id) {
+			if !c.CanOpenOrganization(id) {
 				return management.Denied("API key does not have access to the requested organization: ID %s.", id)
 			}
 		}

@@ -36,7 +36,7 @@ func TestHashKey(t *testing.T) {
 }
 
 // §1.10, decision 19: a key never grants more than the calling one has.
-func TestCaller_Holds(t *testing.T) {
+func TestCheckKeyWithin(t *testing.T) {
 	key := func(scopes string, projects []int64, organizations ...string) *management.KeyRecord {
 		k := &management.KeyRecord{Scopes: []string{scopes}, Projects: projects, Organizations: organizations}
 		if scopes == "" {
@@ -64,7 +64,7 @@ func TestCaller_Holds(t *testing.T) {
 		{"another organization", key("*", nil, "a"), key("*", nil, "b"), false},
 		{"all organizations", key("*", nil, "a"), key("*", nil), false},
 	} {
-		if err := holds(&management.Caller{Key: c.caller}, c.new); (err == nil) != c.want {
+		if err := checkKeyWithin(&management.Caller{Key: c.caller}, c.new); (err == nil) != c.want {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 func TestOrganizations_AtOnce(t *testing.T) {
 	const many = 8
 	link := func(w *world) string {
-		in, err := w.Organizations.Invites.Create(t.Context(), w.Standing(t, "ann"), "https://here", ruletest.Body(t, `{"target_email":"new@example.com"}`))
+		invite, err := w.Organizations.Invites.Create(t.Context(), w.Scope(t, "ann"), "https://here", ruletest.Body(t, `{"target_email":"new@example.com"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return in.ID + " " + in.AcceptURL
+		return invite.ID + " " + invite.AcceptURL
 	}
 	for name, c := range map[string]struct {
 		before func(w *world) string // what stands behind the name of the call
-		who    func(n int) string
+		user   func(n int) string
 		call   string
 		body   func(n int) string
 		work   int // how many of them work
@@ -31,26 +31,26 @@ func TestOrganizations_AtOnce(t *testing.T) {
 	}{
 		"§4.6 the last owner cannot vanish": {
 			before: func(w *world) string {
-				if _, err := w.Organizations.Members.Update(t.Context(), w.Standing(t, "ann"), uuid("gus"), ruletest.Body(t, `{"level":15}`)); err != nil {
+				if _, err := w.Organizations.Members.Update(t.Context(), w.Scope(t, "ann"), uuid("gus"), ruletest.Body(t, `{"level":15}`)); err != nil {
 					t.Fatal(err)
 				}
 				return ""
 			},
-			who:  func(n int) string { return []string{"ann", "gus"}[n%2] },
+			user: func(n int) string { return []string{"ann", "gus"}[n%2] },
 			call: "demote", body: func(n int) string { return `{"level":1}` },
 			work:  many / 2, // those of the one who was first
 			after: ruletest.Row{"§4.6", "cyd", "owners", ``, `1`},
 		},
 		"§4.5 an invitation is accepted once": {
-			before: link, who: func(int) string { return "-" }, call: "accept", body: func(int) string { return `{"first_name":"New"}` },
+			before: link, user: func(int) string { return "-" }, call: "accept", body: func(int) string { return `{"first_name":"New"}` },
 			work:  1,
 			after: ruletest.Row{"§4.5", "ann", "members", `{"Email":"new@example.com"}`, `{"count":1}`},
 		},
 		"§1.10 ten keys": {
-			who: func(int) string { return "bob" }, call: "newkey", body: func(n int) string { return newKey(fmt.Sprintf(`,"label":"%d"`, n)) },
+			user: func(int) string { return "bob" }, call: "newkey", body: func(n int) string { return newKey(fmt.Sprintf(`,"label":"%d"`, n)) },
 			before: func(w *world) string {
 				for range 6 {
-					if _, err := w.Organizations.Account.CreateKey(t.Context(), w.Standing(t, "bob"), ruletest.Body(t, newKey(``))); err != nil {
+					if _, err := w.Organizations.Account.CreateKey(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, newKey(``))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -60,34 +60,34 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			after: ruletest.Row{"§6 row 79", "bob", "newkey", newKey(``), `400 invalid_input - You can only have 10 personal API keys.`},
 		},
 		"§5.1.3 one role of a name": {
-			who: func(int) string { return "gus" }, call: "role", body: func(n int) string { return []string{`{"name":"Support"}`, `{"name":"support"}`}[n%2] },
+			user: func(int) string { return "gus" }, call: "role", body: func(n int) string { return []string{`{"name":"Support"}`, `{"name":"support"}`}[n%2] },
 			work: 1, after: ruletest.Row{"§5.1.3", "gus", "roles", ``, `{"count":1}`},
 		},
 		"§4.4 a domain is one's": {
-			who: func(n int) string { return []string{"gus", "dan"}[n%2] }, call: "domain", body: func(int) string { return `{"domain":"example.com"}` },
+			user: func(n int) string { return []string{"gus", "dan"}[n%2] }, call: "domain", body: func(int) string { return `{"domain":"example.com"}` },
 			work: 1, after: ruletest.Row{"§4.4", "ann", "domain", `{"domain":"example.com"}`, `400 unique domain domain with this domain already exists.`},
 		},
 		"§4.5 one invitation of an address": {
-			who: func(n int) string { return "ann" }, call: "invite", body: func(int) string { return `{"target_email":"new@example.com"}` },
+			user: func(n int) string { return "ann" }, call: "invite", body: func(int) string { return `{"target_email":"new@example.com"}` },
 			work: many, after: ruletest.Row{"§6 row 58", "ann", "invites", ``, `{"count":1}`},
 		},
 		"§1.9 one user of an address": {
-			who: func(n int) string { return []string{"bob", "cyd", "gus", "dan"}[n%4] }, call: "changeme", body: func(int) string { return `{"email":"one@example.com"}` },
+			user: func(n int) string { return []string{"bob", "cyd", "gus", "dan"}[n%4] }, call: "changeme", body: func(int) string { return `{"email":"one@example.com"}` },
 			work: 2, after: ruletest.Row{"§1.9", "ann", "changeme", `{"email":"one@example.com"}`, `400 unique email`}, // of whoever was first, both times
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, memstore.Outside{}, false)
+			w := newWorld(t, memstore.ExternalData{}, false)
 			calls := w.calls(t)
-			calls["demote"] = func(st standing, _, b string) (any, error) {
+			calls["demote"] = func(scope callScope, _, b string) (any, error) {
 				other := uuid("ann")
-				if st.User.UUID == other {
+				if scope.User.UUID == other {
 					other = uuid("gus")
 				}
-				return w.Organizations.Members.Update(t.Context(), st, other, ruletest.Body(t, b))
+				return w.Organizations.Members.Update(t.Context(), scope, other, ruletest.Body(t, b))
 			}
-			calls["owners"] = func(st standing, _, _ string) (any, error) {
-				list, err := w.Organizations.Members.List(t.Context(), st, organizations.MemberQuery{Page: management.Page{Limit: 100}})
+			calls["owners"] = func(scope callScope, _, _ string) (any, error) {
+				list, err := w.Organizations.Members.List(t.Context(), scope, organizations.MemberQuery{Page: management.Page{Limit: 100}})
 				owners := 0
 				for _, m := range list.Results {
 					if m.Level == management.Owner {
@@ -104,9 +104,9 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			var mu sync.Mutex
 			worked := 0
 			for n := range many {
-				st := w.Standing(t, c.who(n)) // all of them as they were before
+				scope := w.Scope(t, c.user(n)) // all of them as they were before
 				all.Go(func() {
-					_, err := calls[c.call](st, path, c.body(n))
+					_, err := calls[c.call](scope, path, c.body(n))
 					mu.Lock()
 					defer mu.Unlock()
 					if err == nil {
@@ -118,7 +118,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			if worked != c.work {
 				t.Errorf("%d have worked, want %d", worked, c.work)
 			}
-			w.Ask(t, calls, []ruletest.Row{c.after})
+			w.Run(t, calls, []ruletest.Row{c.after})
 		})
 	}
 }

@@ -71,19 +71,19 @@ var BrowserUnset = string(management.Encode(browserSettings{}))
 // for them was ever chosen and no survey runs. surveys: one runs. Those are shown
 // unless surveys_opt_in says no.
 func browserOf(m *management.ProjectMeta, surveys bool) (json.RawMessage, error) {
-	chosen := slices.ContainsFunc(browserReads, func(name string) bool { _, there := m.Settings[name]; return there })
-	if !chosen && !surveys {
+	isSet := slices.ContainsFunc(browserReads, func(name string) bool { _, ok := m.Settings[name]; return ok })
+	if !isSet && !surveys {
 		return nil, nil
 	}
 	set, err := settingsOf(m)
 	if err != nil {
 		return nil, err
 	}
-	yes := func(b *bool) bool { return b != nil && *b }
+	isTrue := func(b *bool) bool { return b != nil && *b }
 	out := browserSettings{
-		AutocaptureOptOut: yes(set.AutocaptureOptOut), DeadClicks: yes(set.DeadClicks), Heatmaps: yes(set.Heatmaps),
-		Exceptions: yes(set.AutocaptureExceptions), ErrorTracking: browserErrorTracking{yes(set.AutocaptureExceptions)},
-		CapturePerformance: browserPerformance{yes(set.Performance), yes(set.WebVitals), allowedMetrics(set.WebVitalsMetrics)},
+		AutocaptureOptOut: isTrue(set.AutocaptureOptOut), DeadClicks: isTrue(set.DeadClicks), Heatmaps: isTrue(set.Heatmaps),
+		Exceptions: isTrue(set.AutocaptureExceptions), ErrorTracking: browserErrorTracking{isTrue(set.AutocaptureExceptions)},
+		CapturePerformance: browserPerformance{isTrue(set.Performance), isTrue(set.WebVitals), allowedMetrics(set.WebVitalsMetrics)},
 		Surveys:            surveys && (set.Surveys == nil || *set.Surveys),
 	}
 	return management.Encode(out), nil
@@ -104,10 +104,10 @@ func allowedMetrics(raw json.RawMessage) []string {
 	return out
 }
 
-// tellBrowsers brings what a project tells browsers up to date with its settings
+// updateBrowserSettings brings what a project tells browsers up to date with its settings
 // and surveys. It reports whether anything has changed; the project is not stored
 // yet.
-func (s *core) tellBrowsers(tx management.Tx, p *management.ProjectRecord) (changed bool, err error) {
+func (s *core) updateBrowserSettings(tx management.Tx, p *management.ProjectRecord) (changed bool, err error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
 		return false, err
@@ -124,13 +124,13 @@ func (s *core) tellBrowsers(tx management.Tx, p *management.ProjectRecord) (chan
 	return changed, err
 }
 
-// SurveysChanged is tellBrowsers after a change of a survey.
+// SurveysChanged is updateBrowserSettings after a change of a survey.
 func (s *core) SurveysChanged(tx management.Tx, project int64) error {
 	p, err := tx.Project(project)
 	if err != nil || p == nil {
 		return err
 	}
-	if changed, err := s.tellBrowsers(tx, p); err != nil || !changed {
+	if changed, err := s.updateBrowserSettings(tx, p); err != nil || !changed {
 		return err
 	}
 	return tx.PutProject(p)
@@ -143,21 +143,21 @@ const (
 	browserRules    = 1
 )
 
-// TellBrowsers makes anew what projects tell browsers where that was made by
+// RefreshBrowserSettings makes anew what projects tell browsers where that was made by
 // older rules, or by none: it is for the start of a server, and writes nothing
 // the next time.
-func (s Service) TellBrowsers(ctx context.Context) error {
-	made, err := management.Read(ctx, &s.Desk, func(tx Tx) (int64, error) { return management.PlaceOf(tx, browserFollower) })
-	if err != nil || made >= browserRules {
+func (s Service) RefreshBrowserSettings(ctx context.Context) error {
+	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return management.FollowerPosition(tx, browserFollower) })
+	if err != nil || version >= browserRules {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		all, err := tx.Projects("")
 		if err != nil {
 			return err
 		}
 		for i := range all {
-			changed, err := s.tellBrowsers(tx, &all[i])
+			changed, err := s.updateBrowserSettings(tx, &all[i])
 			if err == nil && changed {
 				err = tx.PutProject(&all[i])
 			}
@@ -165,7 +165,7 @@ func (s Service) TellBrowsers(ctx context.Context) error {
 				return err
 			}
 		}
-		return management.PutPlace(tx, browserFollower, browserRules)
+		return management.PutFollowerPosition(tx, browserFollower, browserRules)
 	})
 }
 

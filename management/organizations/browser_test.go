@@ -12,13 +12,13 @@ import (
 
 // Projects that were configured before there was anything to tell browsers are
 // told of at the next start, and only then (spec/capture.md §16.1).
-func TestTellBrowsers(t *testing.T) {
-	d := openDesk(t, inMemory, nil, deskStart)
-	put := func(id int64, meta string, told string) {
+func TestRefreshBrowserSettings(t *testing.T) {
+	d := openTestServer(t, inMemory, nil, testStart)
+	put := func(id int64, meta string, browserSettings string) {
 		t.Helper()
 		err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 			return tx.PutProject(&management.ProjectRecord{
-				ID: id, Organization: deskOrg, APIKey: fmt.Sprint("phc_", id), CreatedAt: deskStart, Meta: json.RawMessage(meta), Browser: json.RawMessage(told),
+				ID: id, Organization: testOrg, APIKey: fmt.Sprint("phc_", id), CreatedAt: testStart, Meta: json.RawMessage(meta), Browser: json.RawMessage(browserSettings),
 			})
 		})
 		if err != nil {
@@ -34,7 +34,7 @@ func TestTellBrowsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(id int64) string {
+	browserSettings := func(id int64) string {
 		t.Helper()
 		var out string
 		err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
@@ -53,7 +53,7 @@ func TestTellBrowsers(t *testing.T) {
 		return out
 	}
 	const rest = `"autocaptureExceptions":false,"errorTracking":{"autocaptureExceptions":false,"suppressionRules":[]},"captureDeadClicks":false,"capturePerformance":false,"heatmaps":false,"sessionRecording":false,`
-	if err := d.Organizations.TellBrowsers(t.Context()); err != nil {
+	if err := d.Organizations.RefreshBrowserSettings(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[int64]string{
@@ -61,15 +61,15 @@ func TestTellBrowsers(t *testing.T) {
 		2: `{"autocapture_opt_out":true,` + rest + `"surveys":false}`,
 		3: `{"autocapture_opt_out":false,` + rest + `"surveys":true}`,
 	} {
-		if got := told(id); got != want {
+		if got := browserSettings(id); got != want {
 			t.Errorf("project %d tells %s\nwant %s", id, got, want)
 		}
 	}
 	put(4, `{"settings":{"autocapture_opt_out":true}}`, `{"kept":true}`)
-	if err := d.Organizations.TellBrowsers(t.Context()); err != nil {
+	if err := d.Organizations.RefreshBrowserSettings(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := told(4); got != `{"kept":true}` {
+	if got := browserSettings(4); got != `{"kept":true}` {
 		t.Errorf("made again at the second start: %s", got)
 	}
 }

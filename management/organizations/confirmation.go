@@ -29,20 +29,20 @@ func (s *core) changeEmail(tx Tx, u *management.User, email string) error {
 	}
 	if other, err := management.UserByEmail(tx, email); err != nil {
 		return err
-	} else if other != nil && other.UUID != u.UUID && other.Verified() {
-		return errEmailTaken()
+	} else if other != nil && other.UUID != u.UUID && other.IsVerified() {
+		return errDuplicateEmail()
 	}
-	if err := s.spendMail(tx, userMails(u.UUID)); err != nil {
+	if err := s.countMail(tx, userMails(u.UUID)); err != nil {
 		return err
 	}
-	now := s.Desk.Now()
-	u.Pending = &management.PendingEmail{Email: email, Since: management.At(now)}
-	m := &waitingMail{ID: s.Desk.NewID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: management.At(now)}
+	now := s.Env.Now()
+	u.Pending = &management.PendingEmail{Email: email, Since: management.NewStamp(now)}
+	m := &waitingMail{ID: s.Env.NewID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: management.NewStamp(now)}
 	return m.put(tx, now)
 }
 
-func errEmailTaken() error {
-	return management.Coded(management.CodeUnique, "email", "user with this email address already exists.")
+func errDuplicateEmail() error {
+	return management.CodedFault(management.CodeUnique, "email", "user with this email address already exists.")
 }
 
 // confirmLink is where a pending address is confirmed.
@@ -50,7 +50,7 @@ func confirmLink(site, user, secret string) string {
 	return site + "/verify_email/" + user + "?secret=" + secret
 }
 
-func (s Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByUUID(tx, m.Confirms)
 	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
 		return false, err
@@ -62,31 +62,31 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, err
 		return false, err
 	}
 	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
-	*to = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
-	to.write([]string{"Hello " + calledName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
-		one("Confirm the address", confirmLink(s.SiteURL, u.UUID, secret)), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	*mail = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
+	mail.write([]string{"Hello " + displayName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
+		singleLink("Confirm the address", confirmLink(s.SiteURL, u.UUID, secret)), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
 
 // Confirm makes a pending address the user's own: secret was mailed there. Another
 // account that has the address without ever having proven it loses it.
 func (s Account) Confirm(ctx context.Context, user, secret string) (*management.UserView, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*management.UserView, error) {
-		id, _ := management.NormalUUID(user)
+	return management.Write(ctx, &s.Env, func(tx Tx) (*management.UserView, error) {
+		id, _ := management.NormalizeUUID(user)
 		u, err := management.UserByUUID(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if u == nil || pendingAddress(u, s.Desk.Now()) == nil || !opensPending(u.Pending, secret) {
-			return nil, management.Coded("invalid_token", "token", "This link is not valid, or not any more.")
+		if u == nil || pendingAddress(u, s.Env.Now()) == nil || !isPendingSecret(u.Pending, secret) {
+			return nil, management.CodedFault("invalid_token", "token", "This link is not valid, or not any more.")
 		}
 		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
 			return nil, err
 		}
 		verified := true
 		u.Email, u.EmailVerified, u.Pending = u.Pending.Email, &verified, nil
-		if err := management.PutUser(tx, u); errors.Is(err, management.ErrTaken) {
-			return nil, errEmailTaken()
+		if err := management.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
+			return nil, errDuplicateEmail()
 		} else if err != nil {
 			return nil, err
 		}
@@ -94,10 +94,10 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*management.
 	})
 }
 
-func opensPending(p *management.PendingEmail, secret string) (ok bool) {
+func isPendingSecret(p *management.PendingEmail, secret string) (ok bool) {
 	hash := []byte(management.HashKey(secret))
-	for _, known := range p.Secrets {
-		ok = subtle.ConstantTimeCompare([]byte(known), hash) == 1 || ok
+	for _, stored := range p.Secrets {
+		ok = subtle.ConstantTimeCompare([]byte(stored), hash) == 1 || ok
 	}
 	return ok
 }
@@ -111,18 +111,18 @@ const displacedDomain = "@displaced.invalid"
 // is verified keeps the address.
 func (s *core) displace(tx Tx, email, user string) error {
 	u, err := management.UserByEmail(tx, email)
-	if err != nil || u == nil || u.UUID == user || u.Verified() {
+	if err != nil || u == nil || u.UUID == user || u.IsVerified() {
 		return err
 	}
 	memberships, err := management.MembershipsOf(tx, u.UUID)
 	if err != nil {
 		return err
 	}
-	was, unverified := *u, false
+	before, unverified := *u, false
 	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
 	for i := range memberships {
 		m := &memberships[i]
-		if err := s.Desk.Note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &was), viewMember(m, u)); err != nil {
+		if err := s.Env.LogActivity(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &before), viewMember(m, u)); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ErrMailRefused is for mails that a mail server refuses for good.
-var ErrMailRefused = errors.New("the mail server refuses the mail for good")
+// ErrMailRejected is for mails that a mail server refuses for good.
+var ErrMailRejected = errors.New("the mail server refuses the mail for good")
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk[Tx]
+	Env management.Env[Tx]
 	// SiteURL is where people reach the server, for links in e-mails, such as
 	// https://flags.example.com; without a slash at its end. It is required with a
 	// Mailer: what a request says of the server must not come into mails.
@@ -52,8 +52,8 @@ type core struct {
 	keys  management.Resource[Tx, ownKey, APIKey]
 }
 
-// ofOrganization is the Parent of what belongs to organizations.
-func ofOrganization(st *management.Standing) string { return st.Organization.ID }
+// organizationParent is the Parent of what belongs to organizations.
+func organizationParent(scope *management.Scope) string { return scope.Organization.ID }
 
 // view is a transaction of this room and in whose name it runs.
 type view = management.View[Tx]
@@ -71,7 +71,7 @@ type Mail struct {
 	ID, To, Subject, Text, HTML string
 }
 
-// Mailer hands mails to a mail server. An error that is ErrMailRefused means that
+// Mailer hands mails to a mail server. An error that is ErrMailRejected means that
 // the server will never take this mail; after any other one it is tried again.
 type Mailer interface {
 	Send(ctx context.Context, m Mail) error
@@ -101,18 +101,18 @@ type Challenge struct {
 // Authenticators checks what authenticators sign (console.md §5.2). Errors about the answer
 // of a browser are ErrPasskey.
 type Authenticators interface {
-	// Register asks for a new passkey; Registered takes it.
-	Register(at Site, of PasskeyOwner) (*Challenge, error)
-	Registered(at Site, of PasskeyOwner, state, answer json.RawMessage) (id string, credential json.RawMessage, err error)
-	// Ask asks for any passkey of the site; Answered says to which challenge an answer
+	// BeginRegistration asks for a new passkey; Registered takes it.
+	BeginRegistration(site Site, owner PasskeyOwner) (*Challenge, error)
+	FinishRegistration(site Site, owner PasskeyOwner, state, answer json.RawMessage) (id string, credential json.RawMessage, err error)
+	// BeginLogin asks for any passkey of the site; Answered says to which challenge an answer
 	// is, and with which passkey; Asserted checks it, and returns the credential as it is
 	// to be kept then.
-	Ask(at Site) (*Challenge, error)
-	Answered(answer json.RawMessage) (challenge, id string, err error)
-	Asserted(at Site, of PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error)
+	BeginLogin(site Site) (*Challenge, error)
+	ReadAnswer(answer json.RawMessage) (challenge, id string, err error)
+	FinishLogin(site Site, owner PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error)
 }
 
-func notAccepted(text string) error {
+func unauthenticated(text string) error {
 	return &management.Error{Kind: management.Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace(text)}
 }
 

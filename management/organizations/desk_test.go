@@ -25,45 +25,45 @@ import (
 )
 
 const (
-	deskOrg = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
-	deskURL = "https://flags.example.com"
+	testOrg = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	testURL = "https://flags.example.com"
 )
 
-var deskStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+var testStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// desk is a service that sends mails, whose clock a test moves.
-type desk struct {
+// testServer is a service that sends mails, whose clock a test moves.
+type testServer struct {
 	*rooms.Rooms
-	store  rooms.Store
-	close  func()
-	clock  atomic.Int64 // microseconds since 1970
-	queued atomic.Int64
-	asked  func() // of each query of an alert, whose answer is 12
-	owner  *management.Standing
+	store   rooms.Store
+	close   func()
+	clock   atomic.Int64 // microseconds since 1970
+	queued  atomic.Int64
+	onQuery func() // of each query of an alert, whose answer is 12
+	owner   *management.Scope
 
-	mu   sync.Mutex
-	done []management.JobDone
+	mu      sync.Mutex
+	results []management.JobDone
 }
 
-func (d *desk) jobDone(done management.JobDone) {
+func (d *testServer) jobDone(result management.JobDone) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.done = append(d.done, done)
+	d.results = append(d.results, result)
 }
 
-func (d *desk) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC() }
+func (d *testServer) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC() }
 
-func (d *desk) pass(by time.Duration) { d.clock.Add(by.Microseconds()) }
+func (d *testServer) advance(elapsed time.Duration) { d.clock.Add(elapsed.Microseconds()) }
 
 // inMemory is the database of tests that close nothing.
 const inMemory = ""
 
-// openDesk opens a service on a database, with an organization and its owner.
-func openDesk(t *testing.T, database string, mailer organizations.Mailer, at time.Time) *desk {
+// openTestServer opens a service on a database, with an organization and its owner.
+func openTestServer(t *testing.T, database string, mailer organizations.Mailer, start time.Time) *testServer {
 	t.Helper()
-	d := &desk{}
-	d.clock.Store(at.UnixMicro())
-	if d.store = memstore.New(memstore.Outside{}); database != inMemory {
+	d := &testServer{}
+	d.clock.Store(start.UnixMicro())
+	if d.store = memstore.New(memstore.ExternalData{}); database != inMemory {
 		store, err := sqlstore.Open(t.Context(), database, sqlstore.Config{Now: d.now})
 		if err != nil {
 			t.Fatal(err)
@@ -77,10 +77,10 @@ func openDesk(t *testing.T, database string, mailer organizations.Mailer, at tim
 	}
 	var err error
 	d.Rooms, err = rooms.Open(rooms.Config{
-		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
-		Ask: func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
-			if d.asked != nil {
-				d.asked()
+		Store: d.store, Now: d.now, SiteURL: testURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
+		RunQuery: func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
+			if d.onQuery != nil {
+				d.onQuery()
 			}
 			return json.RawMessage(`[{"action":{"order":0},"label":"<b>buy</b>","aggregated_value":12}]`), nil
 		},
@@ -90,8 +90,8 @@ func openDesk(t *testing.T, database string, mailer organizations.Mailer, at tim
 	}
 	err = d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return errors.Join(
-			tx.PutOrganization(&management.OrganizationRecord{ID: deskOrg, Name: "Orga & <Nization>", CreatedAt: deskStart}),
-			tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey("phx_owner"), Label: "k", User: 1, Scopes: []string{"*"}, CreatedAt: deskStart}),
+			tx.PutOrganization(&management.OrganizationRecord{ID: testOrg, Name: "Orga & <Nization>", CreatedAt: testStart}),
+			tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey("phx_owner"), Label: "k", User: 1, Scopes: []string{"*"}, CreatedAt: testStart}),
 		)
 	})
 	if err != nil {
@@ -100,21 +100,21 @@ func openDesk(t *testing.T, database string, mailer organizations.Mailer, at tim
 	if err := d.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
-	d.owner = d.standing(t, "phx_owner")
+	d.owner = d.scopeOf(t, "phx_owner")
 	return d
 }
 
-func (d *desk) standing(t *testing.T, key string) *management.Standing {
+func (d *testServer) scopeOf(t *testing.T, key string) *management.Scope {
 	t.Helper()
 	c, err := d.Authenticate(t.Context(), key, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := d.OrganizationNamed(t.Context(), c, deskOrg)
+	scope, err := d.Organization(t.Context(), c, testOrg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return scope
 }
 
 func bodyOf(t *testing.T, text string) management.Body {
@@ -126,17 +126,17 @@ func bodyOf(t *testing.T, text string) management.Body {
 	return b
 }
 
-func (d *desk) invite(t *testing.T, body string) *organizations.Invite {
+func (d *testServer) invite(t *testing.T, body string) *organizations.Invite {
 	t.Helper()
-	in, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", bodyOf(t, body))
+	invite, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", bodyOf(t, body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in
+	return invite
 }
 
 // deliver sends what is due; the error has to hold a text.
-func (d *desk) deliver(t *testing.T, fails string) (next time.Time) {
+func (d *testServer) deliver(t *testing.T, fails string) (next time.Time) {
 	t.Helper()
 	next, err := d.Organizations.DeliverMail(t.Context())
 	if (err != nil) != (fails != "") || err != nil && !strings.Contains(err.Error(), fails) {

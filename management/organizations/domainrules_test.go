@@ -9,7 +9,7 @@ import (
 
 // Domains: §4.4.
 func TestDomains_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
+	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": domainRows, "names": domainNameRows, "changes": changeDomainRows, "verification": verifyRows, "after verification": verifiedRows,
 		"places": domainPlaceRows, "claims": claimRows,
 	})
@@ -163,9 +163,9 @@ var claimRows = []ruletest.Row{
 
 // Without a resolver no domain is verified, and nothing fails.
 func TestDomains_NoResolver(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Organizations.Resolver = nil
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§4.4", "gus", "domain => it", `{"domain":"example.com"}`, `{"is_verified":false}`},
 		{"§4.4", "gus", "dns _posthog-challenge.example.com <it.verification_challenge>", ``, `null`},
 		{"§4.4", "gus", "verify <it>", ``, `{"is_verified":false}`},

@@ -44,11 +44,11 @@ type storedDomain struct {
 
 // DomainFields are the writable fields of a domain.
 var DomainFields = management.Fields{
-	{Name: "domain", Type: management.Text, Required: true, Max: 128, Ruled: true, Help: "in lower case; fixed once it is verified"},
-	{Name: "jit_provisioning_enabled", Type: management.Bool, Ruled: true, Help: "only of a verified domain"},
-	{Name: "sso_enforcement", Type: management.Text, Blank: true, Max: 28, Ruled: true, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
-	{Name: "saml_entity_id", Type: management.Text, Null: true, Blank: true, Max: 512},
-	{Name: "saml_acs_url", Type: management.Text, Null: true, Blank: true, Max: 512},
+	{Name: "domain", Type: management.Text, Required: true, MaxLength: 128, Custom: true, Help: "in lower case; fixed once it is verified"},
+	{Name: "jit_provisioning_enabled", Type: management.Bool, Custom: true, Help: "only of a verified domain"},
+	{Name: "sso_enforcement", Type: management.Text, Blank: true, MaxLength: 28, Custom: true, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
+	{Name: "saml_entity_id", Type: management.Text, Null: true, Blank: true, MaxLength: 512},
+	{Name: "saml_acs_url", Type: management.Text, Null: true, Blank: true, MaxLength: 512},
 	{Name: "saml_x509_cert", Type: management.Text, Null: true, Blank: true},
 }
 
@@ -60,15 +60,15 @@ type Domains struct {
 
 func newDomains(c *core) (s Domains) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedDomain, Domain]{
-		Kind: kindDomain, Fields: DomainFields, Admins: true, Parent: ofOrganization,
-		Place: func(_ *management.Standing, d *storedDomain) management.Place {
-			return management.Place{ID: d.ID, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, Domain]{
+		Kind: kindDomain, Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
+		Header: func(_ *management.Scope, d *storedDomain) management.RecordHeader {
+			return management.RecordHeader{ID: d.ID, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
 		},
 		New: func(*view) (*storedDomain, error) {
 			var challenge [32]byte
 			_, _ = rand.Read(challenge[:]) // never fails
-			return &storedDomain{Domain: Domain{ID: c.Desk.NewID(), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}}, nil
+			return &storedDomain{Domain: Domain{ID: c.Env.NewID(), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}}, nil
 		},
 		Rules: s.rules,
 		Show:  func(_ *view, d *storedDomain) (*Domain, error) { return &d.Domain, nil },
@@ -88,12 +88,12 @@ func checkDomainName(name string) error {
 
 // rules check a domain. Settings that need a verified one are left out of a new one.
 func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
-	d, v := e.Now, e.Values
-	full := func(text *string) bool { return text != nil && *text != "" }
-	d.HasSAML = full(d.SAMLEntityID) && full(d.SAMLConsumerURL) && full(d.SAMLCertificate)
+	d, v := e.After, e.Values
+	isFilled := func(text *string) bool { return text != nil && *text != "" }
+	d.HasSAML = isFilled(d.SAMLEntityID) && isFilled(d.SAMLConsumerURL) && isFilled(d.SAMLCertificate)
 	for _, name := range []string{"jit_provisioning_enabled", "sso_enforcement"} {
-		if !e.Fresh && !d.Verified && v.Has(name) {
-			return management.Coded("verification_required", name, "This attribute cannot be updated until the domain is verified.")
+		if !e.IsNew && !d.Verified && v.Has(name) {
+			return management.CodedFault("verification_required", name, "This attribute cannot be updated until the domain is verified.")
 		}
 	}
 	if d.Verified {
@@ -111,7 +111,7 @@ func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
 // claim looks whether a domain may have its name. It takes the name over from a claim
 // that has expired.
 func (s Domains) claim(tx Tx, d *storedDomain) error {
-	d.Claimed = management.At(s.Desk.Now())
+	d.Claimed = management.NewStamp(s.Env.Now())
 	r, err := tx.Find(kindDomain, d.Domain.Domain)
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 	case holder == nil:
 	case holder.ID == d.ID:
 		d.Claimed = holder.Claimed
-	case holder.Verified || s.Desk.Now().Sub(holder.Claimed.Time) <= domainClaim:
-		return management.Coded(management.CodeUnique, "domain", "domain with this domain already exists.")
+	case holder.Verified || s.Env.Now().Sub(holder.Claimed.Time) <= domainClaim:
+		return management.CodedFault(management.CodeUnique, "domain", "domain with this domain already exists.")
 	default:
 		return tx.Delete(kindDomain, r.Parent, r.ID)
 	}
@@ -132,36 +132,36 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 }
 
 // Verify looks for the domain's TXT record. Without it the domain stays as it is.
-func (s Domains) Verify(ctx context.Context, st *management.Standing, id string) (*Domain, error) {
-	if !st.Admin() {
+func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string) (*Domain, error) {
+	if !scope.IsAdmin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	d, err := s.Get(ctx, st, id)
+	d, err := s.Get(ctx, scope, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case d.Verified:
 		return nil, errVerified()
-	case !s.proven(ctx, d):
+	case !s.hasChallenge(ctx, d):
 		return d, nil
 	}
-	return management.Act(ctx, s.Resource, st, id, func(e *management.Edit[Tx, storedDomain]) error {
-		switch again := e.Now; {
-		case again.Verified:
+	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedDomain]) error {
+		switch current := e.After; {
+		case current.Verified:
 			return errVerified()
-		case again.Domain.Domain == d.Domain: // else what was proven is another name
-			again.Verified, again.VerifiedAt = true, management.At(s.Desk.Now())
+		case current.Domain.Domain == d.Domain: // else what was proven is another name
+			current.Verified, current.VerifiedAt = true, management.NewStamp(s.Env.Now())
 		}
 		return nil
 	})
 }
 
 func errVerified() error {
-	return management.Coded("already_verified", "", "This domain has already been verified.")
+	return management.CodedFault("already_verified", "", "This domain has already been verified.")
 }
 
-// proven asks the DNS for the challenge.
-func (s Domains) proven(ctx context.Context, d *Domain) bool {
+// hasChallenge asks the DNS for the challenge.
+func (s Domains) hasChallenge(ctx context.Context, d *Domain) bool {
 	if s.Resolver == nil {
 		return false
 	}

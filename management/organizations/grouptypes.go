@@ -25,13 +25,13 @@ type GroupTypeLabels struct {
 // GroupTypeFields are those of a change of what people call group types.
 var GroupTypeFields = management.Fields{
 	{Name: "group_type_index", Type: management.Int, Required: true},
-	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
-	{Name: "name_plural", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
+	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, MaxLength: maxGroupTypeLabel},
+	{Name: "name_plural", Type: management.Text, Null: true, Blank: true, MaxLength: maxGroupTypeLabel},
 }
 
 // GroupTypeLabels returns the labels of a project's group types by index (§5.4).
 func (s Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]GroupTypeLabels, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
+	return management.Read(ctx, &s.Env, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
 }
 
 func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
@@ -58,9 +58,9 @@ func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 // labels that they do not name stay.
 func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []json.RawMessage) (map[int]GroupTypeLabels, error) {
 	if len(changes) > management.MaxItems {
-		return nil, management.Coded(management.CodeMaxLength, "", "Ensure this field has no more than %d elements.", management.MaxItems)
+		return nil, management.CodedFault(management.CodeMaxLength, "", "Ensure this field has no more than %d elements.", management.MaxItems)
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (map[int]GroupTypeLabels, error) {
 		types, err := tx.GroupTypes(project)
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 		for i, raw := range changes {
 			index, changed, err := labelGroupType(types, labels, raw)
 			if err != nil {
-				return nil, inItem(err, i)
+				return nil, prefixItem(err, i)
 			}
 			labels[index] = changed
 			record := management.Record{Kind: kindGroupType, Parent: management.ProjectParent(project), ID: strconv.Itoa(index), Data: management.Encode(changed)}
@@ -97,8 +97,8 @@ func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw js
 		return 0, GroupTypeLabels{}, err
 	}
 	index := int(v.Int("group_type_index"))
-	if _, there := types[index]; !there {
-		return 0, GroupTypeLabels{}, management.Coded(management.CodeDoesNotExist, "group_type_index", "Invalid pk \"%d\" - object does not exist.", index)
+	if _, ok := types[index]; !ok {
+		return 0, GroupTypeLabels{}, management.CodedFault(management.CodeDoesNotExist, "group_type_index", "Invalid pk \"%d\" - object does not exist.", index)
 	}
 	l := labels[index]
 	management.SetNull(v, "name_singular", &l.Singular)

@@ -6,17 +6,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MayCopy looks whether the caller may have all that the server stores: an owner of
+// CheckBackupAccess looks whether the caller may have all that the server stores: an owner of
 // every organization, with a key of the scope * that is limited to no project and no
 // organization.
-func (s Service) MayCopy(ctx context.Context, c *management.Caller) error {
-	if err := c.Require(management.Internal); err != nil {
+func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) error {
+	if err := c.Require(management.InternalScope); err != nil {
 		return err
 	}
 	if len(c.Key.Projects)+len(c.Key.Organizations) > 0 {
 		return management.Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
 	}
-	return s.Desk.Store.Read(ctx, func(tx Tx) error {
+	return s.Env.Store.Read(ctx, func(tx Tx) error {
 		all, err := tx.Organizations()
 		if err != nil {
 			return err

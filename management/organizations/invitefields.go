@@ -14,9 +14,9 @@ import (
 // InviteFields are the writable fields of an invitation (§4.5).
 var InviteFields = management.Fields{
 	{Name: "target_email", Type: management.Email, Required: true, Help: "who is invited"},
-	{Name: "first_name", Type: management.Text, Blank: true, Max: 30},
+	{Name: "first_name", Type: management.Text, Blank: true, MaxLength: 30},
 	{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member (default), 8 administrator, 15 owner; at most the caller's own"},
-	{Name: "message", Type: management.Text, Null: true, Blank: true, Max: 10_000, Help: "stands in the e-mail"},
+	{Name: "message", Type: management.Text, Null: true, Blank: true, MaxLength: 10_000, Help: "stands in the e-mail"},
 	{Name: "private_project_access", Type: management.Any, Help: `access to projects, such as [{"id": 1, "level": "member"}]; levels are none, member, admin`},
 	{Name: "send_email", Type: management.Bool, Help: "true by default"},
 	{Name: "combine_pending_invites", Type: management.Bool, Help: "take the highest level and access of the pending invitations of the address; false by default"},
@@ -25,9 +25,9 @@ var InviteFields = management.Fields{
 // AcceptFields are what somebody without an account says to accept an invitation.
 // A caller with a key needs none but the secret.
 var AcceptFields = management.Fields{
-	{Name: "first_name", Type: management.Text, Required: true, Max: 128, Help: "of the new account"},
+	{Name: "first_name", Type: management.Text, Required: true, MaxLength: 128, Help: "of the new account"},
 	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: RolesAtOrganization},
-	{Name: "secret", Type: management.Text, Null: true, Blank: true, Max: 200, Help: "that of the link; it may stand in the query instead"},
+	{Name: "secret", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "that of the link; it may stand in the query instead"},
 }
 
 // maxGrants bounds the projects of one invitation.
@@ -62,7 +62,7 @@ func readGrants(v management.Values) ([]projectGrant, error) {
 		return nil, management.Fault(fieldAccess, "The field must be a list of dictionaries.")
 	}
 	if len(list) > maxGrants {
-		return nil, management.Coded(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", maxGrants)
+		return nil, management.CodedFault(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", maxGrants)
 	}
 	var out []projectGrant
 	for _, item := range list {
@@ -92,8 +92,8 @@ func readGrant(raw json.RawMessage) (g projectGrant, err error) {
 		}
 		return g, management.Fault(fieldAccess, `The "id" field must be an integer.`)
 	}
-	var known bool
-	if g.Level, known = grantLevels[string(level)]; !known {
+	var ok bool
+	if g.Level, ok = grantLevels[string(level)]; !ok {
 		return g, management.Fault(fieldAccess, `The "level" field must be a valid access level.`)
 	}
 	return g, nil
@@ -104,25 +104,25 @@ func errNoSuchGrant() error {
 }
 
 // checkGrants looks whether the caller may give such access.
-func checkGrants(tx Tx, st *management.Standing, grants []projectGrant) error {
+func checkGrants(tx Tx, scope *management.Scope, grants []projectGrant) error {
 	for _, g := range grants {
 		p, err := tx.Project(g.ID)
 		if err != nil {
 			return err
 		}
-		if p == nil || p.Organization != st.Organization.ID {
+		if p == nil || p.Organization != scope.Organization.ID {
 			return errNoSuchGrant()
 		}
 		meta, err := management.MetaOfProject(p)
 		if err != nil {
 			return err
 		}
-		own := st.Caller.Access(p)
+		own := scope.Caller.Access(p)
 		if meta.Default == management.NoAccess && own != management.AdminAccess {
 			return errNoSuchGrant()
 		}
-		in := management.Standing{Caller: st.Caller, Project: p}
-		if !own.Allows(g.Level) || g.Level == management.AdminAccess && !in.Administers() { // who has it by name changes rules
+		projectScope := management.Scope{Caller: scope.Caller, Project: p}
+		if !own.Allows(g.Level) || g.Level == management.AdminAccess && !projectScope.CanAdminister() { // who has it by name changes rules
 			return management.Fault(fieldAccess, "You cannot invite to a private project with a higher level than your own.")
 		}
 	}

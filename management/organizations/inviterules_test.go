@@ -13,7 +13,7 @@ import (
 
 // Invitations: §4.5, decision 22.
 func TestInvites_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
+	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": inviteRows, "access": grantRows, "replacing": replaceRows, "combining": combineRows, "bulk": bulkRows, "cancelling": uninviteRows, "lists": inviteListRows,
 	})
 }
@@ -184,7 +184,7 @@ var inviteListRows = []ruletest.Row{
 
 // Acceptance: §4.5, decision 22.
 func TestInvites_Accept(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
+	runAllTables(t, false, map[string][]ruletest.Row{
 		"a new account": signUpRows, "an account": joinRows, "expiry": expiryRows, "single sign-on": ssoRows, "access": acceptAccessRows,
 		"a member": memberRows, "siblings": siblingRows,
 	})
@@ -302,12 +302,12 @@ var acceptAccessRows = []ruletest.Row{
 
 // §1.4, §1.6: what the key of a caller must be to accept.
 func TestInvites_AcceptKeys(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Keys["reader"] = management.KeyRecord{Scopes: []string{"organization_member:read"}}
 	w.Keys["writer"] = management.KeyRecord{Scopes: []string{"organization_member:write"}}
 	w.Keys["of a project"] = management.KeyRecord{Scopes: []string{"*"}, Projects: []int64{2}}
 	w.Keys["of theirs"] = management.KeyRecord{Scopes: []string{"*"}, Organizations: []string{theirs}}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§4.5", "ann", "invite => in", `{"target_email":"dan@example.com"}`, `{"level":1}`},
 		{"§1.5", "dan/reader", "accept <in> <in.accept_url>", ``, `403 permission_denied - API key missing required scope 'organization_member:write'`},
 		{"§1.6", "dan/of a project", "accept <in> <in.accept_url>", ``, `403 permission_denied - API keys with scoped projects are only supported on project-based endpoints.`},
@@ -319,14 +319,14 @@ func TestInvites_AcceptKeys(t *testing.T) {
 // Decision 22: the secret is stored hashed. Nothing that is stored has it, nor the key of
 // a new account.
 func TestInvites_SecretsAreHashed(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	calls := w.calls(t)
 	var secret, key string
 	accept := calls["accept"]
-	calls["accept"] = func(st standing, path, b string) (any, error) {
+	calls["accept"] = func(scope callScope, path, b string) (any, error) {
 		_, link, _ := strings.Cut(path, "secret=")
 		secret = link
-		out, err := accept(st, path, b)
+		out, err := accept(scope, path, b)
 		var got struct {
 			Key string `json:"personal_api_key"`
 		}
@@ -334,7 +334,7 @@ func TestInvites_SecretsAreHashed(t *testing.T) {
 		key = got.Key
 		return out, err
 	}
-	stored := func(text string) (found bool) {
+	isStored := func(text string) (found bool) {
 		err := w.Store.Read(t.Context(), func(tx rooms.Tx) error {
 			for _, q := range []management.Query{{Kind: "invite", Parent: ours}, {Kind: "mail"}, {Kind: management.KindActivity, Parent: ours}, {Kind: management.KindUser}} {
 				list, _, err := tx.List(q)
@@ -352,15 +352,15 @@ func TestInvites_SecretsAreHashed(t *testing.T) {
 		}
 		return found
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"§4.5", "ann", "invite => in", `{"target_email":"a@example.com"}`, `{"level":1}`},
 		{"§4.5", "ann", "invite => other", `{"target_email":"b@example.com"}`, `{"level":1}`},
 		{"§4.5", "-", "accept <other> <other.accept_url>", `{"first_name":"B"}`, `{"first_name":"B"}`},
 	})
-	if len(secret) != 43 || len(key) < 47 || stored(secret) || stored(key) {
+	if len(secret) != 43 || len(key) < 47 || isStored(secret) || isStored(key) {
 		t.Errorf("%q or %q stands in the store", secret, key)
 	}
-	if !stored("a@example.com") {
+	if !isStored("a@example.com") {
 		t.Error("the test looks at nothing")
 	}
 }

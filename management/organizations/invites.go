@@ -51,7 +51,7 @@ type Invite struct {
 type storedInvite struct {
 	inviteSettings
 	Organization string `json:"organization"`
-	By           int64  `json:"created_by"` // the user's number
+	CreatorID    int64  `json:"created_by"` // the user's number
 	// Secrets are what opens the invitation, newest last.
 	Secrets []inviteSecret `json:"secrets,omitempty"`
 	Number  int64          `json:"number"`
@@ -76,29 +76,29 @@ type Invites struct {
 }
 
 func newInvites(c *core) Invites {
-	return Invites{c, management.NewResource(&c.Desk, management.Spec[Tx, storedInvite, Invite]{
-		Kind: kindInvite, Scope: "OrganizationInvite", Admins: true, Newest: true, Parent: ofOrganization,
-		Place: func(_ *management.Standing, i *storedInvite) management.Place {
-			return management.Place{
+	return Invites{c, management.NewResource(&c.Env, management.Spec[Tx, storedInvite, Invite]{
+		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
+		Header: func(_ *management.Scope, i *storedInvite) management.RecordHeader {
+			return management.RecordHeader{
 				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID,
 			}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedInvite, error) {
-			in, err := inviteByID(v.Tx, id)
-			if in != nil && in.Organization != v.Organization.ID {
-				in = nil
+			invite, err := inviteByID(v.Tx, id)
+			if invite != nil && invite.Organization != v.Organization.ID {
+				invite = nil
 			}
-			return in, err
+			return invite, err
 		},
-		Drop: func(v *view, i *storedInvite) error { return dropInvite(v.Tx, i) },
+		Delete: func(v *view, i *storedInvite) error { return deleteInvite(v.Tx, i) },
 		Show: func(v *view, i *storedInvite) (*Invite, error) {
-			by, err := v.Author(i.By)
+			creator, err := v.Author(i.CreatorID)
 			if err != nil {
 				return nil, err
 			}
 			level, err := inviterLevel(v.Tx, i)
-			expired := i.expired(c.Desk.Now()) || level < i.Level
-			return &Invite{inviteSettings: i.inviteSettings, Expired: expired, CreatedBy: by, Updated: i.Created}, err
+			isExpired := i.isExpired(c.Env.Now()) || level < i.Level
+			return &Invite{inviteSettings: i.inviteSettings, Expired: isExpired, CreatedBy: creator, Updated: i.Created}, err
 		},
 	})}
 }
@@ -107,18 +107,18 @@ func invitesOf(organization, email string) string {
 	return organization + "/" + management.EmailKey(email)
 }
 
-// expired reports whether the invitation is too old at a time.
-func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
+// isExpired reports whether the invitation is too old at a time.
+func (i *storedInvite) isExpired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
 
 // inviterLevel is the level that whoever has made an invitation has in the
 // organization now, 0 for nobody there any more. An invitation is void where it would
 // give more than that.
 func inviterLevel(tx Tx, i *storedInvite) (management.Level, error) {
-	by, err := management.UserByNumber(tx, i.By)
-	if err != nil || by == nil || by.Inactive {
+	creator, err := management.UserByNumber(tx, i.CreatorID)
+	if err != nil || creator == nil || creator.Inactive {
 		return 0, err
 	}
-	m, err := management.MembershipOf(tx, i.Organization, by.UUID)
+	m, err := management.MembershipOf(tx, i.Organization, creator.UUID)
 	if err != nil || m == nil {
 		return 0, err
 	}
@@ -135,8 +135,8 @@ func (i *storedInvite) newSecret(mailed bool) string {
 	return secret
 }
 
-// opened finds the secret of the invitation, nil for a wrong one.
-func (i *storedInvite) opened(secret string) (found *inviteSecret) {
+// findSecret finds the secret of the invitation, nil for a wrong one.
+func (i *storedInvite) findSecret(secret string) (found *inviteSecret) {
 	hash := []byte(management.HashKey(secret))
 	for k := range i.Secrets {
 		if subtle.ConstantTimeCompare([]byte(i.Secrets[k].Hash), hash) == 1 {
@@ -150,35 +150,35 @@ func (i *storedInvite) opened(secret string) (found *inviteSecret) {
 func inviteLink(site, id, secret string) string { return site + "/signup/" + id + "?secret=" + secret }
 
 // List returns a page of invitations, newest first, with those that are expired.
-func (s Invites) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Invite], error) {
-	return s.invites.List(ctx, st, p)
+func (s Invites) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Invite], error) {
+	return s.invites.List(ctx, scope, p)
 }
 
 // Create invites somebody. site is where the caller has reached the server; it
 // stands in links where Config.SiteURL is empty.
-func (s Invites) Create(ctx context.Context, st *management.Standing, site string, b management.Body) (*Invite, error) {
-	if err := mayInvite(st); err != nil {
+func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*Invite, error) {
+	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
-	return out, s.queued(err)
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Invite, error) { return s.invite(tx, scope, site, b) })
+	return out, s.notifyQueued(err)
 }
 
 // CreateBulk makes all invitations of an array, or none. A single object counts
 // as an array of one.
-func (s Invites) CreateBulk(ctx context.Context, st *management.Standing, site string, b management.Body) ([]Invite, error) {
-	if err := mayInvite(st); err != nil {
+func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]Invite, error) {
+	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
 	switch {
 	case !b.IsArray && b.Members == nil:
 		return nil, management.Fault("", "This endpoint needs an array of data for bulk invite creation.")
 	case len(b.Array) > MaxBulkInvites:
-		return nil, management.Coded(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
+		return nil, management.CodedFault(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx Tx) ([]Invite, error) {
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]Invite, error) {
 		if !b.IsArray {
-			one, err := s.invite(tx, st, site, b)
+			one, err := s.invite(tx, scope, site, b)
 			if err != nil {
 				return nil, err
 			}
@@ -186,97 +186,97 @@ func (s Invites) CreateBulk(ctx context.Context, st *management.Standing, site s
 		}
 		list := []Invite{}
 		for i, item := range invitesIn(b) {
-			one, err := s.invite(tx, st, site, item)
+			one, err := s.invite(tx, scope, site, item)
 			if err != nil {
-				return nil, inItem(err, i)
+				return nil, prefixItem(err, i)
 			}
 			list = append(list, *one)
 		}
 		return list, nil
 	})
-	return out, s.queued(err)
+	return out, s.notifyQueued(err)
 }
 
 // errInviteMember refuses to invite who is there already.
 func errInviteMember(code string) error {
-	return management.Coded(cmp.Or(code, management.CodeInvalid), "", "A user with this email address already belongs to the organization.")
+	return management.CodedFault(cmp.Or(code, management.CodeInvalid), "", "A user with this email address already belongs to the organization.")
 }
 
-// mayInvite refuses members where the organization does not let them invite.
-func mayInvite(st *management.Standing) error {
-	meta, err := management.MetaOfOrganization(st.Organization)
-	if err == nil && meta.NoMemberInvites && !st.Admin() {
+// checkInvite refuses members where the organization does not let them invite.
+func checkInvite(scope *management.Scope) error {
+	meta, err := management.MetaOfOrganization(scope.Organization)
+	if err == nil && meta.NoMemberInvites && !scope.IsAdmin() {
 		err = management.Denied(management.MsgNoPermission)
 	}
 	return err
 }
 
 // invite makes one invitation.
-func (s Invites) invite(tx Tx, st *management.Standing, site string, b management.Body) (*Invite, error) {
+func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*Invite, error) {
 	v, err := InviteFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	in := &storedInvite{Organization: st.Organization.ID, By: st.User.ID, inviteSettings: inviteSettings{
-		ID: s.Desk.NewID(), Email: v.Text("target_email"), FirstName: v.Text("first_name"),
-		Level: management.Level(cmp.Or(v.Int("level"), int64(management.Member))), Created: management.At(s.Desk.Now()),
+	invite := &storedInvite{Organization: scope.Organization.ID, CreatorID: scope.User.ID, inviteSettings: inviteSettings{
+		ID: s.Env.NewID(), Email: v.Text("target_email"), FirstName: v.Text("first_name"),
+		Level: management.Level(cmp.Or(v.Int("level"), int64(management.Member))), Created: management.NewStamp(s.Env.Now()),
 	}}
-	management.SetNull(v, "message", &in.Message)
-	if in.Access, err = readGrants(v); err != nil {
+	management.SetNull(v, "message", &invite.Message)
+	if invite.Access, err = readGrants(v); err != nil {
 		return nil, err
 	}
-	if err := s.allowed(tx, st, in); err != nil {
+	if err := s.checkAllowed(tx, scope, invite); err != nil {
 		return nil, err
 	}
-	switch member, err := invitedMember(tx, in.Organization, in.Email); {
+	switch member, err := isMember(tx, invite.Organization, invite.Email); {
 	case err != nil:
 		return nil, err
 	case member:
 		return nil, errInviteMember("")
 	}
-	if err := s.replace(tx, in, st.Level, v.Bool("combine_pending_invites")); err != nil {
+	if err := s.replace(tx, invite, scope.Level, v.Bool("combine_pending_invites")); err != nil {
 		return nil, err
 	}
-	if err := s.allowed(tx, st, in); err != nil { // what was combined may be more
+	if err := s.checkAllowed(tx, scope, invite); err != nil { // what was combined may be more
 		return nil, err
 	}
-	if in.Number, err = tx.Next(kindInvite); err != nil {
+	if invite.Number, err = tx.Next(kindInvite); err != nil {
 		return nil, err
 	}
-	wanted := !v.Has("send_email") || v.Bool("send_email")
+	sendMail := !v.Has("send_email") || v.Bool("send_email")
 	secret := ""
-	if in.Emailed = s.Mailer != nil && wanted; !in.Emailed {
-		secret = in.newSecret(false)
+	if invite.Emailed = s.Mailer != nil && sendMail; !invite.Emailed {
+		secret = invite.newSecret(false)
 	}
-	at := &view{Tx: tx, Standing: st}
-	out, err := s.invites.Add(at, in)
+	txView := &view{Tx: tx, Scope: scope}
+	out, err := s.invites.Add(txView, invite)
 	if err != nil {
 		return nil, err
 	}
 	site = cmp.Or(s.SiteURL, site)
-	if in.Emailed {
-		if err := s.spendMail(tx, organizationMails(in.Organization), inviterMails(st.User.UUID)); err != nil {
+	if invite.Emailed {
+		if err := s.countMail(tx, organizationMails(invite.Organization), inviterMails(scope.User.UUID)); err != nil {
 			return nil, err
 		}
-		if err := s.queueInvite(tx, in, site); err != nil {
+		if err := s.queueInvite(tx, invite, site); err != nil {
 			return nil, err
 		}
 	}
 	if secret != "" {
-		out.AcceptURL = inviteLink(site, in.ID, secret)
+		out.AcceptURL = inviteLink(site, invite.ID, secret)
 	}
 	return out, nil
 }
 
-// allowed looks whether the caller may give level and access of an invitation.
-func (s Invites) allowed(tx Tx, st *management.Standing, in *storedInvite) error {
-	if in.Level > st.Level {
+// checkAllowed looks whether the caller may give level and access of an invitation.
+func (s Invites) checkAllowed(tx Tx, scope *management.Scope, invite *storedInvite) error {
+	if invite.Level > scope.Level {
 		return management.Denied("You cannot invite a user with a higher permission level than your own.")
 	}
-	return checkGrants(tx, st, in.Access)
+	return checkGrants(tx, scope, invite.Access)
 }
 
-func invitedMember(tx Tx, organization, email string) (bool, error) {
+func isMember(tx Tx, organization, email string) (bool, error) {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil || u == nil {
 		return false, err
@@ -288,47 +288,47 @@ func invitedMember(tx Tx, organization, email string) (bool, error) {
 // replace takes the earlier invitations of the address away, but for those of people
 // above level. combine: the new one takes over the highest level and access of those
 // that were pending.
-func (s Invites) replace(tx Tx, in *storedInvite, level management.Level, combine bool) error {
-	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
+func (s Invites) replace(tx Tx, invite *storedInvite, level management.Level, combine bool) error {
+	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(invite.Organization, invite.Email)})
 	if err != nil {
 		return err
 	}
 	for i := range earlier.Results {
 		old := &earlier.Results[i]
-		by, err := inviterLevel(tx, old)
+		creatorLevel, err := inviterLevel(tx, old)
 		if err != nil {
 			return err
 		}
-		if combine && !old.expired(s.Desk.Now()) && by >= old.Level {
-			in.Level = max(in.Level, old.Level)
-			in.Access = joinGrants(in.Access, old.Access)
+		if combine && !old.isExpired(s.Env.Now()) && creatorLevel >= old.Level {
+			invite.Level = max(invite.Level, old.Level)
+			invite.Access = joinGrants(invite.Access, old.Access)
 		}
-		if by > level && !old.expired(s.Desk.Now()) {
+		if creatorLevel > level && !old.isExpired(s.Env.Now()) {
 			continue
 		}
-		if err := dropInvite(tx, old); err != nil {
+		if err := deleteInvite(tx, old); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dropInvite takes an invitation away, and its mail where that still waits.
-func dropInvite(tx Tx, in *storedInvite) error {
-	if err := tx.Delete(kindMail, "", in.ID); err != nil {
+// deleteInvite takes an invitation away, and its mail where that still waits.
+func deleteInvite(tx Tx, invite *storedInvite) error {
+	if err := tx.Delete(kindMail, "", invite.ID); err != nil {
 		return err
 	}
-	return tx.Delete(kindInvite, in.Organization, in.ID)
+	return tx.Delete(kindInvite, invite.Organization, invite.ID)
 }
 
 // Delete cancels an invitation.
-func (s Invites) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.invites.Delete(ctx, st, id)
+func (s Invites) Delete(ctx context.Context, scope *management.Scope, id string) error {
+	return s.invites.Delete(ctx, scope, id)
 }
 
 // inviteByID returns nil where there is none.
 func inviteByID(tx Tx, id string) (*storedInvite, error) {
-	id, ok := management.NormalUUID(id)
+	id, ok := management.NormalizeUUID(id)
 	if !ok {
 		return nil, nil
 	}
@@ -355,13 +355,13 @@ func invitesIn(b management.Body) []management.Body {
 	return out
 }
 
-// inItem says in which item of an array a field is wrong (§2.1).
-func inItem(err error, i int) error {
-	var told *management.Error
-	if !errors.As(err, &told) || told.Field == "" {
+// prefixItem says in which item of an array a field is wrong (§2.1).
+func prefixItem(err error, i int) error {
+	var apiErr *management.Error
+	if !errors.As(err, &apiErr) || apiErr.Field == "" {
 		return err
 	}
-	placed := *told
-	placed.Field = fmt.Sprintf("__%d__%s", i, told.Field)
-	return &placed
+	prefixed := *apiErr
+	prefixed.Field = fmt.Sprintf("__%d__%s", i, apiErr.Field)
+	return &prefixed
 }

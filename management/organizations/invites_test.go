@@ -16,10 +16,10 @@ import (
 // whose address is proven, and the others are told (§4.5, decision 22).
 func TestInvites_MailToMember(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
-	in := d.invite(t, `{"target_email": "new@example.com", "first_name": "Nina", "level": 8, "message": "Come <in>!"}`)
-	if !in.Emailed || in.AcceptURL != "" || d.queued.Load() != 1 {
-		t.Errorf("%+v, %d", in, d.queued.Load())
+	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
+	invite := d.invite(t, `{"target_email": "new@example.com", "first_name": "Nina", "level": 8, "message": "Come <in>!"}`)
+	if !invite.Emailed || invite.AcceptURL != "" || d.queued.Load() != 1 {
+		t.Errorf("%+v, %d", invite, d.queued.Load())
 	}
 	if next := d.deliver(t, ""); !next.IsZero() {
 		t.Errorf("a mail waits until %v", next)
@@ -41,22 +41,22 @@ func TestInvites_MailToMember(t *testing.T) {
 		t.Errorf("HTML: %q", html)
 	}
 	id, secret := secretIn(t, got)
-	if id != in.ID || stored(t, d, secret) {
+	if id != invite.ID || isStored(t, d, secret) {
 		t.Error("the link is of another invitation, or its secret is stored in clear")
 	}
-	done, err := d.Organizations.Invites.Accept(t.Context(), nil, "", id, secret, bodyOf(t, `{"first_name": "Nina"}`))
-	if err != nil || done.EmailVerified == nil || !*done.EmailVerified || done.Email != "new@example.com" {
-		t.Fatalf("%+v, %v", done, err)
+	acceptance, err := d.Organizations.Invites.Accept(t.Context(), nil, "", id, secret, bodyOf(t, `{"first_name": "Nina"}`))
+	if err != nil || acceptance.EmailVerified == nil || !*acceptance.EmailVerified || acceptance.Email != "new@example.com" {
+		t.Fatalf("%+v, %v", acceptance, err)
 	}
-	if st := d.standing(t, done.Key); st.Level != management.Admin {
-		t.Errorf("level %d", st.Level)
+	if scope := d.scopeOf(t, acceptance.Key); scope.Level != management.Admin {
+		t.Errorf("level %d", scope.Level)
 	}
-	if stored(t, d, done.Key) {
+	if isStored(t, d, acceptance.Key) {
 		t.Error("the key is stored in clear")
 	}
 	d.deliver(t, "")
-	if told := s.Next(t); told.To != "owner@example.com" || !strings.Contains(told.Text, "Nina has joined") {
-		t.Errorf("%+v", told)
+	if notification := s.Next(t); notification.To != "owner@example.com" || !strings.Contains(notification.Text, "Nina has joined") {
+		t.Errorf("%+v", notification)
 	}
 	d.deliver(t, "")
 	if mails := s.Mails(); len(mails) != 2 {
@@ -64,11 +64,11 @@ func TestInvites_MailToMember(t *testing.T) {
 	}
 }
 
-// stored looks for a text in everything that is kept of invitations and mails.
-func stored(t *testing.T, d *desk, text string) (found bool) {
+// isStored looks for a text in everything that is kept of invitations and mails.
+func isStored(t *testing.T, d *testServer, text string) (found bool) {
 	t.Helper()
 	err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
-		for _, q := range []management.Query{{Kind: "invite", Parent: deskOrg}, {Kind: "mail"}, {Kind: "user"}, {Kind: "activity", Parent: deskOrg}} {
+		for _, q := range []management.Query{{Kind: "invite", Parent: testOrg}, {Kind: "mail"}, {Kind: "user"}, {Kind: "activity", Parent: testOrg}} {
 			list, _, err := tx.List(q)
 			if err != nil {
 				return err
@@ -86,28 +86,28 @@ func stored(t *testing.T, d *desk, text string) (found bool) {
 }
 
 // join makes a member by an invitation and returns the key.
-func (d *desk) join(t *testing.T, body string) string {
+func (d *testServer) join(t *testing.T, body string) string {
 	t.Helper()
-	in := d.invite(t, body)
-	at, err := url.Parse(in.AcceptURL)
+	invite := d.invite(t, body)
+	link, err := url.Parse(invite.AcceptURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := d.Organizations.Invites.Accept(t.Context(), nil, "", in.ID, at.Query().Get("secret"), bodyOf(t, `{"first_name": "Nina"}`))
+	acceptance, err := d.Organizations.Invites.Accept(t.Context(), nil, "", invite.ID, link.Query().Get("secret"), bodyOf(t, `{"first_name": "Nina"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return done.Key
+	return acceptance.Key
 }
 
 // Access to projects comes with the membership, and nobody gives more than he has
 // (§4.5, §1.8).
 func TestInvites_PrivateProjects(t *testing.T) {
-	d := openDesk(t, inMemory, nil, deskStart)
+	d := openTestServer(t, inMemory, nil, testStart)
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return errors.Join(
-			tx.PutProject(&management.ProjectRecord{ID: 7, Organization: deskOrg, Name: "private", APIKey: "phc_7", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "none"}`)}),
-			tx.PutProject(&management.ProjectRecord{ID: 8, Organization: deskOrg, Name: "members", APIKey: "phc_8", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "member"}`)}),
+			tx.PutProject(&management.ProjectRecord{ID: 7, Organization: testOrg, Name: "private", APIKey: "phc_7", CreatedAt: testStart, Meta: json.RawMessage(`{"default_access": "none"}`)}),
+			tx.PutProject(&management.ProjectRecord{ID: 8, Organization: testOrg, Name: "members", APIKey: "phc_8", CreatedAt: testStart, Meta: json.RawMessage(`{"default_access": "member"}`)}),
 		)
 	})
 	if err != nil {
@@ -119,11 +119,11 @@ func TestInvites_PrivateProjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := d.Project(t.Context(), c, project)
+		scope, err := d.Project(t.Context(), c, project)
 		if err != nil {
 			return management.NoAccess
 		}
-		return st.Access()
+		return scope.Access()
 	}
 	plain := d.join(t, `{"target_email": "plain@example.com"}`)
 	member := d.join(t, `{"target_email": "member@example.com", "private_project_access": [{"id": 7, "level": "member"}]}`)
@@ -148,9 +148,9 @@ func TestInvites_PrivateProjects(t *testing.T) {
 		{plain, `[{"id": 8, "level": "admin"}]`, "You cannot invite to a private project with a higher level than your own."},
 		{plain, `[{"id": 8, "level": "member"}]`, ""},
 	} {
-		_, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, tt.key), "", bodyOf(t, `{"target_email": "next@example.com", "private_project_access": `+tt.body+`}`))
-		var told *management.Error
-		if (err == nil) != (tt.want == "") || err != nil && (!errors.As(err, &told) || told.Message != tt.want || told.Field != "private_project_access") {
+		_, err := d.Organizations.Invites.Create(t.Context(), d.scopeOf(t, tt.key), "", bodyOf(t, `{"target_email": "next@example.com", "private_project_access": `+tt.body+`}`))
+		var apiErr *management.Error
+		if (err == nil) != (tt.want == "") || err != nil && (!errors.As(err, &apiErr) || apiErr.Message != tt.want || apiErr.Field != "private_project_access") {
 			t.Errorf("%s: %v, want %q", tt.body, err, tt.want)
 		}
 	}
@@ -158,23 +158,23 @@ func TestInvites_PrivateProjects(t *testing.T) {
 
 // Members do not invite where the organization does not want it (§4.5).
 func TestInvites_MembersMayNot(t *testing.T) {
-	d := openDesk(t, inMemory, nil, deskStart)
+	d := openTestServer(t, inMemory, nil, testStart)
 	key := d.join(t, `{"target_email": "new@example.com"}`)
 	body := bodyOf(t, `{"target_email": "next@example.com"}`)
-	if _, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, key), "", body); err != nil {
+	if _, err := d.Organizations.Invites.Create(t.Context(), d.scopeOf(t, key), "", body); err != nil {
 		t.Error(err)
 	}
 	if _, err := d.Organizations.Update(t.Context(), d.owner, bodyOf(t, `{"members_can_invite": false}`), false); err != nil {
 		t.Fatal(err)
 	}
-	var told *management.Error
-	_, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, key), "", body)
-	if !errors.As(err, &told) || told.Kind != management.Forbidden || told.Message != "You do not have permission to perform this action." {
+	var apiErr *management.Error
+	_, err := d.Organizations.Invites.Create(t.Context(), d.scopeOf(t, key), "", body)
+	if !errors.As(err, &apiErr) || apiErr.Kind != management.Forbidden || apiErr.Message != "You do not have permission to perform this action." {
 		t.Error(err)
 	}
-	if _, err = d.Organizations.Invites.CreateBulk(t.Context(), d.standing(t, key), "", management.Body{IsArray: true}); !errors.As(err, &told) || told.Kind != management.Forbidden {
+	if _, err = d.Organizations.Invites.CreateBulk(t.Context(), d.scopeOf(t, key), "", management.Body{IsArray: true}); !errors.As(err, &apiErr) || apiErr.Kind != management.Forbidden {
 		t.Error(err)
 	}
-	d.owner = d.standing(t, "phx_owner")
+	d.owner = d.scopeOf(t, "phx_owner")
 	d.invite(t, `{"target_email": "next@example.com"}`)
 }

@@ -18,8 +18,8 @@ type Invitation struct {
 	Organization string `json:"organization_name"`
 }
 
-// Accepted is the answer to an acceptance.
-type Accepted struct {
+// Acceptance is the answer to an acceptance.
+type Acceptance struct {
 	management.UserView
 	RedirectURL string `json:"redirect_url"`
 	// Key is the personal key of a new account, told this once. Empty for an account
@@ -27,9 +27,9 @@ type Accepted struct {
 	Key string `json:"personal_api_key,omitempty"`
 	// Organization is the name of the place that was joined.
 	Organization string `json:"-"`
-	// Untold is how many members have not been told by mail, because the organization
+	// NotNotified is how many members have not been told by mail, because the organization
 	// has had its mails of the day.
-	Untold int `json:"-"`
+	NotNotified int `json:"-"`
 }
 
 // The codes of what stands in the way of an acceptance (§4.5).
@@ -37,7 +37,7 @@ const (
 	CodeExpired       = "expired"
 	codeRecipient     = "invalid_recipient"
 	codeAlreadyMember = "user_already_member"
-	codeEmailTaken    = "existing_email_address"
+	codeEmailExists   = "existing_email_address"
 	CodeAccountExists = "account_exists"
 	codeSSO           = "sso_enforced"
 )
@@ -50,32 +50,32 @@ const acceptScope = "organization_member:write"
 const maxJoinMails = 100
 
 func errInviteExpired() error {
-	return management.Coded(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
+	return management.CodedFault(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
 }
 
 func errNoInvite() error { return management.Fault("", "The provided invite ID is not valid.") }
 
-// Look describes an invitation, and says what stands in the way of c, who may be
+// Inspect describes an invitation, and says what stands in the way of c, who may be
 // nil for nobody but the one who knows a secret, empty for none.
-func (s Invites) Look(ctx context.Context, c *management.Caller, id, secret string) (*Invitation, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
-		in, org, err := s.acceptable(tx, c, id, secret)
+func (s Invites) Inspect(ctx context.Context, c *management.Caller, id, secret string) (*Invitation, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Invitation, error) {
+		invite, org, err := s.findAcceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
 		}
-		return in.describe(org), nil
+		return invite.describe(org), nil
 	})
 }
 
 // Describe is Look for the page of a link, which shows what an account of the
 // invited address can do too: it looks at the invitation alone.
 func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
-		in, org, err := s.pending(tx, id)
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Invitation, error) {
+		invite, org, err := s.findPending(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		return in.describe(org), nil
+		return invite.describe(org), nil
 	})
 }
 
@@ -83,69 +83,69 @@ func (i *storedInvite) describe(org *management.OrganizationRecord) *Invitation 
 	return &Invitation{ID: i.ID, Email: i.Email, FirstName: i.FirstName, Organization: org.Name}
 }
 
-// Opens reports whether a secret is one of an invitation's.
-func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
-		in, err := inviteByID(tx, id)
-		return in != nil && in.opened(secret) != nil, err
+// HasSecret reports whether a secret is one of an invitation's.
+func (s Invites) HasSecret(ctx context.Context, id, secret string) (bool, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
+		invite, err := inviteByID(tx, id)
+		return invite != nil && invite.findSecret(secret) != nil, err
 	})
 }
 
-// pending finds an invitation that is neither unknown nor expired nor void.
-func (s Invites) pending(tx Tx, id string) (*storedInvite, *management.OrganizationRecord, error) {
-	in, err := inviteByID(tx, id)
+// findPending finds an invitation that is neither unknown nor expired nor void.
+func (s Invites) findPending(tx Tx, id string) (*storedInvite, *management.OrganizationRecord, error) {
+	invite, err := inviteByID(tx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	if in == nil {
+	if invite == nil {
 		return nil, nil, errNoInvite()
 	}
-	org, err := tx.Organization(in.Organization)
+	org, err := tx.Organization(invite.Organization)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case org == nil:
 		return nil, nil, errNoInvite()
-	case in.expired(s.Desk.Now()):
+	case invite.isExpired(s.Env.Now()):
 		return nil, nil, errInviteExpired()
 	}
-	level, err := inviterLevel(tx, in)
-	if err == nil && level < in.Level {
+	level, err := inviterLevel(tx, invite)
+	if err == nil && level < invite.Level {
 		err = errInviteExpired()
 	}
-	return in, org, err
+	return invite, org, err
 }
 
-// acceptable finds an invitation that may be accepted: in the order of §4.5. An account
+// findAcceptable finds an invitation that may be accepted: in the order of §4.5. An account
 // that has the address without having proven it does not stand in the way of whoever
 // knows a secret that was mailed there.
-func (s Invites) acceptable(tx Tx, c *management.Caller, id, secret string) (*storedInvite, *management.OrganizationRecord, error) {
-	in, org, err := s.pending(tx, id)
+func (s Invites) findAcceptable(tx Tx, c *management.Caller, id, secret string) (*storedInvite, *management.OrganizationRecord, error) {
+	invite, org, err := s.findPending(tx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	member, err := invitedMember(tx, in.Organization, in.Email)
+	member, err := isMember(tx, invite.Organization, invite.Email)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c != nil {
-		if management.EmailKey(c.User.Email) != management.EmailKey(in.Email) {
-			return nil, nil, management.Coded(codeRecipient, "", "This invite is intended for another email address.")
+		if management.EmailKey(c.User.Email) != management.EmailKey(invite.Email) {
+			return nil, nil, management.CodedFault(codeRecipient, "", "This invite is intended for another email address.")
 		}
 		if member {
-			return nil, nil, management.Coded(codeAlreadyMember, "", "You already are a member of this organization.")
+			return nil, nil, management.CodedFault(codeAlreadyMember, "", "You already are a member of this organization.")
 		}
-		return in, org, nil
+		return invite, org, nil
 	}
 	if member {
-		return nil, nil, errInviteMember(codeEmailTaken)
+		return nil, nil, errInviteMember(codeEmailExists)
 	}
-	account, err := management.UserByEmail(tx, in.Email)
-	proof := in.opened(secret)
-	if err == nil && account != nil && (account.Verified() || proof == nil || !proof.Mailed) {
-		err = management.Coded(CodeAccountExists, "", "%s", s.SiteURL+"/signup/"+in.ID)
+	account, err := management.UserByEmail(tx, invite.Email)
+	proof := invite.findSecret(secret)
+	if err == nil && account != nil && (account.IsVerified() || proof == nil || !proof.Mailed) {
+		err = management.CodedFault(CodeAccountExists, "", "%s", s.SiteURL+"/signup/"+invite.ID)
 	}
-	return in, org, err
+	return invite, org, err
 }
 
 // Accept makes the invited person a member. site is as for Create.
@@ -157,75 +157,75 @@ func (s Invites) acceptable(tx Tx, c *management.Caller, id, secret string) (*st
 // the invitation may know the link too, and must not get a key of another's
 // account. Beside the key the secret is needed unless the account's address is
 // known to be the caller's.
-func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, secret string, b management.Body) (*Accepted, error) {
+func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, secret string, b management.Body) (*Acceptance, error) {
 	if c != nil {
-		if err := mayAccept(c); err != nil {
+		if err := checkAccept(c); err != nil {
 			return nil, err
 		}
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (_ *Accepted, err error) {
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (_ *Acceptance, err error) {
 		c := c // the work may run twice
 		if c != nil {
-			if c, err = s.nowOf(tx, c); err != nil {
+			if c, err = s.reloadCaller(tx, c); err != nil {
 				return nil, err
 			}
 		}
-		in, org, err := s.acceptable(tx, c, id, secret)
+		invite, org, err := s.findAcceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
 		}
-		proof := in.opened(secret)
+		proof := invite.findSecret(secret)
 		switch {
 		case c == nil && proof == nil:
 			return nil, errNoInvite()
-		case proof == nil && !c.User.Verified():
-			return nil, management.Coded(management.CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
-		case c != nil && len(c.Key.Organizations) > 0 && !c.ScopedAll() && !slices.Contains(c.Key.Organizations, org.ID):
+		case proof == nil && !c.User.IsVerified():
+			return nil, management.CodedFault(management.CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
+		case c != nil && len(c.Key.Organizations) > 0 && !c.HasAllScopes() && !slices.Contains(c.Key.Organizations, org.ID):
 			return nil, management.Denied("API key does not have access to the requested organization: ID %s.", org.ID)
 		}
-		if err := ssoAllows(tx, in.Email); err != nil {
+		if err := checkSSO(tx, invite.Email); err != nil {
 			return nil, err
 		}
-		out := &Accepted{RedirectURL: s.SiteURL + "/", Organization: org.Name}
+		out := &Acceptance{RedirectURL: s.SiteURL + "/", Organization: org.Name}
 		var u *management.User
 		if c != nil {
 			u = c.User
-		} else if u, out.Key, err = s.signUp(tx, in, b, proof.Mailed); err != nil {
+		} else if u, out.Key, err = s.signUp(tx, invite, b, proof.Mailed); err != nil {
 			return nil, err
 		}
 		out.UserView = *u.View()
-		out.Untold, err = s.admit(tx, in, org, u, cmp.Or(s.SiteURL, site))
+		out.NotNotified, err = s.admit(tx, invite, org, u, cmp.Or(s.SiteURL, site))
 		return out, err
 	})
-	if err == nil && out.Untold > 0 {
-		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not told that somebody has joined: %d; an organization sends at most %d mails a day", out.Untold, MaxMailsPerDay)}).TellTo(s.JobDone)
+	if err == nil && out.NotNotified > 0 {
+		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not told that somebody has joined: %d; an organization sends at most %d mails a day", out.NotNotified, MaxMailsPerDay)}).ReportTo(s.JobDone)
 	}
-	return out, s.queued(err)
+	return out, s.notifyQueued(err)
 }
 
-// mayAccept looks at a key that accepts for its user.
-func mayAccept(c *management.Caller) error {
+// checkAccept looks at a key that accepts for its user.
+func checkAccept(c *management.Caller) error {
 	if err := c.Require(acceptScope); err != nil {
 		return err
 	}
-	return c.WithoutProject()
+	return c.DenyProjectKeys()
 }
 
-// ssoAllows refuses addresses whose domain has single sign-on enforced (decision
+// checkSSO refuses addresses whose domain has single sign-on enforced (decision
 // 19).
-func ssoAllows(tx Tx, email string) error {
-	d, err := enforcing(tx, email)
+func checkSSO(tx Tx, email string) error {
+	d, err := enforcedDomainOf(tx, email)
 	if err != nil || d == nil {
 		return err
 	}
-	return management.Coded(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", d.name)
+	return management.CodedFault(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", d.name)
 }
 
 // enforcedDomain is a verified domain with single sign-on enforced.
 type enforcedDomain struct{ name, organization string }
 
-// enforcing is the one of an address, nil for none.
-func enforcing(tx Tx, email string) (*enforcedDomain, error) {
+// enforcedDomainOf is the one of an address, nil for none.
+func enforcedDomainOf(tx Tx, email string) (*enforcedDomain, error) {
 	name := domainOf(email)
 	r, err := tx.Find(kindDomain, name)
 	if err != nil {
@@ -240,15 +240,15 @@ func enforcing(tx Tx, email string) (*enforcedDomain, error) {
 
 // signUp makes an account for the invited address and its first key. verified: the
 // secret can be known from a mail to that address only.
-func (s Invites) signUp(tx Tx, in *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
+func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
 	v, err := AcceptFields.Create(b)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.displace(tx, in.Email, ""); err != nil {
+	if err := s.displace(tx, invite.Email, ""); err != nil {
 		return nil, "", err
 	}
-	u, err := s.newUser(tx, in.Email, v.Text("first_name"))
+	u, err := s.newUser(tx, invite.Email, v.Text("first_name"))
 	if err != nil {
 		return nil, "", err
 	}
@@ -258,33 +258,33 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b management.Body, verified boo
 	if verified {
 		u.EmailVerified = &verified
 	}
-	u.Organization = in.Organization
+	u.Organization = invite.Organization
 	if err := management.PutUser(tx, u); err != nil {
 		return nil, "", err
 	}
 	key := "phx_" + management.RandomText(35)
 	return u, key, tx.PutKey(&management.KeyRecord{
-		ID: management.RandomText(16), Hash: management.HashKey(key), Mask: management.MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.Desk.Now(),
+		ID: management.RandomText(16), Hash: management.HashKey(key), Mask: management.MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.Env.Now(),
 	})
 }
 
 // admit makes somebody a member as an invitation says, and takes all invitations
 // of the address to that organization away.
-func (s Invites) admit(tx Tx, in *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (untold int, err error) {
-	now := management.At(s.Desk.Now())
-	m := &management.Membership{ID: s.Desk.NewID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
+func (s Invites) admit(tx Tx, invite *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (notNotified int, err error) {
+	now := management.NewStamp(s.Env.Now())
+	m := &management.Membership{ID: s.Env.NewID(), Organization: org.ID, User: u.UUID, Level: invite.Level, Joined: now, Updated: now}
 	if err := management.PutMembership(tx, m); err != nil {
 		return 0, err
 	}
-	for _, g := range in.Access {
+	for _, g := range invite.Access {
 		if err := grantAccess(tx, org.ID, u.UUID, g, now); err != nil {
 			return 0, err
 		}
 	}
-	if err := s.replace(tx, in, management.Owner, false); err != nil {
+	if err := s.replace(tx, invite, management.Owner, false); err != nil {
 		return 0, err
 	}
-	if err := s.Desk.Note(tx, &management.Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
+	if err := s.Env.LogActivity(tx, &management.Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
 		return 0, err
 	}
 	return s.queueJoined(tx, org, u, site)
@@ -311,7 +311,7 @@ func grantAccess(tx Tx, organization, user string, g projectGrant, now managemen
 // queueJoined tells the other members that somebody has joined, where the
 // organization wants it (§4.5). untold are those for whom there is no mail left today,
 // which is no reason not to let somebody in.
-func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *management.User, site string) (untold int, err error) {
+func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *management.User, site string) (notNotified int, err error) {
 	meta, err := management.MetaOfOrganization(org)
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
 		return 0, err
@@ -320,27 +320,27 @@ func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *
 	if err != nil {
 		return 0, err
 	}
-	now, told := s.Desk.Now(), 0
+	now, notified := s.Env.Now(), 0
 	for i := range members.Results {
 		u, err := management.UserByUUID(tx, members.Results[i].User)
 		if err != nil {
 			return 0, err
 		}
-		if u == nil || u.Inactive || u.UUID == joined.UUID || told == maxJoinMails {
+		if u == nil || u.Inactive || u.UUID == joined.UUID || notified == maxJoinMails {
 			continue
 		}
-		told++
-		var most *management.Error
-		if err := s.spendMail(tx, organizationMails(org.ID)); errors.As(err, &most) {
-			untold++
+		notified++
+		var limitErr *management.Error
+		if err := s.countMail(tx, organizationMails(org.ID)); errors.As(err, &limitErr) {
+			notNotified++
 			continue
 		} else if err != nil {
 			return 0, err
 		}
-		m := &waitingMail{ID: s.Desk.NewID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: management.At(now)}
+		m := &waitingMail{ID: s.Env.NewID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: management.NewStamp(now)}
 		if err := m.put(tx, now); err != nil {
 			return 0, err
 		}
 	}
-	return untold, nil
+	return notNotified, nil
 }

@@ -28,8 +28,8 @@ type mailCount struct {
 
 // mailAccount is on whom mails count.
 type mailAccount struct {
-	id   string
-	most int
+	id    string
+	limit int
 }
 
 func organizationMails(id string) mailAccount {
@@ -42,9 +42,9 @@ func noticeMails(id string) mailAccount { return mailAccount{"notices/" + id, Ma
 func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uuid, MaxMailsPerDay} }
 func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, MaxConfirmationsPerDay} }
 
-// spendMail counts a mail on each account, or refuses it where one has had its mails.
-func (s *core) spendMail(tx management.Tx, accounts ...mailAccount) error {
-	today := s.Desk.Now().Format(time.DateOnly)
+// countMail counts a mail on each account, or refuses it where one has had its mails.
+func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
+	today := s.Env.Now().Format(time.DateOnly)
 	for _, a := range accounts {
 		r, err := tx.Get(kindMailCount, "", a.id)
 		if err != nil {
@@ -57,8 +57,8 @@ func (s *core) spendMail(tx management.Tx, accounts ...mailAccount) error {
 		if c == nil || c.Day != today {
 			c = &mailCount{Day: today}
 		}
-		if c.N++; c.N > a.most {
-			return management.Coded(CodeMailLimit, "", "At most %d mails are sent a day, and today they have been. Try again tomorrow, or invite with \"send_email\": false and hand the link on.", a.most)
+		if c.N++; c.N > a.limit {
+			return management.CodedFault(CodeMailLimit, "", "At most %d mails are sent a day, and today they have been. Try again tomorrow, or invite with \"send_email\": false and hand the link on.", a.limit)
 		}
 		if err := tx.Put(&management.Record{Kind: kindMailCount, ID: a.id, Data: management.Encode(c)}); err != nil {
 			return err

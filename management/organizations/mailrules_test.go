@@ -12,8 +12,8 @@ import (
 // Mails: §4.5, decision 22. deliver answers to whom mails went, the words of the last one
 // and when to come again.
 func TestMails_Rules(t *testing.T) {
-	askAll(t, true, map[string][]ruletest.Row{
-		"invitations": mailRows, "not sent": unsentRows, "the joined": joinedRows, "words": wordRows, "without a name": namelessRows, "again": againRows, "refused": refusedMailRows,
+	runAllTables(t, true, map[string][]ruletest.Row{
+		"invitations": mailRows, "not sent": unsentRows, "the joined": joinedRows, "words": wordRows, "without a name": namelessRows, "again": againRows, "refused": rejectedMailRows,
 	})
 }
 
@@ -90,7 +90,7 @@ var againRows = []ruletest.Row{
 	{"decision 22 its secret works", "-", "accept <in> <mail.link>", `{"first_name":"A"}`, `{"first_name":"A"}`},
 }
 
-var refusedMailRows = []ruletest.Row{
+var rejectedMailRows = []ruletest.Row{
 	{"decision 22", "bob", "bulk", people(2), `[{"target_email":"pa@example.com"},{"target_email":"pb@example.com"}]`},
 	{"for good", "-", "refuse for good", ``, `null`},
 	{"for good: the others go out", "-", "deliver", ``, `{"to":"pb@example.com","failed":"(like) the mail server refuses the mail for good","next":null}`},
@@ -101,8 +101,8 @@ var refusedMailRows = []ruletest.Row{
 
 // The HTML says the same as the text, escaped.
 func TestMails_HTML(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, true)
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w := newWorld(t, memstore.ExternalData{}, true)
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§4.5", "bob", "invite", `{"target_email":"a@example.com","message":"1 < 2 & \"so\"\nbye"}`, `{"emailing_attempt_made":true}`},
 		{"§4.5", "-", "deliver", ``, `{"html":"(like) <p>1 &lt; 2 &amp; &#34;so&#34;<br>\nbye</p>\n<p><a href=\"https://flags.example.com/signup/"}`},
 	})
@@ -110,15 +110,15 @@ func TestMails_HTML(t *testing.T) {
 
 // Without SMTP nothing waits and nothing fails; with it the site's address is needed.
 func TestMails_NoServer(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w := newWorld(t, memstore.ExternalData{}, false)
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 22", "bob", "invite", `{"target_email":"a@example.com"}`, `{"emailing_attempt_made":false}`},
 		{"decision 22", "-", "deliver", ``, `{"to":"","next":null,"failed":""}`},
 	})
 	if _, err := rooms.Open(rooms.Config{Store: w.Store, Mailer: w}); err == nil {
 		t.Error("a mail server without a site's address")
 	}
-	if _, err := organizations.New(organizations.Config{Mailer: w, SiteURL: deskURL}); err != nil {
+	if _, err := organizations.New(organizations.Config{Mailer: w, SiteURL: testURL}); err != nil {
 		t.Error(err)
 	}
 }

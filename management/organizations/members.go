@@ -47,22 +47,22 @@ type MemberQuery struct {
 
 func (q *MemberQuery) match(m *OrganizationMember) bool {
 	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
-		(management.HoldsText(m.User.Email, q.Search) || management.HoldsText(m.User.FirstName, q.Search) || management.HoldsText(m.User.LastName, q.Search)) &&
-		management.Within(m.Updated, q.UpdatedAfter, time.Time{})
+		(management.ContainsFold(m.User.Email, q.Search) || management.ContainsFold(m.User.FirstName, q.Search) || management.ContainsFold(m.User.LastName, q.Search)) &&
+		management.IsBetween(m.Updated, q.UpdatedAfter, time.Time{})
 }
 
 // List returns a page of members, in the order in which they joined.
-func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuery) (management.List[OrganizationMember], error) {
+func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuery) (management.List[OrganizationMember], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[OrganizationMember]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[OrganizationMember], err error) {
-		records, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: st.Organization.ID, Descending: q.Latest})
+	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[OrganizationMember], err error) {
+		records, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: scope.Organization.ID, Descending: q.Latest})
 		if err != nil {
 			return out, err
 		}
 		for i := range records {
-			m, u, err := memberOf(tx, st.Organization.ID, records[i].ID)
+			m, u, err := memberOf(tx, scope.Organization.ID, records[i].ID)
 			if isMissing(err) { // inactive
 				continue
 			}
@@ -79,8 +79,8 @@ func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuer
 }
 
 func isMissing(err error) bool {
-	var told *management.Error
-	return errors.As(err, &told) && told.Kind == management.NotFound
+	var apiErr *management.Error
+	return errors.As(err, &apiErr) && apiErr.Kind == management.NotFound
 }
 
 // me is how paths name the caller.
@@ -102,27 +102,27 @@ func memberOf(tx Tx, organization, uuid string) (*management.Membership, *manage
 	return m, u, err
 }
 
-// pair finds the caller's own membership and that of a path.
-func pair(tx Tx, st *management.Standing, named string) (own, other *management.Membership, u *management.User, err error) {
-	if own, err = management.MembershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
+// loadMembers finds the caller's own membership and that of a path.
+func loadMembers(tx Tx, scope *management.Scope, ref string) (own, other *management.Membership, u *management.User, err error) {
+	if own, err = management.MembershipOf(tx, scope.Organization.ID, scope.User.UUID); err == nil && own == nil {
 		err = management.Denied(management.MsgNoPermission)
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if named == me {
-		named = st.User.UUID
+	if ref == me {
+		ref = scope.User.UUID
 	}
-	id, ok := management.NormalUUID(named)
+	id, ok := management.NormalizeUUID(ref)
 	if !ok {
 		return nil, nil, nil, management.ErrNotFound()
 	}
-	other, u, err = memberOf(tx, st.Organization.ID, id)
+	other, u, err = memberOf(tx, scope.Organization.ID, id)
 	return own, other, u, err
 }
 
-// mayEditMember looks whether a member may change another one at all.
-func mayEditMember(m, other *management.Membership) error {
+// checkMemberEdit looks whether a member may change another one at all.
+func checkMemberEdit(m, other *management.Membership) error {
 	switch {
 	case m.User == other.User:
 		return nil
@@ -135,13 +135,13 @@ func mayEditMember(m, other *management.Membership) error {
 }
 
 // Update changes the level of a member, named by the user's uuid or @me.
-func (s Members) Update(ctx context.Context, st *management.Standing, named string, b management.Body) (*OrganizationMember, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*OrganizationMember, error) {
-		own, other, u, err := pair(tx, st, named)
+func (s Members) Update(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*OrganizationMember, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*OrganizationMember, error) {
+		own, other, u, err := loadMembers(tx, scope, ref)
 		if err != nil {
 			return nil, err
 		}
-		if err := mayEditMember(own, other); err != nil {
+		if err := checkMemberEdit(own, other); err != nil {
 			return nil, err
 		}
 		v, err := MemberFields.Change(b)
@@ -158,54 +158,54 @@ func (s Members) Update(ctx context.Context, st *management.Standing, named stri
 			return nil, management.Denied("You can only change access level of others to lower or equal to your current one.")
 		}
 		if other.Level == management.Owner && level < management.Owner {
-			if err := st.Proven(s.Desk.Now()); err != nil {
+			if err := scope.RequireProof(s.Env.Now()); err != nil {
 				return nil, err
 			}
 		}
 		before := viewMember(other, u)
-		other.Level, other.Updated = level, management.At(s.Desk.Now())
+		other.Level, other.Updated = level, management.NewStamp(s.Env.Now())
 		if err := management.PutMembership(tx, other); err != nil {
 			return nil, err
 		}
 		after := viewMember(other, u)
-		return after, s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
+		return after, s.Env.LogActivity(tx, scope.Caller, scope.Organization.ID, scopeMember, other.ID, u.Email, before, after)
 	})
 }
 
 // Delete ends a membership: the caller's own, or another one's.
-func (s Members) Delete(ctx context.Context, st *management.Standing, named string) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		own, other, u, err := pair(tx, st, named)
+func (s Members) Delete(ctx context.Context, scope *management.Scope, ref string) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		own, other, u, err := loadMembers(tx, scope, ref)
 		if err != nil {
 			return err
 		}
-		if err := mayEditMember(own, other); err != nil {
+		if err := checkMemberEdit(own, other); err != nil {
 			return err
 		}
 		if other.Level == management.Owner {
 			return management.Fault("", "Cannot leave the organization as its owner!")
 		}
-		if err := s.leave(tx, st.Organization.ID, other.User); err != nil {
+		if err := s.removeMember(tx, scope.Organization.ID, other.User); err != nil {
 			return err
 		}
-		return s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
+		return s.Env.LogActivity(tx, scope.Caller, scope.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
 	})
 }
 
-// leave takes a user out of an organization, with the roles and the rules about
+// removeMember takes a user out of an organization, with the roles and the rules about
 // projects there. What the user works in becomes another place, or none.
-func (s *core) leave(tx Tx, organization, uuid string) error {
+func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	m, err := management.MembershipOf(tx, organization, uuid)
 	if err != nil || m == nil {
 		return err
 	}
-	if err := management.DropMemberRules(tx, m); err != nil {
+	if err := management.DeleteMemberRules(tx, m); err != nil {
 		return err
 	}
 	if err := tx.Delete(management.KindMember, organization, uuid); err != nil {
 		return err
 	}
-	if err := leaveRoles(tx, organization, uuid); err != nil {
+	if err := removeRoles(tx, organization, uuid); err != nil {
 		return err
 	}
 	projects, err := tx.Projects(organization)
@@ -216,8 +216,8 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 	if err != nil || u == nil {
 		return err
 	}
-	left := slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return p.ID == u.Project })
-	if u.Organization != organization && !left {
+	leavesProject := slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return p.ID == u.Project })
+	if u.Organization != organization && !leavesProject {
 		return nil
 	}
 	c, err := management.CallerFor(tx, u)
@@ -225,7 +225,7 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 		return err
 	}
 	u.Organization, u.Project = "", 0
-	o, p, err := home(tx, c)
+	o, p, err := findCurrent(tx, c)
 	if err != nil {
 		return err
 	}
@@ -253,9 +253,9 @@ type memberKey struct {
 
 // Keys lists the keys of a member that open the organization or a project of it.
 // Others' keys are for administrators.
-func (s Members) Keys(ctx context.Context, st *management.Standing, named string) (*memberKeys, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*memberKeys, error) {
-		own, other, u, err := pair(tx, st, named)
+func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) (*memberKeys, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*memberKeys, error) {
+		own, other, u, err := loadMembers(tx, scope, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -266,7 +266,7 @@ func (s Members) Keys(ctx context.Context, st *management.Standing, named string
 		if err != nil {
 			return nil, err
 		}
-		projects, err := tx.Projects(st.Organization.ID)
+		projects, err := tx.Projects(scope.Organization.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -275,11 +275,11 @@ func (s Members) Keys(ctx context.Context, st *management.Standing, named string
 			k := &keys[i]
 			c := management.Caller{Key: k}
 			opens := len(k.Projects) == 0 || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
-			if !opens || !c.OpensOrganization(st.Organization.ID) {
+			if !opens || !c.CanOpenOrganization(scope.Organization.ID) {
 				continue
 			}
-			out.Keys = append(out.Keys, memberKey{k.Label, management.At(k.LastUsedAt)})
-			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*time.Hour
+			out.Keys = append(out.Keys, memberKey{k.Label, management.NewStamp(k.LastUsedAt)})
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Env.Now().Sub(k.LastUsedAt) < 7*24*time.Hour
 		}
 		out.HasKeys = len(out.Keys) > 0
 		return out, nil

@@ -29,22 +29,22 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 		if err != nil {
 			return queued, err
 		}
-		may, err := hears(tx, u, p)
+		allowed, err := canNotify(tx, u, p)
 		if err != nil {
 			return queued, err
 		}
-		if !may {
+		if !allowed {
 			continue
 		}
-		var full *management.Error
-		switch err := s.spendMail(tx, noticeMails(p.Organization)); {
-		case errors.As(err, &full) && full.Code == CodeMailLimit:
+		var limitErr *management.Error
+		switch err := s.countMail(tx, noticeMails(p.Organization)); {
+		case errors.As(err, &limitErr) && limitErr.Code == CodeMailLimit:
 			return queued, nil
 		case err != nil:
 			return queued, err
 		}
-		now := s.Desk.Now()
-		m := &waitingMail{ID: s.Desk.NewID(), Notice: &notice{u.UUID, p.ID, n.Subject, n.Lines, n.Links}, Site: s.SiteURL, Created: management.At(now)}
+		now := s.Env.Now()
+		m := &waitingMail{ID: s.Env.NewID(), Notice: &notice{u.UUID, p.ID, n.Subject, n.Lines, n.Links}, Site: s.SiteURL, Created: management.NewStamp(now)}
 		if err := m.put(tx, now); err != nil {
 			return queued, err
 		}
@@ -53,17 +53,17 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 	return queued, nil
 }
 
-// hears reports whether a user is told of what happens in a project: one who is
+// canNotify reports whether a user is told of what happens in a project: one who is
 // active and may be there.
-func hears(tx management.Tx, u *management.User, p *management.ProjectRecord) (bool, error) {
+func canNotify(tx management.Tx, u *management.User, p *management.ProjectRecord) (bool, error) {
 	if u == nil || u.Inactive {
 		return false, nil
 	}
 	c, err := management.CallerFor(tx, u)
-	return err == nil && c.Reaches(p), err
+	return err == nil && c.CanReach(p), err
 }
 
-func (s Service) composeNotice(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	p, err := tx.Project(m.Notice.Project)
 	if err != nil || p == nil {
 		return false, err
@@ -72,14 +72,14 @@ func (s Service) composeNotice(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if may, err := hears(tx, u, p); err != nil || !may {
+	if allowed, err := canNotify(tx, u, p); err != nil || !allowed {
 		return false, err
 	}
-	*to = Mail{ID: m.ID, To: u.Email, Subject: oneLine(m.Notice.Subject)}
+	*mail = Mail{ID: m.ID, To: u.Email, Subject: oneLine(m.Notice.Subject)}
 	links := make([]management.Link, len(m.Notice.Links))
 	for i, l := range m.Notice.Links {
 		links[i] = management.Link{Label: l.Label, Path: s.SiteURL + l.Path}
 	}
-	to.write(append([]string{}, m.Notice.Lines...), links, "You get this mail because you are subscribed in the project "+oneLine(p.Name)+".")
+	mail.write(append([]string{}, m.Notice.Lines...), links, "You get this mail because you are subscribed in the project "+oneLine(p.Name)+".")
 	return true, nil
 }

@@ -17,12 +17,12 @@ const maxIdentities = 10
 
 // What a provider's account may lack.
 const (
-	codeUnverified = "sso_unverified"
-	codeNoAccount  = "sso_no_account"
-	codeTaken      = "sso_taken"
+	codeUnverified    = "sso_unverified"
+	codeNoAccount     = "sso_no_account"
+	codeIdentityInUse = "sso_taken"
 )
 
-func refusedIdentity(code, format string, args ...any) error {
+func rejectIdentity(code, format string, args ...any) error {
 	err := management.Denied(format, args...)
 	var e *management.Error
 	if errors.As(err, &e) {
@@ -40,65 +40,65 @@ type storedIdentity struct {
 
 func (i *Identity) hash() string { return management.HashKey(i.Issuer + "\x00" + i.Subject) }
 
-// BeginAs signs in whom a provider has signed in: the user who has come with that account
+// BeginWithIdentity signs in whom a provider has signed in: the user who has come with that account
 // before, or else, once, the one of its address, which the provider must know to be
 // theirs. Who has no account here gets one where the address is of a verified domain
 // with jit_provisioning_enabled.
-func (s Sessions) BeginAs(ctx context.Context, who Identity, v Visit) (token string, err error) {
+func (s Sessions) BeginWithIdentity(ctx context.Context, identity Identity, v ClientInfo) (token string, err error) {
 	token, _, err = s.begin(ctx, v, func(tx Tx) (*proof, error) {
-		u, err := s.identified(tx, &who)
+		u, err := s.userOfIdentity(tx, &identity)
 		if err != nil {
 			return nil, err
 		}
-		return &proof{user: u, method: "oidc"}, active(tx, u)
+		return &proof{user: u, method: "oidc"}, checkActive(tx, u)
 	})
-	return token, s.queued(err)
+	return token, s.notifyQueued(err)
 }
 
-// identified is the user of an account.
-func (s *core) identified(tx Tx, who *Identity) (*management.User, error) {
-	r, err := tx.Find(kindIdentity, who.hash())
+// userOfIdentity is the user of an account.
+func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, error) {
+	r, err := tx.Find(kindIdentity, identity.hash())
 	if err != nil {
 		return nil, err
 	}
-	known, err := management.Decode[storedIdentity](r)
+	stored, err := management.Decode[storedIdentity](r)
 	if err != nil {
 		return nil, err
 	}
-	if known != nil {
-		u, err := management.UserByUUID(tx, known.User)
+	if stored != nil {
+		u, err := management.UserByUUID(tx, stored.User)
 		if err == nil && u == nil {
-			err = refusedIdentity(codeNoAccount, "The account is of somebody who is not here any more.")
+			err = rejectIdentity(codeNoAccount, "The account is of somebody who is not here any more.")
 		}
 		return u, err
 	}
-	if who.Email == "" || !who.Verified {
-		return nil, refusedIdentity(codeUnverified, "The provider does not say that it knows the account's email address to be theirs.")
+	if identity.Email == "" || !identity.Verified {
+		return nil, rejectIdentity(codeUnverified, "The provider does not say that it knows the account's email address to be theirs.")
 	}
-	u, err := management.UserByEmail(tx, who.Email)
+	u, err := management.UserByEmail(tx, identity.Email)
 	if err == nil && u == nil {
-		u, err = s.provision(tx, who)
+		u, err = s.provision(tx, identity)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return u, s.keepIdentity(tx, who, u)
+	return u, s.storeIdentity(tx, identity, u)
 }
 
-// keepIdentity binds an account to a user, who has no other one of this issuer: an address
+// storeIdentity binds an account to a user, who has no other one of this issuer: an address
 // that somebody else got since is not enough to be them.
-func (s *core) keepIdentity(tx Tx, who *Identity, u *management.User) error {
+func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) error {
 	list, err := management.ListRecords[storedIdentity](tx, management.Query{Kind: kindIdentity, Parent: u.UUID})
 	if err != nil {
 		return err
 	}
 	for i := range list.Results {
-		if list.Results[i].Issuer == who.Issuer {
-			return refusedIdentity(codeTaken, "%s signs in with another account of this provider.", u.Email)
+		if list.Results[i].Issuer == identity.Issuer {
+			return rejectIdentity(codeIdentityInUse, "%s signs in with another account of this provider.", u.Email)
 		}
 	}
 	if list.Count >= maxIdentities {
-		return refusedIdentity(codeTaken, "%s has accounts of %d providers already.", u.Email, maxIdentities)
+		return rejectIdentity(codeIdentityInUse, "%s has accounts of %d providers already.", u.Email, maxIdentities)
 	}
 	yes := true
 	if u.EmailVerified == nil || !*u.EmailVerified {
@@ -107,14 +107,14 @@ func (s *core) keepIdentity(tx Tx, who *Identity, u *management.User) error {
 			return err
 		}
 	}
-	kept := storedIdentity{u.UUID, who.Issuer, who.Email, management.At(s.Desk.Now())}
-	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: who.hash(), Unique: who.hash(), Data: management.Encode(kept)})
+	stored := storedIdentity{u.UUID, identity.Issuer, identity.Email, management.NewStamp(s.Env.Now())}
+	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: identity.hash(), Unique: identity.hash(), Data: management.Encode(stored)})
 }
 
 // provision makes an account for an address of a domain that is open to all of it: as the
 // newest invitation of its organization says that is still good, else as a member.
-func (s *core) provision(tx Tx, who *Identity) (*management.User, error) {
-	r, err := tx.Find(kindDomain, domainOf(who.Email))
+func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
+	r, err := tx.Find(kindDomain, domainOf(identity.Email))
 	if err != nil {
 		return nil, err
 	}
@@ -123,29 +123,29 @@ func (s *core) provision(tx Tx, who *Identity) (*management.User, error) {
 		return nil, err
 	}
 	if d == nil || !d.Verified || !d.JITProvisioning {
-		return nil, refusedIdentity(codeNoAccount, "Nobody here has the address %s: ask for an invitation.", who.Email)
+		return nil, rejectIdentity(codeNoAccount, "Nobody here has the address %s: ask for an invitation.", identity.Email)
 	}
 	org, err := tx.Organization(r.Parent)
 	if err != nil {
 		return nil, err
 	}
-	in := &storedInvite{Organization: r.Parent}
-	in.Email, in.Level = who.Email, management.Member
-	list, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(r.Parent, who.Email)})
+	invite := &storedInvite{Organization: r.Parent}
+	invite.Email, invite.Level = identity.Email, management.Member
+	list, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(r.Parent, identity.Email)})
 	if err != nil {
 		return nil, err
 	}
 	for i := range list.Results {
 		x := &list.Results[i]
-		by, err := inviterLevel(tx, x)
+		creatorLevel, err := inviterLevel(tx, x)
 		if err != nil {
 			return nil, err
 		}
-		if by >= x.Level && !x.expired(s.Desk.Now()) && x.Number >= in.Number {
-			in = x
+		if creatorLevel >= x.Level && !x.isExpired(s.Env.Now()) && x.Number >= invite.Number {
+			invite = x
 		}
 	}
-	u, err := s.newUser(tx, who.Email, firstName(who))
+	u, err := s.newUser(tx, identity.Email, firstName(identity))
 	if err != nil {
 		return nil, err
 	}
@@ -153,20 +153,20 @@ func (s *core) provision(tx Tx, who *Identity) (*management.User, error) {
 	if err := management.PutUser(tx, u); err != nil {
 		return nil, err
 	}
-	_, err = Invites{core: s}.admit(tx, in, org, u, s.SiteURL)
+	_, err = Invites{core: s}.admit(tx, invite, org, u, s.SiteURL)
 	return u, err
 }
 
 // maxFirstName is that of AcceptFields, in characters.
 const maxFirstName = 30
 
-func firstName(who *Identity) string {
-	name, _, _ := strings.Cut(strings.TrimSpace(who.Name), " ")
+func firstName(identity *Identity) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(identity.Name), " ")
 	if runes := []rune(strings.ToValidUTF8(name, "")); len(runes) > maxFirstName {
 		name = string(runes[:maxFirstName])
 	}
 	if name == "" {
-		name, _, _ = strings.Cut(who.Email, "@")
+		name, _, _ = strings.Cut(identity.Email, "@")
 	}
 	return name
 }

@@ -56,7 +56,7 @@ var features = []productFeature{
 
 // Fields are the writable fields of an organization.
 var Fields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 64},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 64},
 	{Name: "logo_media_id", Type: management.UUID, Null: true},
 	{Name: "is_member_join_email_enabled", Type: management.Bool, Help: "whether members are told by e-mail who joins"},
 	{Name: "enforce_2fa", Type: management.Bool, Null: true, Help: "kept, without effect: there is no sign-in"},
@@ -70,13 +70,13 @@ var Fields = management.Fields{
 }
 
 // organization is an organization as the caller sees it.
-func (s *core) organization(tx Tx, st *management.Standing) (*Organization, error) {
-	o := st.Organization
+func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, error) {
+	o := scope.Organization
 	meta, err := management.MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
 	}
-	projects, err := s.projectsIn(tx, st.Caller, o.ID)
+	projects, err := s.projectsIn(tx, scope.Caller, o.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (s *core) organization(tx Tx, st *management.Standing) (*Organization, erro
 		return nil, err
 	}
 	out := &Organization{
-		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: management.At(o.CreatedAt), UpdatedAt: meta.Updated,
-		MembershipLevel: st.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
+		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: management.NewStamp(o.CreatedAt), UpdatedAt: meta.Updated,
+		MembershipLevel: scope.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
 		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,
 		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
 		AIDataApproved: meta.AIDataProcessing, ExperimentStats: "bayesian", DefaultRole: meta.DefaultRole, Quotas: allQuotas(o.Quotas),
@@ -152,12 +152,12 @@ func (s *core) freeSlug(tx Tx, name string) (string, error) {
 }
 
 // List returns a page of the caller's organizations, oldest membership first.
-func (s Service) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Organization], error) {
-	if err := st.WithoutProject(); err != nil {
+func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Organization], error) {
+	if err := scope.DenyProjectKeys(); err != nil {
 		return management.List[Organization]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Organization], error) {
-		all, err := organizationsOf(tx, st.Caller)
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Organization], error) {
+		all, err := organizationsOf(tx, scope.Caller)
 		if err != nil {
 			return management.List[Organization]{}, err
 		}
@@ -175,27 +175,27 @@ func (s Service) List(ctx context.Context, st *management.Standing, p management
 }
 
 // Get returns the organization of the standing.
-func (s Service) Get(ctx context.Context, st *management.Standing) (*Organization, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
+func (s Service) Get(ctx context.Context, scope *management.Scope) (*Organization, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Organization, error) { return s.organization(tx, scope) })
 }
 
 // Create makes an organization with a first project, and the caller its owner.
 // Both become the caller's current ones.
-func (s Service) Create(ctx context.Context, st *management.Standing, b management.Body) (*Organization, error) {
-	if err := st.WithoutProject(); err != nil {
+func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Organization, error) {
+	if err := scope.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
-	if len(st.Key.Organizations) > 0 && !st.ScopedAll() {
+	if len(scope.Key.Organizations) > 0 && !scope.HasAllScopes() {
 		return nil, management.Denied(management.MsgNoPermission)
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
-		now := s.Desk.Now()
-		o := &management.OrganizationRecord{ID: s.Desk.NewID(), CreatedAt: now}
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Organization, error) {
+		now := s.Env.Now()
+		o := &management.OrganizationRecord{ID: s.Env.NewID(), CreatedAt: now}
 		slug, err := s.freeSlug(tx, sentText(b, "name"))
 		if err != nil {
 			return nil, err
 		}
-		meta := management.OrganizationMeta{Slug: slug, Updated: management.At(now)}
+		meta := management.OrganizationMeta{Slug: slug, Updated: management.NewStamp(now)}
 		v, err := Fields.Create(b)
 		if err != nil {
 			return nil, err
@@ -206,27 +206,27 @@ func (s Service) Create(ctx context.Context, st *management.Standing, b manageme
 		if err := tx.PutOrganization(o); err != nil {
 			return nil, err
 		}
-		m := management.Membership{ID: s.Desk.NewID(), Organization: o.ID, User: st.User.UUID, Level: management.Owner, Joined: management.At(now), Updated: management.At(now)}
+		m := management.Membership{ID: s.Env.NewID(), Organization: o.ID, User: scope.User.UUID, Level: management.Owner, Joined: management.NewStamp(now), Updated: management.NewStamp(now)}
 		if err := management.PutMembership(tx, &m); err != nil {
 			return nil, err
 		}
 		p, err := s.newProject(o.ID, "", nil)
 		if err == nil {
-			err = s.Projects.projects.Put(&view{Tx: tx, Standing: st}, p)
+			err = s.Projects.projects.Put(&view{Tx: tx, Scope: scope}, p)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := s.moveTo(tx, st.Caller, o.ID, p.ID); err != nil {
+		if err := s.moveTo(tx, scope.Caller, o.ID, p.ID); err != nil {
 			return nil, err
 		}
-		c := *st.Caller
+		c := *scope.Caller
 		c.Memberships = append(slices.Clone(c.Memberships), m)
-		out, err := s.organization(tx, &management.Standing{Caller: &c, Organization: o, Level: management.Owner})
+		out, err := s.organization(tx, &management.Scope{Caller: &c, Organization: o, Level: management.Owner})
 		if err != nil {
 			return nil, err
 		}
-		return out, s.Desk.Note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
+		return out, s.Env.LogActivity(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
 	})
 }
 
@@ -255,7 +255,7 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 			return err
 		}
 		if r == nil {
-			return management.Coded(management.CodeDoesNotExist, "default_role_id", "Invalid pk %q - object does not exist.", id)
+			return management.CodedFault(management.CodeDoesNotExist, "default_role_id", "Invalid pk %q - object does not exist.", id)
 		}
 	}
 	if v.Has("quotas") {
@@ -285,32 +285,32 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 
 // Update changes the organization of the standing. put: all required fields have
 // to be there.
-func (s Service) Update(ctx context.Context, st *management.Standing, b management.Body, put bool) (*Organization, error) {
-	if !st.Admin() {
+func (s Service) Update(ctx context.Context, scope *management.Scope, b management.Body, put bool) (*Organization, error) {
+	if !scope.IsAdmin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	if _, there := b.Members["quotas"]; there && st.Level < management.Owner {
+	if _, ok := b.Members["quotas"]; ok && scope.Level < management.Owner {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
-		now, err := s.again(tx, st)
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Organization, error) {
+		reloaded, err := s.reloadOrganization(tx, scope)
 		if err != nil {
 			return nil, err
 		}
-		before, err := s.organization(tx, now)
+		before, err := s.organization(tx, reloaded)
 		if err != nil {
 			return nil, err
 		}
-		meta, err := management.MetaOfOrganization(now.Organization)
+		meta, err := management.MetaOfOrganization(reloaded.Organization)
 		if err != nil {
 			return nil, err
 		}
-		meta.Slug, meta.Updated = organizationSlug(&meta, now.Organization), management.At(s.Desk.Now())
+		meta.Slug, meta.Updated = organizationSlug(&meta, reloaded.Organization), management.NewStamp(s.Env.Now())
 		v, err := Fields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
-		o := now.Organization
+		o := reloaded.Organization
 		if err := changeOrganization(tx, o, &meta, v); err != nil {
 			return nil, err
 		}
@@ -320,46 +320,46 @@ func (s Service) Update(ctx context.Context, st *management.Standing, b manageme
 		if err := tx.PutOrganization(o); err != nil {
 			return nil, err
 		}
-		after, err := s.organization(tx, now)
+		after, err := s.organization(tx, reloaded)
 		if err != nil {
 			return nil, err
 		}
-		return after, s.Desk.Note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
+		return after, s.Env.LogActivity(tx, scope.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
 	})
 }
 
-// again is the standing with the organization as it is in a transaction.
-func (s *core) again(tx Tx, st *management.Standing) (*management.Standing, error) {
-	o, err := tx.Organization(st.Organization.ID)
+// reloadOrganization is the standing with the organization as it is in a transaction.
+func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.Scope, error) {
+	o, err := tx.Organization(scope.Organization.ID)
 	if err == nil && o == nil {
 		err = management.ErrNotFound()
 	}
-	now := *st
-	now.Organization = o
-	return &now, err
+	reloaded := *scope
+	reloaded.Organization = o
+	return &reloaded, err
 }
 
 // Delete takes the organization of the standing away, with its projects, members,
 // roles, domains and invitations.
-func (s Service) Delete(ctx context.Context, st *management.Standing) error {
-	if st.Level < management.Owner {
+func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
+	if scope.Level < management.Owner {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		now, err := s.again(tx, st)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		reloaded, err := s.reloadOrganization(tx, scope)
 		if err != nil {
 			return err
 		}
-		id := now.Organization.ID
-		if now.Organization.Origin != "" {
-			return errFromFile("organization", now.Organization.Origin)
+		id := reloaded.Organization.ID
+		if reloaded.Organization.Origin != "" {
+			return errFromFile("organization", reloaded.Organization.Origin)
 		}
 		projects, err := tx.Projects(id)
 		if err != nil {
 			return err
 		}
 		for i := range projects {
-			if err := s.dropProject(tx, &projects[i]); err != nil {
+			if err := s.deleteProject(tx, &projects[i]); err != nil {
 				return err
 			}
 		}
@@ -368,7 +368,7 @@ func (s Service) Delete(ctx context.Context, st *management.Standing) error {
 			return err
 		}
 		for i := range members {
-			if err := s.leave(tx, id, members[i].ID); err != nil {
+			if err := s.removeMember(tx, id, members[i].ID); err != nil {
 				return err
 			}
 		}

@@ -43,11 +43,11 @@ type waitingMail struct {
 const (
 	// mailBatch is how many mails one call of DeliverMail tries.
 	mailBatch = 100
-	// sendTime bounds one attempt. A claimed mail is left alone for leaseTime: by then
+	// sendTime bounds one attempt. A claimed mail is left alone for claimTime: by then
 	// the attempt has ended, or its server has. The clocks of servers may differ by
 	// what lies between the two.
 	sendTime  = time.Minute
-	leaseTime = 2 * time.Minute
+	claimTime = 2 * time.Minute
 	// The wait after a failed attempt doubles from the first to the last.
 	firstWait = 10 * time.Second
 	lastWait  = 15 * time.Minute
@@ -69,13 +69,13 @@ func (m *waitingMail) wait() time.Duration {
 }
 
 // queueInvite puts the mail of an invitation into the outbox.
-func (s *core) queueInvite(tx Tx, in *storedInvite, site string) error {
-	m := &waitingMail{ID: in.ID, Invite: in.ID, Site: site, Created: in.Created}
-	return m.put(tx, in.Created.Time)
+func (s *core) queueInvite(tx Tx, invite *storedInvite, site string) error {
+	m := &waitingMail{ID: invite.ID, Invite: invite.ID, Site: site, Created: invite.Created}
+	return m.put(tx, invite.Created.Time)
 }
 
-// queued tells whoever sends mail that a commit may have brought some.
-func (s *core) queued(err error) error {
+// notifyQueued tells whoever sends mail that a commit may have brought some.
+func (s *core) notifyQueued(err error) error {
 	if err == nil && s.Mailer != nil && s.MailQueued != nil {
 		s.MailQueued()
 	}
@@ -99,7 +99,7 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	for range mailBatch {
 		claimed, mail, due, err := s.claimMail(ctx)
 		if err != nil {
-			return s.Desk.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
+			return s.Env.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
 		}
 		if claimed == nil {
 			return due, errors.Join(failed...)
@@ -118,29 +118,29 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 			break
 		}
 	}
-	return s.Desk.Now(), errors.Join(failed...)
+	return s.Env.Now(), errors.Join(failed...)
 }
 
-// MailWaiting is how many mails wait in the outbox, and since when the eldest does of the
+// MailBacklog is how many mails wait in the outbox, and since when the eldest does of the
 // next mailBatch; zero while none waits.
-func (s Service) MailWaiting(ctx context.Context) (waiting int, eldest time.Time, err error) {
-	list, err := management.Read(ctx, &s.Desk, func(tx Tx) (management.List[waitingMail], error) {
+func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, err error) {
+	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[waitingMail], error) {
 		return management.ListRecords[waitingMail](tx, management.Query{Kind: kindMail, Limit: mailBatch})
 	})
 	for i := range list.Results {
-		if at := list.Results[i].Created.Time; eldest.IsZero() || at.Before(eldest) {
-			eldest = at
+		if created := list.Results[i].Created.Time; oldest.IsZero() || created.Before(oldest) {
+			oldest = created
 		}
 	}
-	return list.Count, eldest, err
+	return list.Count, oldest, err
 }
 
 // claimMail takes the mail that has been due for longest, and drops those before
 // it that are not to be sent any more. Nil: none is due before next.
 func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
-	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
+	err = s.Env.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next = nil, Mail{}, time.Time{}
-		now := s.Desk.Now()
+		now := s.Env.Now()
 		list, _, err := tx.List(management.Query{Kind: kindMail, Limit: mailBatch})
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 			if ok {
 				claimed = m
 				m.Attempts++
-				return m.put(tx, now.Add(leaseTime))
+				return m.put(tx, now.Add(claimTime))
 			}
 			if err := tx.Delete(kindMail, "", m.ID); err != nil {
 				return err
@@ -179,7 +179,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 // settleMail records what became of an attempt, unless the mail is gone or
 // another attempt has begun.
 func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindMail, "", claimed.ID)
 		if err != nil || r == nil {
 			return err
@@ -188,74 +188,74 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 		switch {
 		case err != nil || m.Attempts != claimed.Attempts:
 			return err
-		case sent == nil || errors.Is(sent, ErrMailRefused):
+		case sent == nil || errors.Is(sent, ErrMailRejected):
 			return tx.Delete(kindMail, "", m.ID)
 		case errors.Is(sent, context.Canceled): // the server ends: the next one tries at once
-			return m.put(tx, s.Desk.Now())
+			return m.put(tx, s.Env.Now())
 		}
-		return m.put(tx, s.Desk.Now().Add(m.wait()))
+		return m.put(tx, s.Env.Now().Add(m.wait()))
 	})
 }
 
 // compose writes a mail. False: it is not to be sent any more.
-func (s Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
-	if s.Desk.Now().Sub(m.Created.Time) > InviteLife {
+func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+	if s.Env.Now().Sub(m.Created.Time) > InviteLife {
 		return false, nil
 	}
 	if m.Invite != "" {
-		return s.composeInvite(tx, m, to)
+		return s.composeInvite(tx, m, mail)
 	}
 	if m.Confirms != "" {
-		return s.composeConfirmation(tx, m, to)
+		return s.composeConfirmation(tx, m, mail)
 	}
 	if m.SignsIn {
-		return s.Sessions.composeLink(tx, m, to)
+		return s.Sessions.composeLink(tx, m, mail)
 	}
 	if m.Notice != nil {
-		return s.composeNotice(tx, m, to)
+		return s.composeNotice(tx, m, mail)
 	}
-	return s.composeJoined(tx, m, to)
+	return s.composeJoined(tx, m, mail)
 }
 
-func (s Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
-	in, err := inviteByID(tx, m.Invite)
-	if err != nil || in == nil {
+func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+	invite, err := inviteByID(tx, m.Invite)
+	if err != nil || invite == nil {
 		return false, err
 	}
-	if level, err := inviterLevel(tx, in); err != nil || level < in.Level {
+	if level, err := inviterLevel(tx, invite); err != nil || level < invite.Level {
 		return false, err
 	}
-	org, err := tx.Organization(in.Organization)
+	org, err := tx.Organization(invite.Organization)
 	if err != nil || org == nil {
 		return false, err
 	}
-	by, err := management.UserByNumber(tx, in.By)
+	creator, err := management.UserByNumber(tx, invite.CreatorID)
 	if err != nil {
 		return false, err
 	}
-	link := inviteLink(cmp.Or(s.SiteURL, m.Site), in.ID, in.newSecret(true))
-	if err := s.Invites.invites.Put(&view{Tx: tx}, in); err != nil {
+	link := inviteLink(cmp.Or(s.SiteURL, m.Site), invite.ID, invite.newSecret(true))
+	if err := s.Invites.invites.Put(&view{Tx: tx}, invite); err != nil {
 		return false, err
 	}
 	inviter := "Somebody"
-	if by != nil {
-		inviter = calledName(by)
+	if creator != nil {
+		inviter = displayName(creator)
 	}
 	hello := "Hello,"
-	if in.FirstName != "" {
-		hello = "Hello " + oneLine(in.FirstName) + ","
+	if invite.FirstName != "" {
+		hello = "Hello " + oneLine(invite.FirstName) + ","
 	}
 	parts := []string{hello, inviter + " invites you to the organization " + oneLine(org.Name) + "."}
-	if in.Message != nil && strings.TrimSpace(*in.Message) != "" {
-		parts = append(parts, strings.TrimSpace(*in.Message))
+	if invite.Message != nil && strings.TrimSpace(*invite.Message) != "" {
+		parts = append(parts, strings.TrimSpace(*invite.Message))
 	}
-	until := in.Created.Add(InviteLife).Format("2 January 2006, 15:04")
-	*to = Mail{ID: m.ID, To: in.Email, Subject: inviter + " invites you to " + oneLine(org.Name)}
-	to.write(parts, one("Accept the invitation", link), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	until := invite.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	*mail = Mail{ID: m.ID, To: invite.Email, Subject: inviter + " invites you to " + oneLine(org.Name)}
+	mail.write(parts, singleLink("Accept the invitation", link), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
 
-func (s Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	org, err := tx.Organization(m.Organization)
 	if err != nil || org == nil {
 		return false, err
@@ -264,36 +264,36 @@ func (s Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil || u == nil {
 		return false, err
 	}
-	*to = Mail{ID: m.ID, To: m.To, Subject: calledName(u) + " has joined " + oneLine(org.Name)}
-	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, one("Open it", cmp.Or(s.SiteURL, m.Site)+"/"), "")
+	*mail = Mail{ID: m.ID, To: m.To, Subject: displayName(u) + " has joined " + oneLine(org.Name)}
+	mail.write([]string{displayName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, singleLink("Open it", cmp.Or(s.SiteURL, m.Site)+"/"), "")
 	return true, nil
 }
 
-// Mails reports whether links are mailed.
-func (s Sessions) Mails() bool { return s.Mailer != nil }
+// CanMail reports whether links are mailed.
+func (s Sessions) CanMail() bool { return s.Mailer != nil }
 
 // MailLink mails a link that signs in, if the address is somebody's: what is done here
 // is the same for others. next is a path below the console, where the link leads.
 func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 	if s.Mailer == nil {
-		return management.Coded("not_supported", "", "This server sends no mails.")
+		return management.CodedFault("not_supported", "", "This server sends no mails.")
 	}
-	clean, ok := management.NormalEmail(email)
+	clean, ok := management.NormalizeEmail(email)
 	if !ok {
 		return management.Fault("email", "Enter a valid email address.")
 	}
-	return s.queued(s.Desk.Store.Write(ctx, func(tx Tx) error {
-		now := s.Desk.Now()
-		m := &waitingMail{ID: s.Desk.NewID(), SignsIn: true, Next: next, To: clean, Site: s.SiteURL, Created: management.At(now)}
+	return s.notifyQueued(s.Env.Store.Write(ctx, func(tx Tx) error {
+		now := s.Env.Now()
+		m := &waitingMail{ID: s.Env.NewID(), SignsIn: true, Next: next, To: clean, Site: s.SiteURL, Created: management.NewStamp(now)}
 		return m.put(tx, now)
 	}))
 }
 
 // composeLink writes the mail with a link, unless the address is nobody's.
-func (s Sessions) composeLink(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Sessions) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByEmail(tx, m.To)
 	until := m.Created.Add(mailLinkLife)
-	if err != nil || u == nil || u.Inactive || !s.Desk.Now().Before(until) {
+	if err != nil || u == nil || u.Inactive || !s.Env.Now().Before(until) {
 		return false, err
 	}
 	token, err := s.newLink(tx, u.UUID, "mail", until)
@@ -301,22 +301,24 @@ func (s Sessions) composeLink(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 		return false, err
 	}
 	link := s.SiteURL + "/console/sign-in" + m.Next + "#" + token
-	*to = Mail{ID: m.ID, To: u.Email, Subject: "Sign in to Bunting"}
-	to.write([]string{"Hello " + calledName(u) + ",", "somebody, probably you, wants to sign in with your address."},
-		one("Sign in", link), "The link works once, until "+until.Format("2 January 2006, 15:04")+" UTC. If it was not you, ignore this mail.")
+	*mail = Mail{ID: m.ID, To: u.Email, Subject: "Sign in to Bunting"}
+	mail.write([]string{"Hello " + displayName(u) + ",", "somebody, probably you, wants to sign in with your address."},
+		singleLink("Sign in", link), "The link works once, until "+until.Format("2 January 2006, 15:04")+" UTC. If it was not you, ignore this mail.")
 	return true, nil
 }
 
-// calledName is how a user is named in mails.
-func calledName(u *management.User) string {
+// displayName is how a user is named in mails.
+func displayName(u *management.User) string {
 	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
 		return name
 	}
 	return u.Email
 }
 
-// one is a list of one link.
-func one(label, link string) []management.Link { return []management.Link{{Label: label, Path: link}} }
+// singleLink is a list of one link.
+func singleLink(label, link string) []management.Link {
+	return []management.Link{{Label: label, Path: link}}
+}
 
 // write makes both forms of a mail out of paragraphs, whole links, and a last one.
 func (m *Mail) write(parts []string, links []management.Link, last string) {

@@ -19,16 +19,16 @@ func TestOutbox_ServerDown(t *testing.T) {
 	address := down.Address
 	down.Stop()
 	database := "sqlite:" + filepath.Join(t.TempDir(), "desk.db")
-	d := openDesk(t, database, smtpTo(t, address, nil), deskStart)
+	d := openTestServer(t, database, smtpTo(t, address, nil), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	waits := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 	for _, wait := range waits {
 		if next := d.deliver(t, "connection refused"); next != d.now().Add(wait) {
 			t.Fatalf("next at %v, want %v after %v", next, wait, d.now())
 		}
-		d.pass(wait - time.Second)
+		d.advance(wait - time.Second)
 		d.deliver(t, "")
-		d.pass(time.Second)
+		d.advance(time.Second)
 	}
 	now := d.now()
 	d.close()
@@ -36,7 +36,7 @@ func TestOutbox_ServerDown(t *testing.T) {
 	options := withPassword
 	options.Address = address
 	up := smtptest.Start(t, options)
-	d = openDesk(t, database, smtpTo(t, address, up), now)
+	d = openTestServer(t, database, smtpTo(t, address, up), now)
 	if next := d.deliver(t, ""); !next.IsZero() {
 		t.Errorf("a mail waits until %v", next)
 	}
@@ -51,7 +51,7 @@ func TestOutbox_ServerDown(t *testing.T) {
 }
 
 // What is refused for good is given up; the other mails go out.
-func TestOutbox_Refused(t *testing.T) {
+func TestOutbox_Rejected(t *testing.T) {
 	options := withPassword
 	options.Rcpt = func(to string) error {
 		if to == "gone@example.com" {
@@ -60,14 +60,14 @@ func TestOutbox_Refused(t *testing.T) {
 		return nil
 	}
 	s := smtptest.Start(t, options)
-	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
+	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
 	d.invite(t, `{"target_email": "gone@example.com"}`)
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	next, err := d.Organizations.DeliverMail(t.Context())
-	if !errors.Is(err, organizations.ErrMailRefused) || !next.IsZero() {
+	if !errors.Is(err, organizations.ErrMailRejected) || !next.IsZero() {
 		t.Errorf("%v, %v", next, err)
 	}
-	d.pass(time.Hour)
+	d.advance(time.Hour)
 	d.deliver(t, "")
 	if mails := s.Mails(); len(mails) != 1 || mails[0].To != "new@example.com" {
 		t.Errorf("%+v", mails)
@@ -77,9 +77,9 @@ func TestOutbox_Refused(t *testing.T) {
 // Neither an expired invitation is mailed, nor one that is cancelled or replaced.
 func TestOutbox_NotSentAnyMore(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
+	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
 	d.invite(t, `{"target_email": "late@example.com"}`)
-	d.pass(organizations.InviteLife)
+	d.advance(organizations.InviteLife)
 	cancelled := d.invite(t, `{"target_email": "cancelled@example.com"}`)
 	d.invite(t, `{"target_email": "twice@example.com"}`)
 	d.invite(t, `{"target_email": "twice@example.com"}`)
@@ -87,7 +87,7 @@ func TestOutbox_NotSentAnyMore(t *testing.T) {
 	if err := d.Organizations.Invites.Delete(t.Context(), d.owner, cancelled.ID); err != nil {
 		t.Fatal(err)
 	}
-	d.pass(time.Second)
+	d.advance(time.Second)
 	if next := d.deliver(t, ""); !next.IsZero() {
 		t.Errorf("a mail waits until %v", next)
 	}
@@ -96,30 +96,30 @@ func TestOutbox_NotSentAnyMore(t *testing.T) {
 	}
 }
 
-// tellingMailer asks a test what to do with each mail.
-type tellingMailer func(ctx context.Context, m organizations.Mail) error
+// mailerFunc asks a test what to do with each mail.
+type mailerFunc func(ctx context.Context, m organizations.Mail) error
 
-func (f tellingMailer) Send(ctx context.Context, m organizations.Mail) error { return f(ctx, m) }
+func (f mailerFunc) Send(ctx context.Context, m organizations.Mail) error { return f(ctx, m) }
 
 // A kill between the mail server's word and ours sends the mail again under the
 // same ID, not before the lease is over, and each of the links works once.
 func TestOutbox_Killed(t *testing.T) {
 	var sent []organizations.Mail
 	database := "sqlite:" + filepath.Join(t.TempDir(), "desk.db")
-	var d *desk
-	d = openDesk(t, database, tellingMailer(func(_ context.Context, m organizations.Mail) error {
+	var d *testServer
+	d = openTestServer(t, database, mailerFunc(func(_ context.Context, m organizations.Mail) error {
 		sent = append(sent, m)
 		d.close() // the store is gone, as after a kill
 		return nil
-	}), deskStart)
+	}), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	if _, err := d.Organizations.DeliverMail(t.Context()); err == nil {
 		t.Fatal("recording into a closed store works")
 	}
-	d = openDesk(t, database, tellingMailer(func(_ context.Context, m organizations.Mail) error {
+	d = openTestServer(t, database, mailerFunc(func(_ context.Context, m organizations.Mail) error {
 		sent = append(sent, m)
 		return nil
-	}), deskStart)
+	}), testStart)
 	next := d.deliver(t, "")
 	if len(sent) != 1 || !next.After(d.now()) {
 		t.Fatalf("%d mails, next at %v", len(sent), next)
@@ -144,14 +144,14 @@ func TestOutbox_Killed(t *testing.T) {
 func TestOutbox_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := 0
-	d := openDesk(t, inMemory, tellingMailer(func(attempt context.Context, _ organizations.Mail) error {
+	d := openTestServer(t, inMemory, mailerFunc(func(attempt context.Context, _ organizations.Mail) error {
 		if sent++; sent > 1 {
 			return nil
 		}
 		cancel()
 		<-attempt.Done()
 		return fmt.Errorf("left: %w", attempt.Err())
-	}), deskStart)
+	}), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	if _, err := d.Organizations.DeliverMail(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -166,12 +166,12 @@ func TestOutbox_Interrupted(t *testing.T) {
 func TestOutbox_Shared(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[string]int{}
-	d := openDesk(t, inMemory, tellingMailer(func(_ context.Context, m organizations.Mail) error {
+	d := openTestServer(t, inMemory, mailerFunc(func(_ context.Context, m organizations.Mail) error {
 		mu.Lock()
 		defer mu.Unlock()
 		sent[m.To]++
 		return nil
-	}), deskStart)
+	}), testStart)
 	const mails = 20
 	for i := range mails {
 		d.invite(t, fmt.Sprintf(`{"target_email": "new%d@example.com"}`, i))

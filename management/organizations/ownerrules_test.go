@@ -14,10 +14,10 @@ import (
 
 // The first start: decision 21.
 
-// adopted is a store of organizations without members, and what becomes of it.
-func adopted(t *testing.T, put func(tx rooms.Tx) error) *rooms.Rooms {
+// openRooms is a store of organizations without members, and what becomes of it.
+func openRooms(t *testing.T, put func(tx rooms.Tx) error) *rooms.Rooms {
 	t.Helper()
-	store := memstore.New(memstore.Outside{})
+	store := memstore.New(memstore.ExternalData{})
 	r, err := rooms.Open(rooms.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)
@@ -32,89 +32,89 @@ func organization(id, name string) *management.OrganizationRecord {
 	return &management.OrganizationRecord{ID: id, Name: name, CreatedAt: ruletest.Start}
 }
 
-// standingOf is who a key lets in.
-func standingOf(t *testing.T, r *rooms.Rooms, key, where string) *management.Standing {
+// scopeOfKey is who a key lets in.
+func scopeOfKey(t *testing.T, r *rooms.Rooms, key, organization string) *management.Scope {
 	t.Helper()
 	c, err := r.Authenticate(t.Context(), key, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := r.OrganizationNamed(t.Context(), c, where)
+	scope, err := r.Organization(t.Context(), c, organization)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return scope
 }
 
 func TestAdopt_FirstStart(t *testing.T) {
-	r := adopted(t, func(tx rooms.Tx) error {
+	r := openRooms(t, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")))
 	})
-	var shown []string
+	var keys []string
 	owner := organizations.Adoption{Email: "Owner@Example.com", Key: func() (organizations.FirstKey, error) {
-		return organizations.FirstKey{Show: func(key string) error { shown = append(shown, key); return nil }}, nil
+		return organizations.FirstKey{Show: func(key string) error { keys = append(keys, key); return nil }}, nil
 	}}
 	for range 2 { // the second start shows nothing
 		if err := r.Organizations.Adopt(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(shown) != 1 || !strings.HasPrefix(shown[0], "phx_") {
-		t.Fatalf("shown: %q", shown)
+	if len(keys) != 1 || !strings.HasPrefix(keys[0], "phx_") {
+		t.Fatalf("shown: %q", keys)
 	}
-	for _, where := range []string{ours, theirs} { // of every organization without members
-		st := standingOf(t, r, shown[0], where)
-		if st.Level != management.Owner || st.User.Email != "Owner@example.com" || len(st.Key.Scopes) != 1 || st.Key.Scopes[0] != "*" {
-			t.Errorf("%+v with %+v", st.User, st.Key)
+	for _, organizationID := range []string{ours, theirs} { // of every organization without members
+		scope := scopeOfKey(t, r, keys[0], organizationID)
+		if scope.Level != management.Owner || scope.User.Email != "Owner@example.com" || len(scope.Key.Scopes) != 1 || scope.Key.Scopes[0] != "*" {
+			t.Errorf("%+v with %+v", scope.User, scope.Key)
 		}
 	}
 }
 
 func TestAdopt_Key(t *testing.T) {
-	one := func(tx rooms.Tx) error { return tx.PutOrganization(organization(ours, "Ours")) }
+	putOrganization := func(tx rooms.Tx) error { return tx.PutOrganization(organization(ours, "Ours")) }
 	key := func(text string, failed error) func() (organizations.FirstKey, error) {
 		return func() (organizations.FirstKey, error) {
 			return organizations.FirstKey{Text: text, Show: func(string) error { return failed }}, nil
 		}
 	}
 	t.Run("that is given", func(t *testing.T) {
-		r := adopted(t, one)
+		r := openRooms(t, putOrganization)
 		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phx_mine_and_long_enough", nil)}); err != nil {
 			t.Fatal(err)
 		}
-		if st := standingOf(t, r, "phx_mine_and_long_enough", ours); st.Level != management.Owner {
-			t.Error(st.Level)
+		if scope := scopeOfKey(t, r, "phx_mine_and_long_enough", ours); scope.Level != management.Owner {
+			t.Error(scope.Level)
 		}
 	})
 	t.Run("that cannot be shown leaves the start a first one", func(t *testing.T) {
-		r := adopted(t, one)
-		gone := errors.New("the terminal is gone")
-		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phx_mine_and_long_enough", gone)}); !errors.Is(err, gone) {
+		r := openRooms(t, putOrganization)
+		errShow := errors.New("the terminal is gone")
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phx_mine_and_long_enough", errShow)}); !errors.Is(err, errShow) {
 			t.Fatal(err)
 		}
 		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "p@example.com", Key: key("phx_mine_and_long_enough", nil)}); err != nil {
 			t.Fatal(err)
 		}
-		if st := standingOf(t, r, "phx_mine_and_long_enough", ours); st.User.Email != "p@example.com" {
-			t.Error(st.User.Email)
+		if scope := scopeOfKey(t, r, "phx_mine_and_long_enough", ours); scope.User.Email != "p@example.com" {
+			t.Error(scope.User.Email)
 		}
 	})
 	t.Run("that is another's is refused", func(t *testing.T) {
-		r := adopted(t, func(tx rooms.Tx) error {
-			return errors.Join(one(tx), tx.PutKey(&management.KeyRecord{ID: "s", Hash: management.HashKey("phs_taken"), Secret: true, Projects: []int64{1}}))
+		r := openRooms(t, func(tx rooms.Tx) error {
+			return errors.Join(putOrganization(tx), tx.PutKey(&management.KeyRecord{ID: "s", Hash: management.HashKey("phs_taken"), Secret: true, Projects: []int64{1}}))
 		})
 		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phs_taken", nil)}); err == nil {
 			t.Error("a key that is there already")
 		}
 	})
 	t.Run("none where nobody asks", func(t *testing.T) {
-		r := adopted(t, one)
+		r := openRooms(t, putOrganization)
 		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	t.Run("no address", func(t *testing.T) {
-		if err := adopted(t, one).Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner"}); err == nil || !strings.Contains(err.Error(), "owner@example.com") {
+		if err := openRooms(t, putOrganization).Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner"}); err == nil || !strings.Contains(err.Error(), "owner@example.com") {
 			t.Error(err)
 		}
 	})
@@ -123,10 +123,10 @@ func TestAdopt_Key(t *testing.T) {
 // Keys of a definitions file are the owner's: of the organization that they open, or of
 // their project's, or of the only one.
 func TestAdopt_KeysOfAFile(t *testing.T) {
-	key := func(name string, projects []int64, of ...string) *management.KeyRecord {
-		return &management.KeyRecord{Hash: management.HashKey("phx_" + name), Label: name, Scopes: []string{"*"}, Projects: projects, Organizations: of, Origin: "demo.json"}
+	key := func(name string, projects []int64, organizationIDs ...string) *management.KeyRecord {
+		return &management.KeyRecord{Hash: management.HashKey("phx_" + name), Label: name, Scopes: []string{"*"}, Projects: projects, Organizations: organizationIDs, Origin: "demo.json"}
 	}
-	r := adopted(t, func(tx rooms.Tx) error {
+	r := openRooms(t, func(tx rooms.Tx) error {
 		ann, bob := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}, management.User{ID: 2, UUID: uuid("bob"), Email: "bob@example.com"}
 		return errors.Join(
 			tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")),
@@ -162,17 +162,17 @@ func TestAdopt_HasAKey(t *testing.T) {
 		"of a file, which may go": {management.KeyRecord{Scopes: []string{"*"}, Origin: "demo.json"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := adopted(t, func(tx rooms.Tx) error {
+			r := openRooms(t, func(tx rooms.Tx) error {
 				tt.key.ID, tt.key.Hash, tt.key.User = "k", management.HashKey("phx_k"), 1
 				u := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}
 				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), management.PutUser(tx, &u), tx.PutKey(&tt.key))
 			})
-			shown := 0
+			calls := 0
 			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (organizations.FirstKey, error) {
-				return organizations.FirstKey{Show: func(string) error { shown++; return nil }}, nil
+				return organizations.FirstKey{Show: func(string) error { calls++; return nil }}, nil
 			}})
-			if err != nil || shown != tt.want {
-				t.Errorf("%d keys, %v", shown, err)
+			if err != nil || calls != tt.want {
+				t.Errorf("%d keys, %v", calls, err)
 			}
 		})
 	}
@@ -180,16 +180,16 @@ func TestAdopt_HasAKey(t *testing.T) {
 
 // bunting keys recover: a key for an owner whose keys are lost.
 func TestRecoverKey(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
-	recovered := func(email string, failed error) (owner string, k *organizations.APIKey, err error) {
-		err = w.Organizations.RecoverKey(t.Context(), email, func(of string, made *organizations.APIKey) error {
-			owner, k = of, made
+	w := newWorld(t, memstore.ExternalData{}, false)
+	recoverKey := func(email string, failed error) (owner string, k *organizations.APIKey, err error) {
+		err = w.Organizations.RecoverKey(t.Context(), email, func(address string, created *organizations.APIKey) error {
+			owner, k = address, created
 			return failed
 		})
 		return owner, k, err
 	}
 	for email, want := range map[string]string{"": "ann@example.com", "DAN@example.com": "dan@example.com"} {
-		owner, k, err := recovered(email, nil)
+		owner, k, err := recoverKey(email, nil)
 		if err != nil || owner != want || k.Value == nil || k.Label != "Recovered key of "+want {
 			t.Fatalf("%q: %s, %+v, %v", email, owner, k, err)
 		}
@@ -198,23 +198,23 @@ func TestRecoverKey(t *testing.T) {
 			t.Errorf("%q: %v", email, err)
 		}
 	}
-	if _, _, err := recovered("gus@example.com", nil); err == nil || !strings.Contains(err.Error(), "only ann@example.com, dan@example.com") {
+	if _, _, err := recoverKey("gus@example.com", nil); err == nil || !strings.Contains(err.Error(), "only ann@example.com, dan@example.com") {
 		t.Error("an administrator is no owner:", err)
 	}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§5.11", "ann", "log organization PersonalAPIKey", ``, `{"activity":"created","user":{"is_system":true},"detail":{"name":"Recovered key of ann@example.com"}}`},
 		{"§1.10 nobody can do so over the API", "ann", "keys", ``, `[{"label":"Recovered key of ann@example.com","scopes":["*"],"value":null}]`},
 	})
-	gone := errors.New("the terminal is gone")
-	if _, _, err := recovered("", gone); !errors.Is(err, gone) {
+	errShow := errors.New("the terminal is gone")
+	if _, _, err := recoverKey("", errShow); !errors.Is(err, errShow) {
 		t.Error(err)
 	}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"one that was not shown is not made", "ann", "keys", ``, `[{"label":"Recovered key of ann@example.com"}]`},
 		{"who is inactive is no owner", "ann", "setuser ann", `{"inactive":true}`, `null`},
 		{"who is inactive is no owner", "dan", "setuser dan", `{"inactive":true}`, `null`},
 	})
-	if _, _, err := recovered("", nil); !errors.Is(err, organizations.ErrNoOwner) {
+	if _, _, err := recoverKey("", nil); !errors.Is(err, organizations.ErrNoOwner) {
 		t.Error(err)
 	}
 }

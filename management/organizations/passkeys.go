@@ -49,8 +49,8 @@ type storedChallenge struct {
 
 // PasskeyFields are those of a passkey; passkey is what navigator.credentials.create gave.
 var PasskeyFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, Max: 60, Help: "such as: laptop"},
-	{Name: "passkey", Type: management.Object, Required: true, Ruled: true, Help: "the answer of the browser, as JSON"},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 60, Help: "such as: laptop"},
+	{Name: "passkey", Type: management.Object, Required: true, Custom: true, Help: "the answer of the browser, as JSON"},
 }
 
 // PasskeyNameFields are those that change.
@@ -60,8 +60,8 @@ func errNoPasskeys() error {
 	return management.Clash("Passkeys do not work at this address: they want a name instead of numbers, and HTTPS or http://localhost.")
 }
 
-func (s *core) passkeysAt(at Site) error {
-	if s.Authenticators == nil || at == (Site{}) {
+func (s *core) checkPasskeySite(site Site) error {
+	if s.Authenticators == nil || site == (Site{}) {
 		return errNoPasskeys()
 	}
 	return nil
@@ -81,19 +81,19 @@ func (p *storedPasskey) put(tx Tx, unique string) error {
 	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: management.SortTime(p.CreatedAt.Time), Unique: unique, Data: management.Encode(p)})
 }
 
-// keepChallenge keeps what is asked until it is answered, and drops what is too late.
-func (s *core) keepChallenge(tx Tx, user string, c *Challenge) error {
-	now := s.Desk.Now()
-	if err := dropChallenges(tx, management.SortTime(now)); err != nil {
+// storeChallenge keeps what is asked until it is answered, and drops what is too late.
+func (s *core) storeChallenge(tx Tx, user string, c *Challenge) error {
+	now := s.Env.Now()
+	if err := deleteChallenges(tx, management.SortTime(now)); err != nil {
 		return err
 	}
-	x := &storedChallenge{ID: s.Desk.NewID(), User: user, State: c.State}
+	x := &storedChallenge{ID: s.Env.NewID(), User: user, State: c.State}
 	return tx.Put(&management.Record{Kind: kindChallenge, ID: x.ID, Sort: management.SortTime(now.Add(challengeLife)), Unique: management.HashKey(c.Text), Data: management.Encode(x)})
 }
 
-// dropChallenges drops some of those that end before a time, and the oldest where there
+// deleteChallenges drops some of those that end before a time, and the oldest where there
 // are too many.
-func dropChallenges(tx Tx, before string) error {
+func deleteChallenges(tx Tx, before string) error {
 	const some = 100
 	list, count, err := tx.List(management.Query{Kind: kindChallenge, Limit: some})
 	for i := range list {
@@ -115,78 +115,78 @@ func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error)
 	if err != nil {
 		return nil, err
 	}
-	if c == nil || c.User != user || r.Sort <= management.SortTime(s.Desk.Now()) {
-		return nil, notAccepted("Nobody asked for this passkey, or it took longer than five minutes: try again.")
+	if c == nil || c.User != user || r.Sort <= management.SortTime(s.Env.Now()) {
+		return nil, unauthenticated("Nobody asked for this passkey, or it took longer than five minutes: try again.")
 	}
 	return c, tx.Delete(kindChallenge, "", c.ID)
 }
 
-// Ask asks a browser for any passkey of this site, to sign in or to prove who is there.
-func (s Passkeys) Ask(ctx context.Context, at Site) (json.RawMessage, error) {
-	if err := s.passkeysAt(at); err != nil {
+// LoginOptions asks a browser for any passkey of this site, to sign in or to prove who is there.
+func (s Passkeys) LoginOptions(ctx context.Context, site Site) (json.RawMessage, error) {
+	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
 	}
-	c, err := s.Authenticators.Ask(at)
+	c, err := s.Authenticators.BeginLogin(site)
 	if err != nil {
 		return nil, err
 	}
-	return c.Options, s.Desk.Store.Write(ctx, func(tx Tx) error { return s.keepChallenge(tx, "", c) })
+	return c.Options, s.Env.Store.Write(ctx, func(tx Tx) error { return s.storeChallenge(tx, "", c) })
 }
 
-// Options ask the caller's browser for a new passkey.
-func (s Passkeys) Options(ctx context.Context, st *management.Standing, at Site) (json.RawMessage, error) {
-	if err := s.passkeysAt(at); err != nil {
+// RegistrationOptions ask the caller's browser for a new passkey.
+func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Scope, site Site) (json.RawMessage, error) {
+	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (json.RawMessage, error) {
-		owner, all, err := ownerOf(tx, st.User)
+	return management.Write(ctx, &s.Env, func(tx Tx) (json.RawMessage, error) {
+		owner, all, err := ownerOf(tx, scope.User)
 		if err != nil {
 			return nil, err
 		}
 		if len(all) >= maxPasskeys {
 			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}
-		c, err := s.Authenticators.Register(at, owner)
+		c, err := s.Authenticators.BeginRegistration(site, owner)
 		if err != nil {
 			return nil, err
 		}
-		return c.Options, s.keepChallenge(tx, st.User.UUID, c)
+		return c.Options, s.storeChallenge(tx, scope.User.UUID, c)
 	})
 }
 
 // Add keeps the passkey that the caller's browser has made.
-func (s Passkeys) Add(ctx context.Context, st *management.Standing, at Site, b management.Body) (*Passkey, error) {
+func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b management.Body) (*Passkey, error) {
 	v, err := PasskeyFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.passkeysAt(at); err != nil {
+	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
 	}
 	answer := v.Raw("passkey")
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Passkey, error) {
-		text, _, err := s.Authenticators.Answered(answer)
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
+		text, _, err := s.Authenticators.ReadAnswer(answer)
 		if err != nil {
-			return nil, badPasskey(err)
+			return nil, rejectPasskeyBody(err)
 		}
-		c, err := s.takeChallenge(tx, st.User.UUID, text)
+		c, err := s.takeChallenge(tx, scope.User.UUID, text)
 		if err != nil {
-			return nil, badPasskey(err)
+			return nil, rejectPasskeyBody(err)
 		}
-		owner, all, err := ownerOf(tx, st.User)
+		owner, all, err := ownerOf(tx, scope.User)
 		if err != nil {
 			return nil, err
 		}
 		if len(all) >= maxPasskeys {
 			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}
-		id, credential, err := s.Authenticators.Registered(at, owner, c.State, answer)
+		id, credential, err := s.Authenticators.FinishRegistration(site, owner, c.State, answer)
 		if err != nil {
-			return nil, badPasskey(err)
+			return nil, rejectPasskeyBody(err)
 		}
-		p := &storedPasskey{Passkey{ID: s.Desk.NewID(), Name: v.Text("name"), CreatedAt: management.At(s.Desk.Now())}, st.User.UUID, credential}
-		if err := p.put(tx, management.HashKey(id)); errors.Is(err, management.ErrTaken) {
-			return nil, management.Coded(management.CodeUnique, "passkey", "This passkey is here already.")
+		p := &storedPasskey{Passkey{ID: s.Env.NewID(), Name: v.Text("name"), CreatedAt: management.NewStamp(s.Env.Now())}, scope.User.UUID, credential}
+		if err := p.put(tx, management.HashKey(id)); errors.Is(err, management.ErrDuplicate) {
+			return nil, management.CodedFault(management.CodeUnique, "passkey", "This passkey is here already.")
 		} else if err != nil {
 			return nil, err
 		}
@@ -194,26 +194,26 @@ func (s Passkeys) Add(ctx context.Context, st *management.Standing, at Site, b m
 	})
 }
 
-// badPasskey is what who is signed in is told: their session goes on.
-func badPasskey(err error) error {
-	var told *management.Error
-	if errors.Is(err, ErrPasskey) || errors.As(err, &told) && told.Kind == management.Unauthenticated {
+// rejectPasskeyBody is what who is signed in is told: their session goes on.
+func rejectPasskeyBody(err error) error {
+	var apiErr *management.Error
+	if errors.Is(err, ErrPasskey) || errors.As(err, &apiErr) && apiErr.Kind == management.Unauthenticated {
 		return management.Fault("passkey", "The answer of the browser does not hold, or nobody asked for it in the last five minutes: try again.")
 	}
 	return err
 }
 
 // List are the caller's passkeys, newest first.
-func (s Passkeys) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Passkey], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Passkey], error) {
-		return management.ListRecords[Passkey](tx, management.Query{Kind: kindPasskey, Parent: st.User.UUID, Descending: true, Offset: p.Offset, Limit: p.Limit})
+func (s Passkeys) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Passkey], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Passkey], error) {
+		return management.ListRecords[Passkey](tx, management.Query{Kind: kindPasskey, Parent: scope.User.UUID, Descending: true, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
 // change finds one of the caller's passkeys and does something with it.
-func (s Passkeys) change(ctx context.Context, st *management.Standing, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Passkey, error) {
-		r, err := tx.Get(kindPasskey, st.User.UUID, id)
+func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
+		r, err := tx.Get(kindPasskey, scope.User.UUID, id)
 		if err == nil && r == nil {
 			err = management.ErrNotFound()
 		}
@@ -229,12 +229,12 @@ func (s Passkeys) change(ctx context.Context, st *management.Standing, id string
 }
 
 // Rename gives one another name.
-func (s Passkeys) Rename(ctx context.Context, st *management.Standing, id string, b management.Body) (*Passkey, error) {
+func (s Passkeys) Rename(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Passkey, error) {
 	v, err := PasskeyNameFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, st, id, func(tx Tx, p *storedPasskey, unique string) error {
+	return s.change(ctx, scope, id, func(tx Tx, p *storedPasskey, unique string) error {
 		if v.Has("name") {
 			p.Name = v.Text("name")
 		}
@@ -243,7 +243,7 @@ func (s Passkeys) Rename(ctx context.Context, st *management.Standing, id string
 }
 
 // Remove takes one away: it opens nothing any more. Sessions that were begun with it go on.
-func (s Passkeys) Remove(ctx context.Context, st *management.Standing, id string) error {
-	_, err := s.change(ctx, st, id, func(tx Tx, p *storedPasskey, _ string) error { return tx.Delete(kindPasskey, p.User, p.ID) })
+func (s Passkeys) Remove(ctx context.Context, scope *management.Scope, id string) error {
+	_, err := s.change(ctx, scope, id, func(tx Tx, p *storedPasskey, _ string) error { return tx.Delete(kindPasskey, p.User, p.ID) })
 	return err
 }

@@ -46,8 +46,8 @@ func newUserCode() string {
 	return string(code)
 }
 
-// writtenCode is a user code as it is kept, of what a person has typed.
-func writtenCode(typed string) string {
+// normalizeUserCode is a user code as it is kept, of what a person has typed.
+func normalizeUserCode(typed string) string {
 	code := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" -\t", r) {
 			return -1

@@ -27,9 +27,9 @@ const (
 
 // States of a program that waits.
 const (
-	programWaits   = ""
-	programLetIn   = "authorized"
-	programRefused = "denied"
+	programPending    = ""
+	programAuthorized = "authorized"
+	programDenied     = "denied"
 )
 
 // programScopes are what a program asks for that does not say.
@@ -41,17 +41,17 @@ type Programs struct{ *core }
 var (
 	// ProgramFields are those of a program that wants to be let in.
 	ProgramFields = management.Fields{
-		{Name: "client", Type: management.Text, Max: maxProgramName, Help: "what the program is called"},
-		{Name: "scopes", Type: management.TextList, Max: 100, Ruled: true, Help: "what the key is to open; none: " + strings.Join(programScopes, ", ")},
+		{Name: "client", Type: management.Text, MaxLength: maxProgramName, Help: "what the program is called"},
+		{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key is to open; none: " + strings.Join(programScopes, ", ")},
 	}
 	// PollFields are those of a program that asks whether it is let in.
-	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, Max: 100}}
+	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, MaxLength: 100}}
 	// UserCodeFields name a program by the code that its person reads.
-	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, Max: 40, Help: "such as BCDF-GHJK; small letters will do"}}
+	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "such as BCDF-GHJK; small letters will do"}}
 	// AuthorizeFields let it in.
 	AuthorizeFields = append(UserCodeFields[:1:1],
 		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "the only project that the key opens"},
-		management.Field{Name: "scopes", Type: management.TextList, Max: 100, Ruled: true, Help: "what the key opens; none: what the program asks for"},
+		management.Field{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key opens; none: what the program asks for"},
 	)
 )
 
@@ -90,15 +90,15 @@ type Poll struct {
 
 // What Poll.State may be.
 const (
-	PollWaits   = "pending"
-	PollLetIn   = programLetIn
-	PollRefused = programRefused
-	PollSlow    = "slow_down"
-	PollExpired = "expired"
+	PollPending    = "pending"
+	PollAuthorized = programAuthorized
+	PollDenied     = programDenied
+	PollSlow       = "slow_down"
+	PollExpired    = "expired"
 )
 
 func errNoCode() error {
-	return management.Coded("invalid_code", "user_code", "This code is not known, or not any more: ask the program for a new one.")
+	return management.CodedFault("invalid_code", "user_code", "This code is not known, or not any more: ask the program for a new one.")
 }
 
 func errNoAccess(text string) error {
@@ -111,19 +111,19 @@ func (s Programs) Begin(ctx context.Context, b management.Body, from string) (de
 	if err != nil {
 		return "", "", err
 	}
-	scopes, err := askedScopes(v, programScopes)
+	scopes, err := readScopes(v, programScopes)
 	if err != nil {
 		return "", "", err
 	}
 	device = newToken()
 	key := keyOfDevice(device)
-	until := s.Desk.Now().Add(ProgramLife)
-	p := &storedProgram{ID: deviceID(device), Expires: management.At(until), Client: strings.TrimSpace(v.Text("client")), Scopes: scopes, Hash: management.HashKey(key), Mask: management.MaskKey(key)}
-	return device, user, s.Desk.Store.Write(ctx, func(tx Tx) error {
-		if err := s.dropPrograms(tx); err != nil {
+	until := s.Env.Now().Add(ProgramLife)
+	p := &storedProgram{ID: deviceID(device), Expires: management.NewStamp(until), Client: strings.TrimSpace(v.Text("client")), Scopes: scopes, Hash: management.HashKey(key), Mask: management.MaskKey(key)}
+	return device, user, s.Env.Store.Write(ctx, func(tx Tx) error {
+		if err := s.deleteExpiredPrograms(tx); err != nil {
 			return err
 		}
-		if err := roomForProgram(tx, from); err != nil {
+		if err := checkProgramLimit(tx, from); err != nil {
 			return err
 		}
 		if user, err = freeUserCode(tx); err != nil {
@@ -134,22 +134,22 @@ func (s Programs) Begin(ctx context.Context, b management.Body, from string) (de
 	})
 }
 
-// askedScopes are those of a body, each once, usual ones where it has none.
-func askedScopes(v management.Values, usual []string) ([]string, error) {
+// readScopes are those of a body, each once, usual ones where it has none.
+func readScopes(v management.Values, fallback []string) ([]string, error) {
 	scopes := slices.Clone(v.Texts("scopes"))
 	for _, scope := range scopes {
 		if !isScope(scope) {
-			return nil, management.Coded("invalid_scope", "scopes", "Invalid scope: %s.", management.ShortText(scope))
+			return nil, management.CodedFault("invalid_scope", "scopes", "Invalid scope: %s.", management.ShortText(scope))
 		}
 	}
 	if len(scopes) == 0 {
-		return usual, nil
+		return fallback, nil
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), nil
 }
 
-func roomForProgram(tx Tx, from string) error {
+func checkProgramLimit(tx Tx, from string) error {
 	for _, bound := range []struct {
 		q   management.Query
 		max int
@@ -170,11 +170,11 @@ func (p *storedProgram) put(tx Tx) error {
 	return tx.Put(&p.record)
 }
 
-func (p *storedProgram) drop(tx Tx) error { return tx.Delete(kindProgram, "", p.ID) }
+func (p *storedProgram) remove(tx Tx) error { return tx.Delete(kindProgram, "", p.ID) }
 
-// programIn is what a record says of a program that still waits, nil for none.
-func (s *core) programIn(r *management.Record, err error) (*storedProgram, error) {
-	if err != nil || r == nil || r.Sort <= management.SortTime(s.Desk.Now()) {
+// decodeProgram is what a record says of a program that still waits, nil for none.
+func (s *core) decodeProgram(r *management.Record, err error) (*storedProgram, error) {
+	if err != nil || r == nil || r.Sort <= management.SortTime(s.Env.Now()) {
 		return nil, err
 	}
 	p, err := management.Decode[storedProgram](r)
@@ -184,10 +184,10 @@ func (s *core) programIn(r *management.Record, err error) (*storedProgram, error
 	return p, err
 }
 
-// dropPrograms drops some of those that are too late, with the keys that they have not
+// deleteExpiredPrograms drops some of those that are too late, with the keys that they have not
 // fetched.
-func (s *core) dropPrograms(tx Tx) error {
-	list, _, err := tx.List(management.Query{Kind: kindProgram, To: management.SortTime(s.Desk.Now()), Limit: 100})
+func (s *core) deleteExpiredPrograms(tx Tx) error {
+	list, _, err := tx.List(management.Query{Kind: kindProgram, To: management.SortTime(s.Env.Now()), Limit: 100})
 	for i := range list {
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (s *core) dropPrograms(tx Tx) error {
 			err = tx.DeleteKey(p.Key)
 		}
 		if err == nil {
-			err = p.drop(tx)
+			err = p.remove(tx)
 		}
 	}
 	return err
@@ -210,53 +210,53 @@ func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
 		return Poll{}, err
 	}
 	device := v.Text("device_code")
-	return management.Write(ctx, &s.Desk, func(tx Tx) (Poll, error) {
-		if err := s.dropPrograms(tx); err != nil {
+	return management.Write(ctx, &s.Env, func(tx Tx) (Poll, error) {
+		if err := s.deleteExpiredPrograms(tx); err != nil {
 			return Poll{}, err
 		}
-		p, err := s.programIn(tx.Get(kindProgram, "", deviceID(device)))
+		p, err := s.decodeProgram(tx.Get(kindProgram, "", deviceID(device)))
 		switch {
 		case err != nil:
 			return Poll{}, err
 		case p == nil:
 			return Poll{State: PollExpired}, nil
-		case s.Desk.Now().Before(p.Polled.Add(ProgramInterval - pollSlack)):
+		case s.Env.Now().Before(p.Polled.Add(ProgramInterval - pollSlack)):
 			return Poll{State: PollSlow}, nil
-		case p.State == programRefused:
-			return Poll{State: PollRefused}, p.drop(tx)
-		case p.State == programLetIn:
-			return Poll{State: PollLetIn, Key: keyOfDevice(device), Label: p.Label, Project: p.Project, Scopes: p.Scopes}, p.drop(tx)
+		case p.State == programDenied:
+			return Poll{State: PollDenied}, p.remove(tx)
+		case p.State == programAuthorized:
+			return Poll{State: PollAuthorized, Key: keyOfDevice(device), Label: p.Label, Project: p.Project, Scopes: p.Scopes}, p.remove(tx)
 		}
-		p.Polled = management.At(s.Desk.Now())
-		return Poll{State: PollWaits}, p.put(tx)
+		p.Polled = management.NewStamp(s.Env.Now())
+		return Poll{State: PollPending}, p.put(tx)
 	})
 }
 
-// waiting is the program of a user code that nobody has answered yet.
-func (s *core) waiting(tx Tx, st *management.Standing, v management.Values) (*storedProgram, error) {
-	if st.Session == nil {
+// findPendingProgram is the program of a user code that nobody has answered yet.
+func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.Values) (*storedProgram, error) {
+	if scope.Session == nil {
 		return nil, errNoAccess("A person lets programs in, who is signed in to the console: a key cannot.")
 	}
-	p, err := s.programIn(tx.Find(kindProgram, management.HashKey(writtenCode(v.Text("user_code")))))
+	p, err := s.decodeProgram(tx.Find(kindProgram, management.HashKey(normalizeUserCode(v.Text("user_code")))))
 	switch {
 	case err != nil:
 		return nil, err
-	case p == nil || p.State == programRefused:
+	case p == nil || p.State == programDenied:
 		return nil, errNoCode()
-	case p.State == programLetIn:
-		return nil, management.Coded("already_authorized", "user_code", "This code was used.")
+	case p.State == programAuthorized:
+		return nil, management.CodedFault("already_authorized", "user_code", "This code was used.")
 	}
 	return p, nil
 }
 
-// Look says what a program asks for, and lets nobody in.
-func (s Programs) Look(ctx context.Context, st *management.Standing, b management.Body) (*Program, error) {
+// Inspect says what a program asks for, and lets nobody in.
+func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*Program, error) {
 	v, err := UserCodeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Program, error) {
-		p, err := s.waiting(tx, st, v)
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Program, error) {
+		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err
 		}
@@ -264,79 +264,79 @@ func (s Programs) Look(ctx context.Context, st *management.Standing, b managemen
 	})
 }
 
-// Refuse lets a program not in.
-func (s Programs) Refuse(ctx context.Context, st *management.Standing, b management.Body) error {
+// Deny lets a program not in.
+func (s Programs) Deny(ctx context.Context, scope *management.Scope, b management.Body) error {
 	v, err := UserCodeFields.Create(b)
 	if err != nil {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		p, err := s.waiting(tx, st, v)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return err
 		}
-		p.State = programRefused
+		p.State = programDenied
 		return p.put(tx)
 	})
 }
 
 // Authorize makes the key of a program, for one project.
-func (s Programs) Authorize(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
+func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
 	v, err := AuthorizeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
-		p, err := s.waiting(tx, st, v)
+	return management.Write(ctx, &s.Env, func(tx Tx) (*APIKey, error) {
+		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err
 		}
-		if p.Scopes, err = askedScopes(v, p.Scopes); err != nil {
+		if p.Scopes, err = readScopes(v, p.Scopes); err != nil {
 			return nil, err
 		}
-		in, err := projectForProgram(tx, st, v.Int("project_id"))
+		projectScope, err := scopeForProgram(tx, scope, v.Int("project_id"))
 		if err != nil {
 			return nil, err
 		}
-		if err := roomForKey(tx, st.User.ID); err != nil {
+		if err := checkKeyLimit(tx, scope.User.ID); err != nil {
 			return nil, err
 		}
-		now := s.Desk.Now()
-		name := []rune(in.Project.Name)
+		now := s.Env.Now()
+		name := []rune(projectScope.Project.Name)
 		k := &ownKey{KeyRecord: management.KeyRecord{
-			ID: management.RandomText(24), User: st.User.ID, CreatedAt: now, Hash: p.Hash, Mask: p.Mask, Scopes: p.Scopes, Projects: []int64{in.Project.ID},
+			ID: management.RandomText(24), User: scope.User.ID, CreatedAt: now, Hash: p.Hash, Mask: p.Mask, Scopes: p.Scopes, Projects: []int64{projectScope.Project.ID},
 			Label: "CLI - " + string(name[:min(len(name), maxKeyLabel-len("CLI -  - 2006-01-02 15:04"))]) + " - " + now.UTC().Format("2006-01-02 15:04"),
 		}}
-		if err := holds(st.Caller, &k.KeyRecord); err != nil {
+		if err := checkKeyWithin(scope.Caller, &k.KeyRecord); err != nil {
 			return nil, errNoAccess(err.Error())
 		}
-		p.State, p.Key, p.Label, p.Project = programLetIn, k.ID, k.Label, in.Project.ID
+		p.State, p.Key, p.Label, p.Project = programAuthorized, k.ID, k.Label, projectScope.Project.ID
 		if err := p.put(tx); err != nil {
 			return nil, err
 		}
-		return s.keys.Add(&view{Tx: tx, Standing: st}, k)
+		return s.keys.Add(&view{Tx: tx, Scope: scope}, k)
 	})
 }
 
-// projectForProgram is where the key will open, for somebody who may be there with a key.
-func projectForProgram(tx Tx, st *management.Standing, id int64) (*management.Standing, error) {
+// scopeForProgram is where the key will open, for somebody who may be there with a key.
+func scopeForProgram(tx Tx, scope *management.Scope, id int64) (*management.Scope, error) {
 	p, err := tx.Project(id)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return nil, management.Coded("invalid_project", "project_id", "There is no such project.")
+		return nil, management.CodedFault("invalid_project", "project_id", "There is no such project.")
 	}
-	in, err := management.StandIn(tx, st.Caller, p)
+	projectScope, err := management.NewScope(tx, scope.Caller, p)
 	if err != nil {
 		return nil, err
 	}
-	if in.Organization == nil || !in.Reaches(p) || !in.OpensOrganization(p.Organization) {
+	if projectScope.Organization == nil || !projectScope.CanReach(p) || !projectScope.CanOpenOrganization(p.Organization) {
 		return nil, errNoAccess("You don't have access to the project.")
 	}
-	meta, err := management.MetaOfOrganization(in.Organization)
-	if err == nil && meta.NoMemberKeys && !in.Admin() {
+	meta, err := management.MetaOfOrganization(projectScope.Organization)
+	if err == nil && meta.NoMemberKeys && !projectScope.IsAdmin() {
 		err = errNoAccess("The organization does not allow its members personal API keys.")
 	}
-	return in, err
+	return projectScope, err
 }

@@ -29,8 +29,8 @@ func secretsOf(tx Tx, project int64) (secret, backup *management.KeyRecord, err 
 
 // ResetToken gives the project another public key; the old one opens nothing any
 // more.
-func (s Projects) ResetToken(ctx context.Context, st *management.Standing) (*Project, error) {
-	return s.asAdmin(ctx, st, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+func (s Projects) ResetToken(ctx context.Context, scope *management.Scope) (*Project, error) {
+	return s.asAdmin(ctx, scope, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
@@ -40,19 +40,19 @@ func (s Projects) ResetToken(ctx context.Context, st *management.Standing) (*Pro
 }
 
 // asAdmin is change for administrators of the project.
-func (s Projects) asAdmin(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	if st.Access() != management.AdminAccess {
+func (s Projects) asAdmin(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+	if scope.Access() != management.AdminAccess {
 		return nil, errNoProjectAdmin()
 	}
-	return s.change(ctx, st, work)
+	return s.change(ctx, scope, work)
 }
 
 // RotateSecret gives the project another secret key. The one before becomes the
 // backup, and what was the backup opens nothing any more. The new key is in clear
 // in this answer and nowhere else.
-func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*Project, error) {
+func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*Project, error) {
 	var value string
-	out, err := s.asAdmin(ctx, st, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	out, err := s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		secret, backup, err := secretsOf(tx, p.ID)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*P
 		value = "phs_" + management.RandomText(35)
 		return tx.PutKey(&management.KeyRecord{
 			ID: management.RandomText(24), Hash: management.HashKey(value), Mask: management.MaskKey(value), Label: labelSecret, Secret: true,
-			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.Desk.Now(),
+			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.Env.Now(),
 		})
 	})
 	if err == nil {
@@ -84,8 +84,8 @@ func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*P
 }
 
 // DeleteSecretBackup takes the secret key before the last rotation away.
-func (s Projects) DeleteSecretBackup(ctx context.Context, st *management.Standing) (*Project, error) {
-	return s.asAdmin(ctx, st, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scope) (*Project, error) {
+	return s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		_, backup, err := secretsOf(tx, p.ID)
 		if err != nil || backup == nil {
 			return err
@@ -99,20 +99,20 @@ var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: manage
 
 // Move puts the project of the standing into another organization, which pays for
 // it from then on.
-func (s Projects) Move(ctx context.Context, st *management.Standing, b management.Body) (*Project, error) {
+func (s Projects) Move(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
 	v, err := ProjectMoveFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	to := v.Text("organization_id")
-	if !st.Admin() || st.Caller.Level(to) < management.Admin || !st.OpensOrganization(to) {
+	target := v.Text("organization_id")
+	if !scope.IsAdmin() || scope.Caller.Level(target) < management.Admin || !scope.CanOpenOrganization(target) {
 		return nil, management.Denied("You must be an admin of both the source and target organizations to move a project.")
 	}
-	return s.change(ctx, st, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
-		p.Organization = to
+		p.Organization = target
 		return nil
 	})
 }

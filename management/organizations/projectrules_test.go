@@ -14,9 +14,9 @@ import (
 
 // Projects: §5.8, spec/clients.md §12.
 func TestProjects_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
+	runAllTables(t, false, map[string][]ruletest.Row{
 		"records": projectRows, "making": newProjectRows, "who may": projectLevelRows, "settings": projectSettingRows, "settings that are wrong": wrongSettingRows,
-		"lists": projectListRows, "private": privateRows, "moving": moveRows, "deletion": dropProjectRows, "what browsers are told": browserRows,
+		"lists": projectListRows, "private": privateRows, "moving": moveRows, "deletion": deleteProjectRows, "what browsers are told": browserRows,
 	})
 }
 
@@ -166,7 +166,7 @@ var moveRows = []ruletest.Row{
 	{"§5.8 and not here", "ann", "enterproject 1", ``, `403 permission_denied - You don't have access to the project.`},
 }
 
-var dropProjectRows = []ruletest.Row{
+var deleteProjectRows = []ruletest.Row{
 	{"§1.11", "gus", "rotate => secret", ``, `{"secret_api_token":"(like) ^phs_"}`},
 	{"§5.8 DELETE", "gus", "dropproject", ``, `null`},
 	{"§5.8 DELETE", "gus", "enterproject 1", ``, `404 not_found - Project not found.`},
@@ -192,7 +192,7 @@ var browserRows = []ruletest.Row{
 
 // §1.6: what keys that are limited open.
 func TestProjects_Keys(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	for name, k := range map[string]management.KeyRecord{
 		"P": {Scopes: []string{"*"}, Projects: []int64{1}}, "other": {Scopes: []string{"*"}, Projects: []int64{7}},
 		"ours": {Scopes: []string{"*"}, Organizations: []string{ours}}, "theirs": {Scopes: []string{"*"}, Organizations: []string{theirs}},
@@ -202,7 +202,7 @@ func TestProjects_Keys(t *testing.T) {
 		w.Keys[name] = k
 	}
 	const only = `403 permission_denied - API keys with scoped projects are only supported on project-based endpoints.`
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§6 row 75", "bob/other", "enterproject 1", ``, `403 permission_denied - API key does not have access to the requested project: ID 1.`},
 		{"§1.6", "bob/P", "enterproject 1", ``, `{"name":"P"}`},
 		{"§1.6", "bob/P", "project 1", ``, `{"id":1}`},
@@ -234,15 +234,15 @@ func TestProjects_Outside(t *testing.T) {
 	ofOurs := func(resource string) memstore.Resource {
 		return memstore.Resource{Organization: ours, Resource: resource}
 	}
-	w := newWorld(t, memstore.Outside{
+	w := newWorld(t, memstore.ExternalData{
 		GroupTypes: map[int64]map[int]string{1: {0: "company", 1: "team"}},
 		Usage: map[memstore.Resource][]organizations.DayUsage{
 			ofOurs("events"):        {{Day: day(0), Project: 1, N: 100}, {Day: day(1), Project: 1, N: 7}, {Day: day(2), Project: 1, N: 3}},
 			ofOurs("feature_flags"): {{Day: day(2), N: 40}},
 		},
-		Spent: []organizations.Spent{{Day: day(2), Project: 1, Resource: "events", Key: "project", SDK: "posthog-js", N: 3}, {Day: day(2), Project: 2, Resource: "events", Key: "project", SDK: "x", N: 9}},
+		KeyUsage: []organizations.KeyUsage{{Day: day(2), Project: 1, Resource: "events", Key: "project", SDK: "posthog-js", N: 3}, {Day: day(2), Project: 2, Resource: "events", Key: "project", SDK: "x", N: 9}},
 	}, false)
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§5.4", "bob", "project", ``, `{"has_group_types":true,"group_types":[{"group_type":"company","group_type_index":0},{"group_type":"team","group_type_index":1}],"ingested_event":true}`},
 		{"§5.4", "bob", "labels", ``, `{}`},
 		{"§5.4", "bob", "label", `[{"group_type_index":0,"name_singular":"Company","name_plural":"Companies"}]`, `{"0":{"name_singular":"Company","name_plural":"Companies"}}`},
@@ -267,7 +267,7 @@ func TestProjects_Outside(t *testing.T) {
 
 // What a definitions file says is changed there (design/decisions.md, Definitions file).
 func TestProjects_OfAFile(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		p, err := tx.Project(1)
 		if err != nil {
@@ -293,7 +293,7 @@ func TestProjects_OfAFile(t *testing.T) {
 	fixed := func(what string) string {
 		return `409 conflict - This ` + what + ` is kept in the file demo.json and can only be changed there.`
 	}
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"name", "gus", "changeproject", `{"name":"x"}`, fixed("project")},
 		{"timezone", "gus", "changeproject", `{"timezone":"Europe/Oslo"}`, fixed("project")},
 		{"bucketing_hash", "gus", "changeproject", `{"bucketing_hash":"murmur3"}`, fixed("project")},
@@ -316,13 +316,13 @@ func TestProjects_OfAFile(t *testing.T) {
 }
 
 // §5.8: only-config fields need just project:read.
-func TestProjectConfigures(t *testing.T) {
+func TestOnlyConfigures(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"app_urls":["https://x.example"]}`: true, `{"timezone":"UTC","heatmaps_opt_in":true,"surveys_opt_in":null}`: true, `{}`: true, `{"colour":"red"}`: true,
 		`{"name":"x"}`: false, `{"app_urls":[],"name":"x"}`: false, `{"access_control":true}`: false, `{"product_description":"x"}`: false,
 		`{"bucketing_hash":"sha1"}`: false, `{"property_matching_version":1}`: false, // they change what flags answer
 	} {
-		if got := organizations.ProjectConfigures(ruletest.Body(t, body)); got != want {
+		if got := organizations.OnlyConfigures(ruletest.Body(t, body)); got != want {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
@@ -331,15 +331,15 @@ func TestProjectConfigures(t *testing.T) {
 // Spec/capture.md §16.1: browsers are told of surveys while one runs, unless surveys_opt_in
 // says no.
 func TestProjects_Surveys(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	calls := w.calls(t)
-	calls["survey"] = func(st standing, _, b string) (any, error) {
-		return w.FeatureFlags.Surveys.Create(t.Context(), st, ruletest.Body(t, b))
+	calls["survey"] = func(scope callScope, _, b string) (any, error) {
+		return w.FeatureFlags.Surveys.Create(t.Context(), scope, ruletest.Body(t, b))
 	}
-	calls["changesurvey"] = func(st standing, path, b string) (any, error) {
-		return w.FeatureFlags.Surveys.Update(t.Context(), st, path, ruletest.Body(t, b), false)
+	calls["changesurvey"] = func(scope callScope, path, b string) (any, error) {
+		return w.FeatureFlags.Surveys.Update(t.Context(), scope, path, ruletest.Body(t, b), false)
 	}
-	w.Ask(t, calls, []ruletest.Row{
+	w.Run(t, calls, []ruletest.Row{
 		{"§5.6 a draft", "bob", "survey => it", `{"name":"s","type":"popover","questions":[{"type":"open","question":"Why?"}]}`, `{"start_date":null}`},
 		{"capture §16.1", "bob", "browser", ``, `null`},
 		{"§5.6 it runs", "bob", "changesurvey <it>", `{"start_date":"2026-01-02T12:00:00Z"}`, `{"name":"s"}`},

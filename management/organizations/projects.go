@@ -16,10 +16,10 @@ type Projects struct {
 }
 
 func newProjects(c *core) Projects {
-	return Projects{c, management.NewResource(&c.Desk, management.Spec[Tx, management.ProjectRecord, Project]{
-		Scope: "Project",
-		Place: func(_ *management.Standing, p *management.ProjectRecord) management.Place {
-			place := management.Place{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
+	return Projects{c, management.NewResource(&c.Env, management.Spec[Tx, management.ProjectRecord, Project]{
+		ActivityScope: "Project",
+		Header: func(_ *management.Scope, p *management.ProjectRecord) management.RecordHeader {
+			place := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
 			if p.Deleted {
 				place.Parent = p.Organization
 			}
@@ -33,14 +33,14 @@ func newProjects(c *core) Projects {
 			return p, err
 		},
 		Put: func(v *view, p *management.ProjectRecord) error {
-			if _, err := c.tellBrowsers(v.Tx, p); err != nil {
+			if _, err := c.updateBrowserSettings(v.Tx, p); err != nil {
 				return err
 			}
 			return v.Tx.PutProject(p)
 		},
-		Drop:  func(v *view, p *management.ProjectRecord) error { return c.dropProject(v.Tx, p) },
-		Taken: func(bool) error { return errTokenTaken() },
-		Show:  func(v *view, p *management.ProjectRecord) (*Project, error) { return c.view(v.Tx, v.Caller, p) },
+		Delete:      func(v *view, p *management.ProjectRecord) error { return c.deleteProject(v.Tx, p) },
+		OnDuplicate: func(bool) error { return errDuplicateToken() },
+		Show:        func(v *view, p *management.ProjectRecord) (*Project, error) { return c.view(v.Tx, v.Caller, p) },
 	})}
 }
 
@@ -90,9 +90,9 @@ type projectGroupType struct {
 	Index int    `json:"group_type_index"`
 }
 
-func or(raw json.RawMessage, unless string) json.RawMessage {
+func orDefault(raw json.RawMessage, fallback string) json.RawMessage {
 	if len(raw) == 0 {
-		return json.RawMessage(unless)
+		return json.RawMessage(fallback)
 	}
 	return raw
 }
@@ -106,8 +106,8 @@ func basicOf(p *management.ProjectRecord, ingested map[int64]bool) (ProjectBasic
 	}
 	return ProjectBasic{
 		ID: p.ID, UUID: projectUUID(p, &meta), Organization: p.Organization, APIToken: p.APIKey, Name: p.Name,
-		SnippetOnboarding: or(meta.Settings["completed_snippet_onboarding"], "false"),
-		Onboarding:        or(meta.Settings["has_completed_onboarding_for"], "null"),
+		SnippetOnboarding: orDefault(meta.Settings["completed_snippet_onboarding"], "false"),
+		Onboarding:        orDefault(meta.Settings["has_completed_onboarding_for"], "null"),
 		IngestedEvent:     ingested[p.ID], Timezone: engineSetting(p, "timezone"), AccessControl: meta.Default == management.NoAccess,
 	}, &meta, nil
 }
@@ -119,14 +119,14 @@ func projectUUID(p *management.ProjectRecord, meta *management.ProjectMeta) stri
 		return meta.UUID
 	}
 	hash := management.HashKey(p.Organization + "/" + strconv.FormatInt(p.ID, 10))
-	id, _ := management.NormalUUID(hash[len(hash)-32:])
+	id, _ := management.NormalizeUUID(hash[len(hash)-32:])
 	return id
 }
 
 // ingestedIn are the projects of an organization that have had events within the
 // last year.
 func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
-	days, err := tx.Usage(organization, "events", s.Desk.Now().AddDate(-1, 0, 0))
+	days, err := tx.Usage(organization, "events", s.Env.Now().AddDate(-1, 0, 0))
 	out := map[int64]bool{}
 	for _, d := range days {
 		out[d.Project] = true
@@ -145,7 +145,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 		return nil, err
 	}
 	out := &Project{
-		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: management.At(p.CreatedAt), UpdatedAt: meta.Updated,
+		ProjectBasic: basic, Description: orDefault(meta.Settings["product_description"], "null"), CreatedAt: management.NewStamp(p.CreatedAt), UpdatedAt: meta.Updated,
 		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
 		UserAccess: c.Access(p), EffectiveLevel: management.Member, GroupTypes: []projectGroupType{},
 	}
@@ -183,15 +183,15 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 
 // organizationsOf are those that the caller and the key reach, oldest membership
 // first.
-func organizationsOf(tx Tx, c *management.Caller) (out []management.Standing, err error) {
+func organizationsOf(tx Tx, c *management.Caller) (out []management.Scope, err error) {
 	for _, m := range c.Memberships {
 		o, err := tx.Organization(m.Organization)
 		if err != nil {
 			return nil, err
 		}
-		st := management.Standing{Caller: c, Organization: o, Level: m.Level}
-		if o != nil && c.OpensOrganization(o.ID) && management.KeysAllowed(&st) == nil {
-			out = append(out, st)
+		scope := management.Scope{Caller: c, Organization: o, Level: m.Level}
+		if o != nil && c.CanOpenOrganization(o.ID) && management.CheckMemberKeys(&scope) == nil {
+			out = append(out, scope)
 		}
 	}
 	return out, nil
@@ -209,7 +209,7 @@ func (s *core) projectsIn(tx Tx, c *management.Caller, organization string) ([]P
 	}
 	out := []ProjectBasic{}
 	for i := range list {
-		if !c.Reaches(&list[i]) {
+		if !c.CanReach(&list[i]) {
 			continue
 		}
 		basic, _, err := basicOf(&list[i], ingested)
@@ -223,21 +223,21 @@ func (s *core) projectsIn(tx Tx, c *management.Caller, organization string) ([]P
 
 // List returns a page of the projects that the caller may be in, by number: those
 // of the organization of the standing, or of all.
-func (s Projects) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[ProjectBasic], error) {
-	if err := st.WithoutProject(); err != nil {
+func (s Projects) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[ProjectBasic], error) {
+	if err := scope.DenyProjectKeys(); err != nil {
 		return management.List[ProjectBasic]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[ProjectBasic], error) {
-		places, err := organizationsOf(tx, st.Caller)
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[ProjectBasic], error) {
+		places, err := organizationsOf(tx, scope.Caller)
 		if err != nil {
 			return management.List[ProjectBasic]{}, err
 		}
 		var all []ProjectBasic
 		for i := range places {
-			if st.Organization != nil && st.Organization.ID != places[i].Organization.ID {
+			if scope.Organization != nil && scope.Organization.ID != places[i].Organization.ID {
 				continue
 			}
-			list, err := s.projectsIn(tx, st.Caller, places[i].Organization.ID)
+			list, err := s.projectsIn(tx, scope.Caller, places[i].Organization.ID)
 			if err != nil {
 				return management.List[ProjectBasic]{}, err
 			}
@@ -250,21 +250,21 @@ func (s Projects) List(ctx context.Context, st *management.Standing, p managemen
 }
 
 // Get returns the project of the standing.
-func (s Projects) Get(ctx context.Context, st *management.Standing) (*Project, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
+func (s Projects) Get(ctx context.Context, scope *management.Scope) (*Project, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Project, error) { return s.view(tx, scope.Caller, scope.Project) })
 }
 
 // Create makes a project in the organization of the standing, or in the caller's
 // current one. The caller's current project stays what it is, unlike §5.8: what is
 // written next goes where it went before.
-func (s Projects) Create(ctx context.Context, st *management.Standing, b management.Body) (*Project, error) {
-	if err := st.WithoutProject(); err != nil {
+func (s Projects) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
+	if err := scope.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
-		organization := st.CurrentOrganization()
-		if st.Organization != nil {
-			organization = st.Organization.ID
+	return management.Write(ctx, &s.Env, func(tx Tx) (*Project, error) {
+		organization := scope.CurrentOrganization()
+		if scope.Organization != nil {
+			organization = scope.Organization.ID
 		}
 		o, err := tx.Organization(organization)
 		switch {
@@ -272,16 +272,16 @@ func (s Projects) Create(ctx context.Context, st *management.Standing, b managem
 			return nil, err
 		case o == nil:
 			return nil, management.Missing("Organization not found.")
-		case !st.OpensOrganization(o.ID):
+		case !scope.CanOpenOrganization(o.ID):
 			return nil, management.Denied("API key does not have access to the requested organization: ID %s.", o.ID)
-		case st.Caller.Level(o.ID) < management.Admin:
+		case scope.Caller.Level(o.ID) < management.Admin:
 			return nil, management.Denied(management.MsgLevel)
 		}
 		v, err := ProjectFields.Create(b)
 		if err != nil {
 			return nil, err
 		}
-		token, err := chosenToken(tx, st.Caller.Level(o.ID), b)
+		token, err := readToken(tx, scope.Caller.Level(o.ID), b)
 		if err != nil {
 			return nil, err
 		}
@@ -289,30 +289,30 @@ func (s Projects) Create(ctx context.Context, st *management.Standing, b managem
 		if err != nil {
 			return nil, err
 		}
-		return s.projects.Add(&view{Tx: tx, Standing: st}, p)
+		return s.projects.Add(&view{Tx: tx, Scope: scope}, p)
 	})
 }
 
 // newProject is a project that is not stored, with a key of its own where no token is
 // given.
 func (s *core) newProject(organization, token string, v management.Values) (*management.ProjectRecord, error) {
-	now := s.Desk.Now()
+	now := s.Env.Now()
 	p := &management.ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + management.RandomText(32), CreatedAt: now}
 	if token != "" {
 		p.APIKey = token
 	}
-	return p, configure(p, &management.ProjectMeta{UUID: s.Desk.NewID(), Updated: management.At(now)}, v)
+	return p, configure(p, &management.ProjectMeta{UUID: s.Env.NewID(), Updated: management.NewStamp(now)}, v)
 }
 
 // Update changes the project of the standing.
-func (s Projects) Update(ctx context.Context, st *management.Standing, b management.Body) (*Project, error) {
-	return s.change(ctx, st, func(_ Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
+func (s Projects) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
+	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
 		v, err := ProjectFields.Change(b)
 		if err != nil {
 			return err
 		}
 		private := v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess)
-		if (private || v.Has(management.FlagApprovalsField.Name)) && !st.Administers() {
+		if (private || v.Has(management.FlagApprovalsField.Name)) && !scope.CanAdminister() {
 			return errNoProjectAdmin()
 		}
 		before := *p
@@ -341,32 +341,32 @@ func errFromFile(what, origin string) error {
 }
 
 // change does something to the project of the standing and notes it.
-func (s Projects) change(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return management.Act(ctx, s.projects, st, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
-		meta, err := management.MetaOfProject(e.Now)
+func (s Projects) change(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+	return management.RunAction(ctx, s.projects, scope, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
+		meta, err := management.MetaOfProject(e.After)
 		if err != nil {
 			return err
 		}
-		meta.UUID, meta.Updated = projectUUID(e.Now, &meta), management.At(s.Desk.Now())
-		if err := work(e.Tx, e.Now, &meta); err != nil {
+		meta.UUID, meta.Updated = projectUUID(e.After, &meta), management.NewStamp(s.Env.Now())
+		if err := work(e.Tx, e.After, &meta); err != nil {
 			return err
 		}
-		e.Now.Meta = management.Encode(meta)
+		e.After.Meta = management.Encode(meta)
 		return nil
 	})
 }
 
 // Delete takes the project of the standing away: its keys open nothing from then
 // on, and nobody reaches what is inside, which stays in the store.
-func (s Projects) Delete(ctx context.Context, st *management.Standing) error {
-	if st.Access() != management.AdminAccess {
+func (s Projects) Delete(ctx context.Context, scope *management.Scope) error {
+	if scope.Access() != management.AdminAccess {
 		return errNoProjectAdmin()
 	}
-	return s.projects.Delete(ctx, st, "")
+	return s.projects.Delete(ctx, scope, "")
 }
 
-// dropProject deletes a project softly, and its secret keys for good.
-func (s *core) dropProject(tx Tx, p *management.ProjectRecord) error {
+// deleteProject deletes a project softly, and its secret keys for good.
+func (s *core) deleteProject(tx Tx, p *management.ProjectRecord) error {
 	if p.Origin != "" {
 		return errFromFile("project", p.Origin)
 	}

@@ -52,15 +52,15 @@ type ProjectSettings struct {
 // reads projects may change them (§5.8).
 var settingFields = management.Fields{
 	{Name: "anonymize_ips", Type: management.Bool, Help: "addresses are not kept with events"},
-	{Name: "timezone", Type: management.Text, Max: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
+	{Name: "timezone", Type: management.Text, MaxLength: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
 	{Name: "completed_snippet_onboarding", Type: management.Bool},
 	{Name: "has_completed_onboarding_for", Type: management.Object, Null: true},
-	{Name: "app_urls", Type: management.TextList, Null: true, Blank: true, Max: 200},
+	{Name: "app_urls", Type: management.TextList, Null: true, Blank: true, MaxLength: 200},
 	{Name: "test_account_filters", Type: management.Array},
 	{Name: "test_account_filters_default_checked", Type: management.Bool, Null: true},
 	{Name: "path_cleaning_filters", Type: management.Array, Null: true},
-	{Name: "data_attributes", Type: management.TextList, Max: 200},
-	{Name: "person_display_name_properties", Type: management.TextList, Null: true, Max: 400},
+	{Name: "data_attributes", Type: management.TextList, MaxLength: 200},
+	{Name: "person_display_name_properties", Type: management.TextList, Null: true, MaxLength: 400},
 	{Name: "correlation_config", Type: management.Object, Null: true},
 	{Name: "autocapture_opt_out", Type: management.Bool, Null: true},
 	{Name: "autocapture_exceptions_opt_in", Type: management.Bool, Null: true},
@@ -71,19 +71,19 @@ var settingFields = management.Fields{
 	{Name: "capture_performance_opt_in", Type: management.Bool, Null: true},
 	{Name: "capture_dead_clicks", Type: management.Bool, Null: true},
 	{Name: "session_recording_opt_in", Type: management.Bool, Null: true, Help: "kept, and has no effect: recordings are not stored"},
-	{Name: "session_recording_sample_rate", Type: management.Text, Null: true, Max: 8, Help: "a decimal number from 0 to 1, as a text"},
-	{Name: "session_recording_minimum_duration_milliseconds", Type: management.Int, Null: true, Least: 0, Most: 30_000},
+	{Name: "session_recording_sample_rate", Type: management.Text, Null: true, MaxLength: 8, Help: "a decimal number from 0 to 1, as a text"},
+	{Name: "session_recording_minimum_duration_milliseconds", Type: management.Int, Null: true, MinValue: 0, MaxValue: 30_000},
 	{Name: "session_recording_linked_flag", Type: management.Any},
 	{Name: "session_recording_network_payload_capture_config", Type: management.Object, Null: true},
 	{Name: "session_recording_masking_config", Type: management.Object, Null: true},
 	{Name: "session_replay_config", Type: management.Object, Null: true},
-	{Name: "recording_domains", Type: management.TextList, Null: true, Max: 200},
+	{Name: "recording_domains", Type: management.TextList, Null: true, MaxLength: 200},
 	{Name: "survey_config", Type: management.Object, Null: true},
 	{Name: "surveys_opt_in", Type: management.Bool, Null: true},
 	{Name: "heatmaps_opt_in", Type: management.Bool, Null: true},
 	{Name: "week_start_day", Type: management.IntChoice, Numbers: []int64{0, 1}, Null: true, Help: "0 is Sunday, 1 Monday"},
 	{Name: "primary_dashboard", Type: management.Int, Null: true},
-	{Name: "live_events_columns", Type: management.TextList, Null: true, Max: 400},
+	{Name: "live_events_columns", Type: management.TextList, Null: true, MaxLength: 400},
 	{Name: "inject_web_apps", Type: management.Bool, Null: true},
 	{Name: "extra_settings", Type: management.Any},
 	{Name: "modifiers", Type: management.Object, Null: true},
@@ -93,8 +93,8 @@ var settingFields = management.Fields{
 
 // ProjectFields are the writable fields of a project.
 var ProjectFields = slices.Concat(management.Fields{
-	{Name: "name", Type: management.Text, Max: 200, Help: "Default project by default"},
-	{Name: "product_description", Type: management.Text, Null: true, Blank: true, Max: 1000},
+	{Name: "name", Type: management.Text, MaxLength: 200, Help: "Default project by default"},
+	{Name: "product_description", Type: management.Text, Null: true, Blank: true, MaxLength: 1000},
 	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with a rule of their own, may be in the project"},
 	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "how persons are put into buckets; a change moves persons between variants"},
 	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "the rules by which properties are compared"},
@@ -107,13 +107,13 @@ var engineSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"
 // maxSettings bounds all settings of a project, in bytes.
 const maxSettings = 256 << 10
 
-// ProjectConfigures reports whether a body changes nothing of a project but what
+// OnlyConfigures reports whether a body changes nothing of a project but what
 // configures it (§5.8).
-func ProjectConfigures(b management.Body) bool {
+func OnlyConfigures(b management.Body) bool {
 	for i := range ProjectFields {
 		name := ProjectFields[i].Name
-		_, there := b.Members[name]
-		if there && !slices.ContainsFunc(settingFields, func(f management.Field) bool { return f.Name == name }) {
+		_, ok := b.Members[name]
+		if ok && !slices.ContainsFunc(settingFields, func(f management.Field) bool { return f.Name == name }) {
 			return false
 		}
 	}
@@ -166,7 +166,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 		}
 	}
 	if p.Meta = management.Encode(meta); len(p.Meta) > maxSettings {
-		return management.Coded(management.CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
+		return management.CodedFault(management.CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
 	}
 	return nil
 }

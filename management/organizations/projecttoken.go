@@ -14,14 +14,14 @@ var NewProjectFields = append(ProjectFields[:len(ProjectFields):len(ProjectField
 const maxToken = 64
 
 var tokenField = management.Fields{{
-	Name: "api_token", Type: management.Text, Null: true, Max: maxToken,
+	Name: "api_token", Type: management.Text, Null: true, MaxLength: maxToken,
 	Help: "the project's public key, for a project that moves here with its clients: letters, digits, - and _; made when it is not given; for owners",
 }}
 
-// chosenToken is the key that the body of a new project asks for, empty for none. Only
+// readToken is the key that the body of a new project asks for, empty for none. Only
 // owners may choose; a key that is anybody's already, and was it that of a project that
 // is gone, is refused.
-func chosenToken(tx Tx, level management.Level, b management.Body) (string, error) {
+func readToken(tx Tx, level management.Level, b management.Body) (string, error) {
 	v, err := tokenField.Create(b)
 	if err != nil {
 		return "", err
@@ -39,13 +39,13 @@ func chosenToken(tx Tx, level management.Level, b management.Body) (string, erro
 	}
 	key, err := tx.Key(management.HashKey(token))
 	if err == nil && key != nil {
-		err = errTokenTaken()
+		err = errDuplicateToken()
 	}
 	return token, err
 }
 
 const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-func errTokenTaken() error {
-	return management.Coded(management.CodeUnique, "api_token", "Another project has this key, or had it.")
+func errDuplicateToken() error {
+	return management.CodedFault(management.CodeUnique, "api_token", "Another project has this key, or had it.")
 }

@@ -47,7 +47,7 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 		if !slices.Contains(quotaResources, resource) {
 			return nil, management.NotAChoice("quotas", resource, quotaResources)
 		}
-		f := management.Field{Name: "quotas__" + resource, Type: management.Int, Null: true, Most: maxQuota}
+		f := management.Field{Name: "quotas__" + resource, Type: management.Int, Null: true, MaxValue: maxQuota}
 		v, err := f.Read(sent[resource])
 		if err != nil {
 			return nil, err
@@ -106,40 +106,40 @@ type projectDayUsage struct {
 }
 
 // Usage returns what the organization of the standing has used in this UTC month.
-func (s Service) Usage(ctx context.Context, st *management.Standing) (*usage, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*usage, error) {
-		now := s.Desk.Now()
+func (s Service) Usage(ctx context.Context, scope *management.Scope) (*usage, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*usage, error) {
+		now := s.Env.Now()
 		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 		end := start.AddDate(0, 1, 0)
-		out := &usage{Period: [2]management.Stamp{management.At(start), management.At(end)}}
+		out := &usage{Period: [2]management.Stamp{management.NewStamp(start), management.NewStamp(end)}}
 		for resource, into := range map[string]*resourceUsage{
 			"events": &out.Events, "exceptions": &out.Exceptions, "surveys": &out.Surveys,
 			"llm_events": &out.LLMEvents, "recordings": &out.Recordings, "feature_flags": &out.FeatureFlags,
 		} {
-			days, err := tx.Usage(st.Organization.ID, resource, start)
+			days, err := tx.Usage(scope.Organization.ID, resource, start)
 			if err != nil {
 				return nil, err
 			}
-			into.Limit, into.Days = st.Organization.Quotas[resource], make([]projectDayUsage, 0, len(days))
+			into.Limit, into.Days = scope.Organization.Quotas[resource], make([]projectDayUsage, 0, len(days))
 			for i := range days {
 				into.add(&days[i], now)
 			}
 			if into.Limit != nil && into.Usage+into.Today >= *into.Limit {
-				into.LimitedUntil = management.At(end)
+				into.LimitedUntil = management.NewStamp(end)
 			}
 		}
-		return out, out.addSources(tx, st, start)
+		return out, out.addSources(tx, scope, start)
 	})
 }
 
-func (u *usage) addSources(tx Tx, st *management.Standing, start time.Time) error {
-	projects, err := tx.Projects(st.Organization.ID)
+func (u *usage) addSources(tx Tx, scope *management.Scope, start time.Time) error {
+	projects, err := tx.Projects(scope.Organization.ID)
 	if err != nil {
 		return err
 	}
 	u.Sources = []usageSource{}
 	for i := range projects {
-		list, err := tx.Spent(projects[i].ID, start)
+		list, err := tx.KeyUsage(projects[i].ID, start)
 		if err != nil {
 			return err
 		}

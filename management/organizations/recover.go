@@ -14,8 +14,8 @@ import (
 // ErrNoOwner is for recovering where no organization has an owner.
 var ErrNoOwner = errors.New("management: there is no owner")
 
-// maxOwnersNamed is how many owners an error lists.
-const maxOwnersNamed = 20
+// maxOwnersListed is how many owners an error lists.
+const maxOwnersListed = 20
 
 // RecoverKey makes a key that opens everything for an owner whose keys are lost:
 // the one with this e-mail address, or the first one when it is empty. It is for
@@ -23,14 +23,14 @@ const maxOwnersNamed = 20
 // not hold, and the other keys stay. show gets the owner's address and the key
 // before it is committed: its error leaves everything as it was.
 func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		owner, err := ownerNamed(tx, email)
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		owner, err := findOwner(tx, email)
 		if err != nil {
 			return err
 		}
 		label := []rune("Recovered key of " + owner.Email)
 		k := &ownKey{KeyRecord: management.KeyRecord{
-			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{allScopes},
+			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Env.Now(), Scopes: []string{allScopes},
 			Label: string(label[:min(len(label), maxKeyLabel)]),
 		}}
 		k.renew()
@@ -42,7 +42,7 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 			return err
 		}
 		for _, m := range memberships {
-			if err := s.Desk.Note(tx, nil, m.Organization, keyScope, k.ID, k.Label, nil, viewKey(&k.KeyRecord)); err != nil {
+			if err := s.Env.LogActivity(tx, nil, m.Organization, keyActivityScope, k.ID, k.Label, nil, viewKey(&k.KeyRecord)); err != nil {
 				return err
 			}
 		}
@@ -52,8 +52,8 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 	})
 }
 
-// ownerNamed is an owner of some organization who is not switched off.
-func ownerNamed(tx Tx, email string) (*management.User, error) {
+// findOwner is an owner of some organization who is not switched off.
+func findOwner(tx Tx, email string) (*management.User, error) {
 	organizations, err := tx.Organizations()
 	if err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func ownerNamed(tx Tx, email string) (*management.User, error) {
 		names = append(names, u.Email)
 	}
 	more := ""
-	if len(names) > maxOwnersNamed {
-		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersNamed)
-		names = names[:maxOwnersNamed]
+	if len(names) > maxOwnersListed {
+		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersListed)
+		names = names[:maxOwnersListed]
 	}
 	return nil, fmt.Errorf("no owner has the e-mail address %q, only %s%s", email, strings.Join(names, ", "), more)
 }

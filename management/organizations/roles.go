@@ -28,8 +28,8 @@ type roleMember struct {
 // RoleFields are the writable fields of a role, RoleMemberFields those of a place
 // in one.
 var (
-	RoleFields       = management.Fields{{Name: "name", Type: management.Text, Required: true, Max: 200}}
-	RoleMemberFields = management.Fields{{Name: "user_uuid", Type: management.UUID, Required: true, Ruled: true, Help: "a member of the organization"}}
+	RoleFields       = management.Fields{{Name: "name", Type: management.Text, Required: true, MaxLength: 200}}
+	RoleMemberFields = management.Fields{{Name: "user_uuid", Type: management.UUID, Required: true, Custom: true, Help: "a member of the organization"}}
 )
 
 // roleSettings are what is kept of a role and shown as it is.
@@ -57,23 +57,23 @@ type storedRoleMember struct {
 }
 
 func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedRole, role]{
-		Kind: management.KindRole, Scope: "Role", Fields: RoleFields, Admins: true, Parent: ofOrganization,
-		Place: func(st *management.Standing, r *storedRole) management.Place {
+	return management.NewResource(&s.Env, management.Spec[Tx, storedRole, role]{
+		Kind: management.KindRole, ActivityScope: "Role", Fields: RoleFields, AdminsOnly: true, Parent: organizationParent,
+		Header: func(scope *management.Scope, r *storedRole) management.RecordHeader {
 			name := strings.ToLower(r.Name)
-			return management.Place{ID: r.ID, Title: r.Name, Sort: name, Unique: st.Organization.ID + "/" + name}
+			return management.RecordHeader{ID: r.ID, Title: r.Name, Sort: name, Unique: scope.Organization.ID + "/" + name}
 		},
 		New: func(v *view) (*storedRole, error) {
-			r := &storedRole{roleSettings: roleSettings{ID: s.Desk.NewID(), CreatedAt: management.At(s.Desk.Now())}}
+			r := &storedRole{roleSettings: roleSettings{ID: s.Env.NewID(), CreatedAt: management.NewStamp(s.Env.Now())}}
 			if v.Key == nil {
 				r.By = v.User.ID
 			}
 			return r, nil
 		},
-		Taken: func(bool) error {
-			return management.Coded(management.CodeUnique, "name", "There is already a role with this name.")
+		OnDuplicate: func(bool) error {
+			return management.CodedFault(management.CodeUnique, "name", "There is already a role with this name.")
 		},
-		Leave: s.leaveRole, Show: showRole,
+		BeforeDelete: s.beforeRoleDelete, Show: showRole,
 	})
 }
 
@@ -95,9 +95,9 @@ func roleMembers(v *view, q management.Query) (management.List[roleMember], erro
 	list, err := management.ListRecords[storedRoleMember](v.Tx, q)
 	out := management.List[roleMember]{Count: list.Count, Results: make([]roleMember, 0, len(list.Results))}
 	for i := 0; i < len(list.Results) && err == nil; i++ {
-		var shown *roleMember
-		if shown, err = showRoleMember(v, &list.Results[i]); err == nil {
-			out.Results = append(out.Results, *shown)
+		var entry *roleMember
+		if entry, err = showRoleMember(v, &list.Results[i]); err == nil {
+			out.Results = append(out.Results, *entry)
 		}
 	}
 	return out, err
@@ -118,68 +118,68 @@ func showRoleMember(v *view, m *storedRoleMember) (*roleMember, error) {
 }
 
 // Roles returns a page of the roles of the organization, by name.
-func (s Service) Roles(ctx context.Context, st *management.Standing, p management.Page) (management.List[role], error) {
-	return s.roles.List(ctx, st, p)
+func (s Service) Roles(ctx context.Context, scope *management.Scope, p management.Page) (management.List[role], error) {
+	return s.roles.List(ctx, scope, p)
 }
 
 // Role returns one role.
-func (s Service) Role(ctx context.Context, st *management.Standing, id string) (*role, error) {
-	return s.roles.Get(ctx, st, id)
+func (s Service) Role(ctx context.Context, scope *management.Scope, id string) (*role, error) {
+	return s.roles.Get(ctx, scope, id)
 }
 
 // CreateRole makes a role.
-func (s Service) CreateRole(ctx context.Context, st *management.Standing, b management.Body) (*role, error) {
-	return s.roles.Create(ctx, st, b)
+func (s Service) CreateRole(ctx context.Context, scope *management.Scope, b management.Body) (*role, error) {
+	return s.roles.Create(ctx, scope, b)
 }
 
 // UpdateRole changes a role. put: all required fields have to be there.
-func (s Service) UpdateRole(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*role, error) {
-	return s.roles.Update(ctx, st, id, b, put)
+func (s Service) UpdateRole(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*role, error) {
+	return s.roles.Update(ctx, scope, id, b, put)
 }
 
 // DeleteRole takes a role away, and everybody out of it.
-func (s Service) DeleteRole(ctx context.Context, st *management.Standing, id string) error {
-	return s.roles.Delete(ctx, st, id)
+func (s Service) DeleteRole(ctx context.Context, scope *management.Scope, id string) error {
+	return s.roles.Delete(ctx, scope, id)
 }
 
-// leaveRole takes everybody out of a role that goes, and the organization's choice of it.
-func (s *core) leaveRole(e *management.Edit[Tx, storedRole]) error {
-	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.Now.ID); err != nil {
+// beforeRoleDelete takes everybody out of a role that goes, and the organization's choice of it.
+func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
+	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.After.ID); err != nil {
 		return err
 	}
-	if err := management.DropRoleRules(e.Tx, e.Organization.ID, e.Now.ID); err != nil {
+	if err := management.DeleteRoleRules(e.Tx, e.Organization.ID, e.After.ID); err != nil {
 		return err
 	}
-	now, err := s.again(e.Tx, e.Standing)
+	reloaded, err := s.reloadOrganization(e.Tx, e.Scope)
 	if err != nil {
 		return err
 	}
-	meta, err := management.MetaOfOrganization(now.Organization)
-	if err != nil || meta.DefaultRole == nil || *meta.DefaultRole != e.Now.ID {
+	meta, err := management.MetaOfOrganization(reloaded.Organization)
+	if err != nil || meta.DefaultRole == nil || *meta.DefaultRole != e.After.ID {
 		return err
 	}
 	meta.DefaultRole = nil
-	now.Organization.Meta = management.Encode(meta)
-	return e.Tx.PutOrganization(now.Organization)
+	reloaded.Organization.Meta = management.Encode(meta)
+	return e.Tx.PutOrganization(reloaded.Organization)
 }
 
-// inRole are the places in a role that a path names.
-func (s Service) inRole(role string) management.Resource[Tx, storedRoleMember, roleMember] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedRoleMember, roleMember]{
-		Kind: management.KindRoleMember, Fields: RoleMemberFields, Admins: true,
-		Place: func(_ *management.Standing, m *storedRoleMember) management.Place {
-			return management.Place{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
+// roleMemberResource are the places in a role that a path names.
+func (s Service) roleMemberResource(role string) management.Resource[Tx, storedRoleMember, roleMember] {
+	return management.NewResource(&s.Env, management.Spec[Tx, storedRoleMember, roleMember]{
+		Kind: management.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
+		Header: func(_ *management.Scope, m *storedRoleMember) management.RecordHeader {
+			return management.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedRoleMember, error) {
 			r, err := s.roles.Load(v, role)
-			id, ok := management.NormalUUID(id)
+			id, ok := management.NormalizeUUID(id)
 			if err != nil || !ok {
 				return nil, err
 			}
 			return management.LoadRecord[storedRoleMember](v.Tx, management.KindRoleMember, r.ID, id)
 		},
 		New: func(v *view) (*storedRoleMember, error) {
-			return &storedRoleMember{ID: s.Desk.NewID(), Organization: v.Organization.ID, Joined: management.At(s.Desk.Now())}, nil
+			return &storedRoleMember{ID: s.Env.NewID(), Organization: v.Organization.ID, Joined: management.NewStamp(s.Env.Now())}, nil
 		},
 		Rules: func(e *management.Edit[Tx, storedRoleMember]) error {
 			r, err := s.roles.Load(e.View, role)
@@ -196,39 +196,39 @@ func (s Service) inRole(role string) management.Resource[Tx, storedRoleMember, r
 			if err != nil {
 				return err
 			}
-			e.Now.Role, e.Now.User = r.ID, member.User
+			e.After.Role, e.After.User = r.ID, member.User
 			return nil
 		},
-		Taken: func(bool) error { return management.Fault("", "User is already part of the role.") },
-		Show:  showRoleMember,
+		OnDuplicate: func(bool) error { return management.Fault("", "User is already part of the role.") },
+		Show:        showRoleMember,
 	})
 }
 
 // RoleMembers returns a page of those who have a role, in the order in which they
 // got it.
-func (s Service) RoleMembers(ctx context.Context, st *management.Standing, role string, p management.Page) (management.List[roleMember], error) {
-	return management.Of(ctx, s.roles, st, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
+func (s Service) RoleMembers(ctx context.Context, scope *management.Scope, role string, p management.Page) (management.List[roleMember], error) {
+	return management.ReadOne(ctx, s.roles, scope, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
 		return roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
-// JoinRole gives a role to a member of the organization.
-func (s Service) JoinRole(ctx context.Context, st *management.Standing, role string, b management.Body) (*roleMember, error) {
-	return s.inRole(role).Create(ctx, st, b)
+// AddRoleMember gives a role to a member of the organization.
+func (s Service) AddRoleMember(ctx context.Context, scope *management.Scope, role string, b management.Body) (*roleMember, error) {
+	return s.roleMemberResource(role).Create(ctx, scope, b)
 }
 
 // RoleMember returns the place of a member in a role. id is that of the place.
-func (s Service) RoleMember(ctx context.Context, st *management.Standing, role, id string) (*roleMember, error) {
-	return s.inRole(role).Get(ctx, st, id)
+func (s Service) RoleMember(ctx context.Context, scope *management.Scope, role, id string) (*roleMember, error) {
+	return s.roleMemberResource(role).Get(ctx, scope, id)
 }
 
-// LeaveRole takes a role from a member. id is that of the place in the role.
-func (s Service) LeaveRole(ctx context.Context, st *management.Standing, role, id string) error {
-	return s.inRole(role).Delete(ctx, st, id)
+// RemoveRoleMember takes a role from a member. id is that of the place in the role.
+func (s Service) RemoveRoleMember(ctx context.Context, scope *management.Scope, role, id string) error {
+	return s.roleMemberResource(role).Delete(ctx, scope, id)
 }
 
-// leaveRoles takes all roles of an organization from a user.
-func leaveRoles(tx Tx, organization, uuid string) error {
+// removeRoles takes all roles of an organization from a user.
+func removeRoles(tx Tx, organization, uuid string) error {
 	list, _, err := tx.List(management.Query{Kind: management.KindRoleMember, Other: uuid})
 	if err != nil {
 		return err

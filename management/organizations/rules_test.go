@@ -29,8 +29,8 @@ const (
 func chars(n int) string { return `"` + strings.Repeat("ä", n) + `"` }
 
 func TestMembers_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
-		"levels": levelRows, "leaving": leavingRows, "lists": memberListRows, "what goes with a member": leftRows, "inactive": inactiveRows,
+	runAllTables(t, false, map[string][]ruletest.Row{
+		"levels": levelRows, "leaving": leavingRows, "lists": memberListRows, "what goes with a member": formerMemberRows, "inactive": inactiveRows,
 	})
 }
 
@@ -103,7 +103,7 @@ var memberListRows = []ruletest.Row{
 
 // §4.6: the user's current organization and project are reset; roles and rules about
 // projects go too (clients §11.3).
-var leftRows = []ruletest.Row{
+var formerMemberRows = []ruletest.Row{
 	{"§5.9 another place to go", "bob", "neworganization => other", `{"name":"Other"}`, `{"name":"Other","membership_level":15}`},
 	{"§1.9", "bob", "changeme", `{"set_current_organization":"` + ours + `"}`, `{"organization":{"name":"Ours"},"team":{"id":1}}`},
 	{"§5.1.3", "gus", "role => support", `{"name":"support"}`, `{"members":[]}`},
@@ -136,7 +136,7 @@ var inactiveRows = []ruletest.Row{
 
 // Roles: §5.1.3, spec/clients.md §12.
 func TestRoles_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{"roles": roleRows, "memberships": placeRows, "the default": defaultRoleRows})
+	runAllTables(t, false, map[string][]ruletest.Row{"roles": roleRows, "memberships": placeRows, "the default": defaultRoleRows})
 }
 
 var roleRows = []ruletest.Row{
@@ -207,9 +207,9 @@ var defaultRoleRows = []ruletest.Row{
 
 // §4.6: who has what keys.
 func TestMembers_Keys(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	all := `,"scopes":["*"],"scoped_teams":[],"scoped_organizations":[]}`
-	w.Ask(t, w.calls(t), []ruletest.Row{
+	w.Run(t, w.calls(t), []ruletest.Row{
 		{"§4.6 none", "bob", "memberkeys @me", ``, `{"has_keys":false,"has_keys_active_last_week":false,"keys":[]}`},
 		{"§1.10", "bob", "newkey => used", `{"label":"used"` + all, `{"label":"used"}`},
 		{"§1.10 one that opens another organization", "bob", "neworganization => other", `{"name":"Other"}`, `{"name":"Other"}`},
@@ -228,7 +228,7 @@ func TestMembers_Keys(t *testing.T) {
 
 // Organizations: §5.9.
 func TestOrganizations_Rules(t *testing.T) {
-	askAll(t, false, map[string][]ruletest.Row{
+	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": organizationRows, "switches": switchRows, "making": newOrganizationRows, "slugs": slugRows, "closing": closeRows,
 		"places": enterRows, "quotas": quotaRows,
 	})

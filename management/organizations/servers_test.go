@@ -22,18 +22,18 @@ import (
 func TestServers_MailOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	s := smtptest.Start(t, withPassword)
-	desks := []*desk{
-		openDesk(t, url, smtpTo(t, s.Address, s), deskStart),
-		openDesk(t, url, smtpTo(t, s.Address, s), deskStart.Add(50*time.Second)),
+	servers := []*testServer{
+		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),
+		openTestServer(t, url, smtpTo(t, s.Address, s), testStart.Add(50*time.Second)),
 	}
 	const mails = 30
 	for i := range mails {
-		desks[i%2].invite(t, fmt.Sprintf(`{"target_email": "new%d@example.com"}`, i))
+		servers[i%2].invite(t, fmt.Sprintf(`{"target_email": "new%d@example.com"}`, i))
 	}
-	desks[0].pass(50 * time.Second) // what the other one has queued is due here too
-	desks[1].pass(50 * time.Second)
-	storetest.AtOnce(t, 6, func(i int) error {
-		_, err := desks[i%2].Organizations.DeliverMail(context.Background())
+	servers[0].advance(50 * time.Second) // what the other one has queued is due here too
+	servers[1].advance(50 * time.Second)
+	storetest.Concurrently(t, 6, func(i int) error {
+		_, err := servers[i%2].Organizations.DeliverMail(context.Background())
 		return err
 	})
 	got := map[string]int{}
@@ -48,7 +48,7 @@ func TestServers_MailOnce(t *testing.T) {
 	if len(got) != mails {
 		t.Errorf("%d people have got a mail, want %d", len(got), mails)
 	}
-	for i, d := range desks {
+	for i, d := range servers {
 		if next := d.deliver(t, ""); !next.IsZero() {
 			t.Errorf("desk %d: a mail waits until %v", i, next)
 		}
@@ -62,24 +62,24 @@ func TestServers_FollowOnce(t *testing.T) {
 	const servers, batches, perBatch, kinds = 2, 40, 10, 3
 	var services [servers]*rooms.Rooms
 	var intakes [servers]*capture.Intake
-	var first *sqlstore.Bootstrapped
+	var first *sqlstore.BootstrapResult
 	for i := range servers {
 		store, err := sqlstore.Open(t.Context(), url, sqlstore.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		desk := sqlstore.ManagementStore{Store: store}
-		if services[i], err = rooms.Open(rooms.Config{Store: desk, Events: desk}); err != nil {
+		mgmtStore := sqlstore.ManagementStore{Store: store}
+		if services[i], err = rooms.Open(rooms.Config{Store: mgmtStore, Events: mgmtStore}); err != nil {
 			t.Fatal(err)
 		}
 		recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})
 		t.Cleanup(recorder.Close)
-		if intakes[i], err = capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Into: recorder}); err != nil {
+		if intakes[i], err = capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Appender: recorder}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			if first, err = store.Bootstrap(t.Context(), sqlstore.FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
+			if first, err = store.Bootstrap(t.Context(), sqlstore.BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,10 +104,10 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 	const total = servers * batches * perBatch
 	deadline := time.Now().Add(time.Minute)
-	storetest.AtOnce(t, 3*servers, func(i int) error {
+	storetest.Concurrently(t, 3*servers, func(i int) error {
 		server := i % servers
 		if i < servers {
-			return throw(intakes[server], first.APIKey, server, batches, perBatch, kinds)
+			return sendExceptions(intakes[server], first.APIKey, server, batches, perBatch, kinds)
 		}
 		for {
 			more, err := services[server].ErrorTracking.Follow(context.Background())
@@ -132,8 +132,8 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 }
 
-// throw sends batches of exceptions of so many kinds.
-func throw(to *capture.Intake, key string, server, batches, perBatch, kinds int) error {
+// sendExceptions sends batches of exceptions of so many kinds.
+func sendExceptions(intake *capture.Intake, key string, server, batches, perBatch, kinds int) error {
 	for b := range batches {
 		items := make([]string, perBatch)
 		for n := range items {
@@ -143,7 +143,7 @@ func throw(to *capture.Intake, key string, server, batches, perBatch, kinds int)
 		if err != nil {
 			return err
 		}
-		receipt, err := to.Accept(context.Background(), s, capture.Origin{})
+		receipt, err := intake.Accept(context.Background(), s, capture.Origin{})
 		if err != nil || receipt.Accepted != perBatch {
 			return fmt.Errorf("%d of %d are accepted, %w", receipt.Accepted, perBatch, err)
 		}

@@ -31,5 +31,5 @@ func New(c Config) (*Service, error) {
 	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Passkeys: Passkeys{s}, Programs: Programs{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
 }
 
-// TakesPasskeys reports whether anybody can sign in with one.
-func (s Service) TakesPasskeys() bool { return s.Authenticators != nil }
+// HasPasskeys reports whether anybody can sign in with one.
+func (s Service) HasPasskeys() bool { return s.Authenticators != nil }

@@ -47,8 +47,8 @@ func putSession(tx Tx, m *management.Session, tokenHash string) error {
 	})
 }
 
-// expires is when a session ends that is not used any more.
-func (s *core) expires(m *management.Session) time.Time {
+// expiry is when a session ends that is not used any more.
+func (s *core) expiry(m *management.Session) time.Time {
 	idle, life := m.Seen.Add(s.SessionIdle), m.Created.Add(s.SessionLife)
 	if idle.Before(life) {
 		return idle
@@ -63,7 +63,7 @@ func (s *core) sessionOf(tx Tx, token string) (*management.Session, error) {
 		return nil, err
 	}
 	m, err := management.Decode[management.Session](r)
-	if err != nil || m == nil || !s.Desk.Now().Before(s.expires(m)) {
+	if err != nil || m == nil || !s.Env.Now().Before(s.expiry(m)) {
 		return nil, err
 	}
 	return m, nil
@@ -93,13 +93,13 @@ func callerOf(tx Tx, m *management.Session) (*management.Caller, error) {
 	return c, nil
 }
 
-// Unused is Caller for what goes on without the person: it does not keep the session
+// PeekCaller is Caller for what goes on without the person: it does not keep the session
 // alive.
-func (s Sessions) Unused(ctx context.Context, token string) (*management.Caller, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) { return s.callerBy(tx, token) })
+func (s Sessions) PeekCaller(ctx context.Context, token string) (*management.Caller, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Caller, error) { return s.callerByToken(tx, token) })
 }
 
-func (s Sessions) callerBy(tx Tx, token string) (*management.Caller, error) {
+func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error) {
 	m, err := s.sessionOf(tx, token)
 	if err != nil || m == nil {
 		return nil, err
@@ -109,17 +109,17 @@ func (s Sessions) callerBy(tx Tx, token string) (*management.Caller, error) {
 
 // Caller is who has the session of a token, nil for nobody.
 func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller, error) {
-	c, err := s.Unused(ctx, token)
-	now := s.Desk.Now()
+	c, err := s.PeekCaller(ctx, token)
+	now := s.Env.Now()
 	if err != nil || c == nil || now.Sub(c.Session.Seen.Time) < seenEvery {
 		return c, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
-		c, err := s.callerBy(tx, token) // it may have ended meanwhile
+	return management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
+		c, err := s.callerByToken(tx, token) // it may have ended meanwhile
 		if err != nil || c == nil {
 			return nil, err
 		}
-		c.Session.Seen = management.At(now)
+		c.Session.Seen = management.NewStamp(now)
 		return c, putSession(tx, c.Session, management.HashKey(token))
 	})
 }
@@ -129,11 +129,11 @@ func (s Sessions) End(ctx context.Context, c *management.Caller) error {
 	if c.Session == nil {
 		return management.Denied("There is no session to end: this request came with a key.")
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error { return tx.Delete(kindSession, c.Session.User, c.Session.ID) })
+	return s.Env.Store.Write(ctx, func(tx Tx) error { return tx.Delete(kindSession, c.Session.User, c.Session.ID) })
 }
 
-// living are a user's sessions that have not ended, newest first.
-func (s *core) living(tx Tx, user string) (out []*management.Session, err error) {
+// liveSessions are a user's sessions that have not ended, newest first.
+func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err error) {
 	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (s *core) living(tx Tx, user string) (out []*management.Session, err error)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil && s.Desk.Now().Before(s.expires(m)) {
+		if c != nil && s.Env.Now().Before(s.expiry(m)) {
 			out = append(out, m)
 		}
 	}
@@ -155,14 +155,14 @@ func (s *core) living(tx Tx, user string) (out []*management.Session, err error)
 }
 
 // List are the caller's sessions, newest first.
-func (s Sessions) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Session], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Session], error) {
-		all, err := s.living(tx, st.User.UUID)
+func (s Sessions) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Session], error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Session], error) {
+		all, err := s.liveSessions(tx, scope.User.UUID)
 		page, count := management.PageOf(all, p)
 		out := management.List[Session]{Count: count}
 		for _, m := range page {
 			out.Results = append(out.Results, Session{
-				m.ID, m.Created, m.Seen, management.At(s.expires(m)), m.Method, m.Address, m.Agent, st.Session != nil && st.Session.ID == m.ID,
+				m.ID, m.Created, m.Seen, management.NewStamp(s.expiry(m)), m.Method, m.Address, m.Agent, scope.Session != nil && scope.Session.ID == m.ID,
 			})
 		}
 		return out, err
@@ -170,26 +170,26 @@ func (s Sessions) List(ctx context.Context, st *management.Standing, p managemen
 }
 
 // EndOne ends one of the caller's sessions.
-func (s Sessions) EndOne(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		r, err := tx.Get(kindSession, st.User.UUID, id)
+func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		r, err := tx.Get(kindSession, scope.User.UUID, id)
 		if err == nil && r == nil {
 			err = management.ErrNotFound()
 		}
 		if err != nil {
 			return err
 		}
-		return tx.Delete(kindSession, st.User.UUID, id)
+		return tx.Delete(kindSession, scope.User.UUID, id)
 	})
 }
 
 // EndOthers ends all of the caller's sessions but the one that the caller has come with.
-func (s Sessions) EndOthers(ctx context.Context, st *management.Standing) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		if st.Session == nil {
-			return tx.DeleteUnder(kindSession, st.User.UUID)
+func (s Sessions) EndOthers(ctx context.Context, scope *management.Scope) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		if scope.Session == nil {
+			return tx.DeleteUnder(kindSession, scope.User.UUID)
 		}
-		return s.trim(tx, st.User.UUID, func(m *management.Session, _ int) bool { return m.ID == st.Session.ID })
+		return s.trim(tx, scope.User.UUID, func(m *management.Session, _ int) bool { return m.ID == scope.Session.ID })
 	})
 }
 
@@ -200,14 +200,14 @@ func (s *core) trim(tx Tx, user string, keep func(m *management.Session, n int) 
 	if err != nil {
 		return err
 	}
-	kept := 0
+	count := 0
 	for i := range list {
 		m, err := management.Decode[management.Session](&list[i])
 		if err != nil {
 			return err
 		}
-		if keep(m, kept) {
-			kept++
+		if keep(m, count) {
+			count++
 			continue
 		}
 		if err := tx.Delete(kindSession, user, m.ID); err != nil {
@@ -222,7 +222,7 @@ type Whoami struct {
 	User         *management.UserView `json:"user"`
 	Method       string               `json:"method"` // key, for requests with one too
 	Scopes       []string             `json:"scopes"`
-	Organization *whoamiPlace         `json:"organization"`
+	Organization *whoamiOrganization  `json:"organization"`
 	Projects     []whoamiProject      `json:"projects"`
 	Project      *int64               `json:"project"` // the current one
 	ProofUntil   management.Stamp     `json:"proof_until"`
@@ -231,7 +231,7 @@ type Whoami struct {
 	Version      string               `json:"version"`
 }
 
-type whoamiPlace struct {
+type whoamiOrganization struct {
 	ID    string           `json:"id"`
 	Name  string           `json:"name"`
 	Level management.Level `json:"level"`
@@ -246,29 +246,29 @@ type whoamiProject struct {
 
 // Whoami leaves Mode and Version to the server.
 func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Whoami, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*Whoami, error) {
 		out := &Whoami{User: c.User.View(), Method: "key", Scopes: c.Key.Scopes, Projects: []whoamiProject{}}
 		if out.Scopes == nil {
 			out.Scopes = []string{allScopes}
 		}
 		if m := c.Session; m != nil {
-			out.Method, out.ProofUntil, out.ExpiresAt = m.Method, management.At(m.Proven.Add(management.ProofLife)), management.At(s.expires(m))
+			out.Method, out.ProofUntil, out.ExpiresAt = m.Method, management.NewStamp(m.ProvenAt.Add(management.ProofLife)), management.NewStamp(s.expiry(m))
 		}
 		org, err := tx.Organization(c.CurrentOrganization())
 		if err != nil {
 			return nil, err
 		}
 		if org != nil {
-			out.Organization = &whoamiPlace{org.ID, org.Name, c.Level(org.ID)}
+			out.Organization = &whoamiOrganization{org.ID, org.Name, c.Level(org.ID)}
 		}
 		for _, m := range c.Memberships {
 			if err := out.addProjects(tx, c, &m); err != nil {
 				return nil, err
 			}
 		}
-		chosen := func(p whoamiProject) bool { return p.ID == c.User.Project }
-		if at := max(0, slices.IndexFunc(out.Projects, chosen)); at < len(out.Projects) {
-			out.Project = &out.Projects[at].ID
+		isCurrent := func(p whoamiProject) bool { return p.ID == c.User.Project }
+		if index := max(0, slices.IndexFunc(out.Projects, isCurrent)); index < len(out.Projects) {
+			out.Project = &out.Projects[index].ID
 		}
 		return out, nil
 	})
@@ -276,13 +276,13 @@ func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, er
 
 // addProjects adds those of an organization that the caller and the key reach.
 func (w *Whoami) addProjects(tx Tx, c *management.Caller, m *management.Membership) error {
-	if !c.OpensOrganization(m.Organization) {
+	if !c.CanOpenOrganization(m.Organization) {
 		return nil
 	}
 	list, err := tx.Projects(m.Organization)
 	for i := range list {
 		p := &list[i]
-		if opens := len(c.Key.Projects) == 0 || c.ScopedAll() || slices.Contains(c.Key.Projects, p.ID); opens && c.Reaches(p) {
+		if allowed := len(c.Key.Projects) == 0 || c.HasAllScopes() || slices.Contains(c.Key.Projects, p.ID); allowed && c.CanReach(p) {
 			w.Projects = append(w.Projects, whoamiProject{p.ID, p.Name, m.Level, p.Zone().String()})
 		}
 	}

@@ -15,11 +15,11 @@ import (
 
 func (w *world) signIn(t *testing.T, text string) (token string, err error) {
 	t.Helper()
-	token, _, err = w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, text), organizations.Visit{Agent: strings.Repeat("x", 5000)})
+	token, _, err = w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, text), organizations.ClientInfo{Agent: strings.Repeat("x", 5000)})
 	return token, err
 }
 
-func (w *world) known(t *testing.T, token string) bool {
+func (w *world) isSignedIn(t *testing.T, token string) bool {
 	t.Helper()
 	c, err := w.Organizations.Sessions.Caller(t.Context(), token)
 	if err != nil {
@@ -33,7 +33,7 @@ var linkInMail = regexp.MustCompile(`(\S+)/console/sign-in(\S*)#(\S+)`)
 // console.md §5.2, Mail: through the outbox, 15 minutes, one use; the answer is the same
 // for unknown addresses, to which nothing is sent.
 func TestSessions_Mail(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, true)
+	w := newWorld(t, memstore.ExternalData{}, true)
 	s := w.Organizations.Sessions
 	for _, email := range []string{"BOB@example.com", "nobody@example.com", "fay@example.com"} { // fay is inactive
 		if err := s.MailLink(t.Context(), email, "?next=p%2F1"); err != nil {
@@ -44,11 +44,11 @@ func TestSessions_Mail(t *testing.T) {
 		t.Fatalf("%v, mails: %+v", err, w.mails)
 	}
 	link := linkInMail.FindStringSubmatch(w.mails[0].Text)
-	if link == nil || link[1] != deskURL || link[2] != "?next=p%2F1" || len(link[3]) != 43 {
+	if link == nil || link[1] != testURL || link[2] != "?next=p%2F1" || len(link[3]) != 43 {
 		t.Fatalf("%q: %q", w.mails[0].Text, link)
 	}
 	token, err := w.signIn(t, `{"mail_token": "`+link[3]+`"}`)
-	if err != nil || !w.known(t, token) {
+	if err != nil || !w.isSignedIn(t, token) {
 		t.Error(err)
 	}
 	if _, err := w.signIn(t, `{"mail_token": "`+link[3]+`"}`); err == nil {
@@ -69,7 +69,7 @@ func TestSessions_Mail(t *testing.T) {
 // console.md §5.1, End, and §5.2, Domains act: nothing is left to who is a member of
 // nothing; people of a domain with single sign-on do not sign in here, but owners.
 func TestSessions_WhoMay(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, true)
+	w := newWorld(t, memstore.ExternalData{}, true)
 	mailed := func(email string) string {
 		if err := w.Organizations.Sessions.MailLink(t.Context(), email, ""); err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestSessions_WhoMay(t *testing.T) {
 		return `{"link": "` + linkInMail.FindStringSubmatch(w.mails[0].Text)[3] + `"}`
 	}
 	bob, err := w.signIn(t, mailed("bob@example.com"))
-	if err != nil || !w.known(t, bob) {
+	if err != nil || !w.isSignedIn(t, bob) {
 		t.Fatal(err)
 	}
 	err = w.Store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -93,7 +93,7 @@ func TestSessions_WhoMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.known(t, bob) {
+	if w.isSignedIn(t, bob) {
 		t.Error("a member of nothing has a session")
 	}
 	for email, want := range map[string]string{"ann@example.com": "", "cyd@example.com": "Single sign-on is enforced for example.com: there is no other way to sign in."} {
@@ -114,7 +114,7 @@ func errText(err error) string {
 // A user has fifty sessions at most: of more the oldest ends. What a browser says of
 // itself is cut short.
 func TestSessions_Bounded(t *testing.T) {
-	w := newWorld(t, memstore.Outside{}, false)
+	w := newWorld(t, memstore.ExternalData{}, false)
 	var tokens []string
 	for range 52 {
 		w.Clock = w.Clock.Add(time.Second)
@@ -128,7 +128,7 @@ func TestSessions_Bounded(t *testing.T) {
 		}
 		tokens = append(tokens, token)
 	}
-	if w.known(t, tokens[1]) || !w.known(t, tokens[2]) || !w.known(t, tokens[51]) {
+	if w.isSignedIn(t, tokens[1]) || !w.isSignedIn(t, tokens[2]) || !w.isSignedIn(t, tokens[51]) {
 		t.Error("want the newest fifty sessions")
 	}
 	c, err := w.Organizations.Sessions.Caller(t.Context(), tokens[51])

@@ -33,18 +33,18 @@ type storedLink struct {
 
 // SignInFields are what proves who is there: one of them.
 var SignInFields = management.Fields{
-	{Name: "link", Type: management.Text, Max: 200, Help: "what stands behind the # of a link that signs in, once"},
-	{Name: "key", Type: management.Text, Max: 200, Help: "a personal key, whose rights the session will have"},
-	{Name: "mail_token", Type: management.Text, Max: 200, Help: "that of a mailed link, the same as link"},
-	{Name: "passkey", Type: management.Object, Ruled: true, Help: "the answer of the browser to what POST session/passkey/ gave, as JSON"},
+	{Name: "link", Type: management.Text, MaxLength: 200, Help: "what stands behind the # of a link that signs in, once"},
+	{Name: "key", Type: management.Text, MaxLength: 200, Help: "a personal key, whose rights the session will have"},
+	{Name: "mail_token", Type: management.Text, MaxLength: 200, Help: "that of a mailed link, the same as link"},
+	{Name: "passkey", Type: management.Object, Custom: true, Help: "the answer of the browser to what POST session/passkey/ gave, as JSON"},
 }
 
 // LinkFields are the token of a link that is looked at.
-var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, Max: 200}}
+var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, MaxLength: 200}}
 
-// Visit is what a sign-in says of its browser. Token is that of the session that it had
+// ClientInfo is what a sign-in says of its browser. Token is that of the session that it had
 // before, which ends. Site is what passkeys are for, empty where there are none.
-type Visit struct {
+type ClientInfo struct {
 	Address, Agent, Token string
 	Site                  Site
 }
@@ -63,13 +63,13 @@ type proof struct {
 }
 
 // Begin signs in: it makes a session, whose token the caller alone gets to know.
-func (s Sessions) Begin(ctx context.Context, b management.Body, v Visit) (token string, c *management.Caller, err error) {
+func (s Sessions) Begin(ctx context.Context, b management.Body, v ClientInfo) (token string, c *management.Caller, err error) {
 	return s.begin(ctx, v, func(tx Tx) (*proof, error) { return s.prove(tx, b, v.Site) })
 }
 
 // BeginInvited signs in who has just accepted an invitation: with a key, with the rights
 // of that. A person who may not sign in with a browser does not.
-func (s Sessions) BeginInvited(ctx context.Context, joined *Accepted, key string, v Visit) (token string, err error) {
+func (s Sessions) BeginInvited(ctx context.Context, joined *Acceptance, key string, v ClientInfo) (token string, err error) {
 	token, _, err = s.begin(ctx, v, func(tx Tx) (p *proof, err error) {
 		if key != "" {
 			p, err = proofOfKey(tx, key)
@@ -78,20 +78,20 @@ func (s Sessions) BeginInvited(ctx context.Context, joined *Accepted, key string
 			p.user, err = management.UserByUUID(tx, joined.UUID)
 		}
 		if err == nil && (p.user == nil || p.user.UUID != joined.UUID) {
-			err = notAccepted("This is not who has accepted the invitation.")
+			err = unauthenticated("This is not who has accepted the invitation.")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return p, s.mayEnter(tx, p.user)
+		return p, s.checkSignIn(tx, p.user)
 	})
 	return token, err
 }
 
 // begin makes a session for who is proven.
-func (s Sessions) begin(ctx context.Context, v Visit, prove func(Tx) (*proof, error)) (token string, c *management.Caller, err error) {
+func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proof, error)) (token string, c *management.Caller, err error) {
 	token = newToken()
-	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
+	c, err = management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
 		p, err := prove(tx)
 		if err != nil {
 			return nil, err
@@ -99,14 +99,14 @@ func (s Sessions) begin(ctx context.Context, v Visit, prove func(Tx) (*proof, er
 		if err := s.endToken(tx, v.Token); err != nil {
 			return nil, err
 		}
-		now := management.At(s.Desk.Now())
+		now := management.NewStamp(s.Env.Now())
 		agent := strings.ToValidUTF8(v.Agent[:min(len(v.Agent), maxAgent)], "")
-		m := &management.Session{ID: s.Desk.NewID(), User: p.user.UUID, Method: p.method, Address: v.Address, Agent: agent, Created: now, Seen: now, Proven: now}
+		m := &management.Session{ID: s.Env.NewID(), User: p.user.UUID, Method: p.method, Address: v.Address, Agent: agent, Created: now, Seen: now, ProvenAt: now}
 		if p.key != nil {
 			m.Key = p.key.Hash
 		}
-		lives := func(m *management.Session, n int) bool { return n < maxSessions-1 && now.Before(s.expires(m)) }
-		if err := s.trim(tx, m.User, lives); err != nil {
+		keep := func(m *management.Session, n int) bool { return n < maxSessions-1 && now.Before(s.expiry(m)) }
+		if err := s.trim(tx, m.User, keep); err != nil {
 			return nil, err
 		}
 		if p.user.SignedIn.IsZero() {
@@ -135,13 +135,13 @@ func (s *core) endToken(tx Tx, token string) error {
 // Prove proves again who has a session: it gets another token, and its old one ends. Its
 // rights and its life stay. A key must open all that the session may, or be the one that
 // it was made from.
-func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body, at Site) (token string, _ *management.Caller, err error) {
+func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body, site Site) (token string, _ *management.Caller, err error) {
 	if c.Session == nil {
 		return "", nil, management.Denied("There is no session: a key proves itself with each request.")
 	}
 	token = newToken()
-	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
-		p, err := s.prove(tx, b, at)
+	c, err = management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
+		p, err := s.prove(tx, b, site)
 		if err != nil {
 			return nil, err
 		}
@@ -154,14 +154,14 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 		case err != nil:
 			return nil, err
 		case m == nil:
-			return nil, notAccepted("The session has ended.")
+			return nil, unauthenticated("The session has ended.")
 		case p.user.UUID != m.User:
 			return nil, management.Denied("This proves somebody else than who is signed in.")
-		case p.key != nil && p.key.Hash != m.Key && !opensEverything(p.key):
+		case p.key != nil && p.key.Hash != m.Key && !isUnrestricted(p.key):
 			return nil, management.Denied("This key opens less than the session does: confirm with a key that opens everything.")
 		}
-		m.Proven = management.At(s.Desk.Now())
-		m.Seen = m.Proven
+		m.ProvenAt = management.NewStamp(s.Env.Now())
+		m.Seen = m.ProvenAt
 		if err := putSession(tx, m, management.HashKey(token)); err != nil {
 			return nil, err
 		}
@@ -170,29 +170,29 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 	return token, c, err
 }
 
-func opensEverything(k *management.KeyRecord) bool {
+func isUnrestricted(k *management.KeyRecord) bool {
 	return k.Scopes == nil || slices.Contains(k.Scopes, allScopes) && len(k.Projects)+len(k.Organizations) == 0
 }
 
 // prove finds out whom a body proves. A link is used up by it.
-func (s *core) prove(tx Tx, b management.Body, at Site) (*proof, error) {
+func (s *core) prove(tx Tx, b management.Body, site Site) (*proof, error) {
 	v, err := SignInFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
 	token, key := cmp.Or(v.Text("link"), v.Text("mail_token")), strings.TrimSpace(v.Text("key"))
-	given := 0
+	count := 0
 	for _, has := range []bool{token != "", key != "", v.Has("passkey")} {
 		if has {
-			given++
+			count++
 		}
 	}
 	var p *proof
 	switch {
-	case given != 1:
+	case count != 1:
 		return nil, management.Fault("", "Want one of link, key, mail_token and passkey.")
 	case v.Has("passkey"):
-		p, err = s.usePasskey(tx, at, v.Raw("passkey"))
+		p, err = s.usePasskey(tx, site, v.Raw("passkey"))
 	case key != "":
 		p, err = proofOfKey(tx, key)
 	default:
@@ -201,7 +201,7 @@ func (s *core) prove(tx Tx, b management.Body, at Site) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, s.mayEnter(tx, p.user)
+	return p, s.checkSignIn(tx, p.user)
 }
 
 func proofOfKey(tx Tx, key string) (*proof, error) {
@@ -210,11 +210,11 @@ func proofOfKey(tx Tx, key string) (*proof, error) {
 		return nil, err
 	}
 	if k == nil || k.Secret {
-		return nil, notAccepted("This personal key is not valid. " + management.WrongKindOfKey(key))
+		return nil, unauthenticated("This personal key is not valid. " + management.KeyHint(key))
 	}
 	u, err := management.UserByNumber(tx, k.User)
 	if err == nil && u == nil {
-		err = notAccepted("This personal key is nobody's.")
+		err = unauthenticated("This personal key is nobody's.")
 	}
 	return &proof{u, k, "key"}, err
 }
@@ -229,12 +229,12 @@ func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error
 	if err != nil {
 		return nil, nil, err
 	}
-	if l == nil || !s.Desk.Now().Before(l.Expires.Time) {
-		return nil, nil, notAccepted("This link is not valid, or not any more.")
+	if l == nil || !s.Env.Now().Before(l.Expires.Time) {
+		return nil, nil, unauthenticated("This link is not valid, or not any more.")
 	}
 	u, err := management.UserByUUID(tx, l.User)
 	if err == nil && u == nil {
-		err = notAccepted("This link is not valid, or not any more.")
+		err = unauthenticated("This link is not valid, or not any more.")
 	}
 	return l, u, err
 }
@@ -247,22 +247,22 @@ func (s *core) useLink(tx Tx, token string) (*proof, error) {
 	return &proof{user: u, method: l.Method}, tx.Delete(kindLink, l.User, l.ID)
 }
 
-// active refuses who is switched off or no member of anything.
-func active(tx Tx, u *management.User) error {
+// checkActive refuses who is switched off or no member of anything.
+func checkActive(tx Tx, u *management.User) error {
 	c, err := management.CallerFor(tx, u)
 	if err == nil && (u.Inactive || len(c.Memberships) == 0) {
-		err = notAccepted("This user is not active, or a member of nothing.")
+		err = unauthenticated("This user is not active, or a member of nothing.")
 	}
 	return err
 }
 
-// mayEnter refuses who is not active, and whose domain has single sign-on enforced, but
+// checkSignIn refuses who is not active, and whose domain has single sign-on enforced, but
 // its owners where there is none (console.md §5.2).
-func (s *core) mayEnter(tx Tx, u *management.User) error {
-	if err := active(tx, u); err != nil {
+func (s *core) checkSignIn(tx Tx, u *management.User) error {
+	if err := checkActive(tx, u); err != nil {
 		return err
 	}
-	d, err := enforcing(tx, u.Email)
+	d, err := enforcedDomainOf(tx, u.Email)
 	if err != nil || d == nil {
 		return err
 	}
@@ -273,22 +273,22 @@ func (s *core) mayEnter(tx Tx, u *management.User) error {
 	return &management.Error{Kind: management.Forbidden, Code: codeSSO, Message: "Single sign-on is enforced for " + d.name + ": there is no other way to sign in."}
 }
 
-// refusedPasskey is what a browser is told of an answer that does not hold.
-func refusedPasskey(err error) error {
+// rejectPasskey is what a browser is told of an answer that does not hold.
+func rejectPasskey(err error) error {
 	if errors.Is(err, ErrPasskey) {
-		return notAccepted("This passkey is not known here, or its answer does not hold.")
+		return unauthenticated("This passkey is not known here, or its answer does not hold.")
 	}
 	return err
 }
 
 // usePasskey finds whose passkey has signed.
-func (s *core) usePasskey(tx Tx, at Site, answer json.RawMessage) (*proof, error) {
-	if err := s.passkeysAt(at); err != nil {
+func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, error) {
+	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
 	}
-	text, id, err := s.Authenticators.Answered(answer)
+	text, id, err := s.Authenticators.ReadAnswer(answer)
 	if err != nil {
-		return nil, refusedPasskey(err)
+		return nil, rejectPasskey(err)
 	}
 	c, err := s.takeChallenge(tx, "", text)
 	if err != nil {
@@ -299,7 +299,7 @@ func (s *core) usePasskey(tx Tx, at Site, answer json.RawMessage) (*proof, error
 		return nil, err
 	}
 	if r == nil {
-		return nil, refusedPasskey(ErrPasskey)
+		return nil, rejectPasskey(ErrPasskey)
 	}
 	p, err := management.Decode[storedPasskey](r)
 	if err != nil {
@@ -307,26 +307,26 @@ func (s *core) usePasskey(tx Tx, at Site, answer json.RawMessage) (*proof, error
 	}
 	u, err := management.UserByUUID(tx, p.User)
 	if err == nil && u == nil {
-		err = refusedPasskey(ErrPasskey)
+		err = rejectPasskey(ErrPasskey)
 	}
 	if err != nil {
 		return nil, err
 	}
 	owner := PasskeyOwner{UUID: u.UUID, Email: u.Email, Credentials: []json.RawMessage{p.Credential}}
-	if p.Credential, err = s.Authenticators.Asserted(at, owner, c.State, answer); err != nil {
-		return nil, refusedPasskey(err)
+	if p.Credential, err = s.Authenticators.FinishLogin(site, owner, c.State, answer); err != nil {
+		return nil, rejectPasskey(err)
 	}
-	p.UsedAt = management.At(s.Desk.Now())
+	p.UsedAt = management.NewStamp(s.Env.Now())
 	return &proof{user: u, method: "passkey"}, p.put(tx, r.Unique)
 }
 
-// Look says whose a link is, and does not use it.
-func (s Sessions) Look(ctx context.Context, b management.Body) (email string, err error) {
+// LinkEmail says whose a link is, and does not use it.
+func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email string, err error) {
 	v, err := LinkFields.Create(b)
 	if err != nil {
 		return "", err
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (string, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (string, error) {
 		_, u, err := s.linkOf(tx, v.Text("link"))
 		if err != nil {
 			return "", err
@@ -346,34 +346,34 @@ func (s *core) newLink(tx Tx, user, method string, until time.Time) (token strin
 		if err != nil {
 			return "", err
 		}
-		if len(list)-i >= maxLinks || !s.Desk.Now().Before(l.Expires.Time) {
+		if len(list)-i >= maxLinks || !s.Env.Now().Before(l.Expires.Time) {
 			if err := tx.Delete(kindLink, user, l.ID); err != nil {
 				return "", err
 			}
 		}
 	}
-	l := &storedLink{ID: s.Desk.NewID(), User: user, Method: method, Expires: management.At(until)}
+	l := &storedLink{ID: s.Env.NewID(), User: user, Method: method, Expires: management.NewStamp(until)}
 	token = newToken()
 	return token, tx.Put(&management.Record{
-		Kind: kindLink, Parent: user, ID: l.ID, Sort: management.SortTime(s.Desk.Now()), Unique: management.HashKey(token), Data: management.Encode(l),
+		Kind: kindLink, Parent: user, ID: l.ID, Sort: management.SortTime(s.Env.Now()), Unique: management.HashKey(token), Data: management.Encode(l),
 	})
 }
 
 // OwnerLink makes a link that signs an owner in, once, within 30 minutes: the one with
 // this address, or else the first. It is for a start of the server. Empty: the owner has
 // signed in before and again is false, or there is no owner.
-func (s Sessions) OwnerLink(ctx context.Context, email string, again bool) (token string, err error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (string, error) {
-		owner, err := ownerNamed(tx, "")
+func (s Sessions) OwnerLink(ctx context.Context, email string, repeat bool) (token string, err error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (string, error) {
+		owner, err := findOwner(tx, "")
 		if errors.Is(err, ErrNoOwner) {
 			return "", nil
 		}
-		if named, missing := ownerNamed(tx, email); missing == nil {
-			owner = named
+		if match, missing := findOwner(tx, email); missing == nil {
+			owner = match
 		}
-		if err != nil || !again && !owner.SignedIn.IsZero() {
+		if err != nil || !repeat && !owner.SignedIn.IsZero() {
 			return "", err
 		}
-		return s.newLink(tx, owner.UUID, "link", s.Desk.Now().Add(linkLife))
+		return s.newLink(tx, owner.UUID, "link", s.Env.Now().Add(linkLife))
 	})
 }

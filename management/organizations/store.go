@@ -24,15 +24,15 @@ type Tx interface {
 
 	// GroupTypes are a project's group types by index.
 	GroupTypes(projectID int64) (map[int]string, error)
-	// Spent is what was spent in a project since a day, by day, resource, key and SDK.
-	Spent(projectID int64, since time.Time) ([]Spent, error)
+	// KeyUsage is what was spent in a project since a day, by day, resource, key and SDK.
+	KeyUsage(projectID int64, since time.Time) ([]KeyUsage, error)
 	// usage is what an organization has used of a resource since a time, by day.
 	Usage(organizationID, resource string, since time.Time) ([]DayUsage, error)
 }
 
-// Spent is what one SDK has spent of a resource on one UTC day. Key is project for
+// KeyUsage is what one SDK has spent of a resource on one UTC day. Key is project for
 // the project's public key, else what may be shown of the key.
-type Spent struct {
+type KeyUsage struct {
 	Day                time.Time
 	Project            int64
 	Resource, Key, SDK string

@@ -20,14 +20,14 @@ import (
 type world struct {
 	*ruletest.World
 	dns     map[string][]string // TXT records by host
-	noDNS   error
+	dnsErr  error
 	mails   []organizations.Mail
 	refuses []error // what the next mails are answered, nil for those that are taken
-	done    []management.JobDone
+	results []management.JobDone
 }
 
 // TXT implements organizations.Resolver.
-func (w *world) TXT(_ context.Context, host string) ([]string, error) { return w.dns[host], w.noDNS }
+func (w *world) TXT(_ context.Context, host string) ([]string, error) { return w.dns[host], w.dnsErr }
 
 // Send implements organizations.Mailer.
 func (w *world) Send(_ context.Context, m organizations.Mail) error {
@@ -42,30 +42,30 @@ func (w *world) Send(_ context.Context, m organizations.Mail) error {
 }
 
 // newWorld is a World with a DNS; mails: it has a mail server too.
-func newWorld(t *testing.T, outside memstore.Outside, mails bool) *world {
+func newWorld(t *testing.T, outside memstore.ExternalData, mails bool) *world {
 	w := &world{dns: map[string][]string{}}
 	w.World = ruletest.New(t, memstore.New(outside), func(c *rooms.Config) {
-		c.Resolver, c.JobDone = w, func(d management.JobDone) { w.done = append(w.done, d) }
+		c.Resolver, c.JobDone = w, func(d management.JobDone) { w.results = append(w.results, d) }
 		if mails {
-			c.Mailer, c.SiteURL = w, deskURL
+			c.Mailer, c.SiteURL = w, testURL
 		}
 	})
 	w.Keys["own"] = management.KeyRecord{ID: "own", Scopes: []string{"*"}} // a personal key that opens everything
 	return w
 }
 
-// askAll asks each table in a world of its own.
-func askAll(t *testing.T, mails bool, tables map[string][]ruletest.Row) {
+// runAllTables asks each table in a world of its own.
+func runAllTables(t *testing.T, mails bool, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, memstore.Outside{}, mails)
-			w.Ask(t, w.calls(t), rows)
+			w := newWorld(t, memstore.ExternalData{}, mails)
+			w.Run(t, w.calls(t), rows)
 		})
 	}
 }
 
-type standing = *management.Standing
+type callScope = *management.Scope
 
 // pageIn is a page of a list, the first of the usual length where nothing is said.
 func pageIn(t *testing.T, text string) management.Page {
@@ -76,8 +76,8 @@ func pageIn(t *testing.T, text string) management.Page {
 
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	calls := ruletest.Calls{}
-	for _, some := range []ruletest.Calls{w.memberCalls(t), w.inviteCalls(t), w.domainCalls(t), w.roleCalls(t), w.projectCalls(t), w.accountCalls(t), w.organizationCalls(t)} {
-		for name, call := range some {
+	for _, group := range []ruletest.Calls{w.memberCalls(t), w.inviteCalls(t), w.domainCalls(t), w.roleCalls(t), w.projectCalls(t), w.accountCalls(t), w.organizationCalls(t)} {
+		for name, call := range group {
 			calls[name] = call
 		}
 	}
@@ -88,14 +88,14 @@ func (w *world) memberCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Members
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"members": func(st standing, _, b string) (any, error) {
+		"members": func(scope callScope, _, b string) (any, error) {
 			q := organizations.MemberQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(o.List(ctx, st, q))
+			return ruletest.List(o.List(ctx, scope, q))
 		},
-		"level":      func(st standing, path, b string) (any, error) { return o.Update(ctx, st, path, body(b)) },
-		"leave":      func(st standing, path, _ string) (any, error) { return nil, o.Delete(ctx, st, path) },
-		"memberkeys": func(st standing, path, _ string) (any, error) { return o.Keys(ctx, st, path) },
+		"level":      func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b)) },
+		"leave":      func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
+		"memberkeys": func(scope callScope, path, _ string) (any, error) { return o.Keys(ctx, scope, path) },
 	}
 }
 
@@ -108,41 +108,45 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if given := u.Query().Get("secret"); given != "" {
-			return given
+		if secretParam := u.Query().Get("secret"); secretParam != "" {
+			return secretParam
 		}
 		return link
 	}
-	caller := func(st standing) *management.Caller {
-		if st == nil {
+	caller := func(scope callScope) *management.Caller {
+		if scope == nil {
 			return nil
 		}
-		return st.Caller
+		return scope.Caller
 	}
 	return ruletest.Calls{
-		"invite":   func(st standing, _, b string) (any, error) { return o.Create(ctx, st, "https://here", body(b)) },
-		"bulk":     func(st standing, _, b string) (any, error) { return o.CreateBulk(ctx, st, "https://here", body(b)) },
-		"invites":  func(st standing, _, b string) (any, error) { return ruletest.List(o.List(ctx, st, pageIn(t, b))) },
-		"uninvite": func(st standing, path, _ string) (any, error) { return nil, o.Delete(ctx, st, path) },
-		"look": func(st standing, path, _ string) (any, error) {
-			id, link, _ := strings.Cut(path, " ")
-			return o.Look(ctx, caller(st), id, secret(link))
+		"invite": func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, "https://here", body(b)) },
+		"bulk": func(scope callScope, _, b string) (any, error) {
+			return o.CreateBulk(ctx, scope, "https://here", body(b))
 		},
-		"describe": func(_ standing, path, _ string) (any, error) { return o.Describe(ctx, path) },
-		"opens": func(_ standing, path, _ string) (any, error) {
-			id, link, _ := strings.Cut(path, " ")
-			return o.Opens(ctx, id, secret(link))
+		"invites": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		},
-		"accept": func(st standing, path, b string) (any, error) {
+		"uninvite": func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
+		"look": func(scope callScope, path, _ string) (any, error) {
 			id, link, _ := strings.Cut(path, " ")
-			return o.Accept(ctx, caller(st), "https://here", id, secret(link), body(b))
+			return o.Inspect(ctx, caller(scope), id, secret(link))
 		},
-		"deliver": func(standing, string, string) (any, error) { return w.deliver(t) },
+		"describe": func(_ callScope, path, _ string) (any, error) { return o.Describe(ctx, path) },
+		"opens": func(_ callScope, path, _ string) (any, error) {
+			id, link, _ := strings.Cut(path, " ")
+			return o.HasSecret(ctx, id, secret(link))
+		},
+		"accept": func(scope callScope, path, b string) (any, error) {
+			id, link, _ := strings.Cut(path, " ")
+			return o.Accept(ctx, caller(scope), "https://here", id, secret(link), body(b))
+		},
+		"deliver": func(callScope, string, string) (any, error) { return w.deliver(t) },
 		// refuse makes the mail server answer the next mail so.
-		"refuse": func(_ standing, path, _ string) (any, error) {
+		"refuse": func(_ callScope, path, _ string) (any, error) {
 			err := errors.New(path)
 			if path == "for good" {
-				err = organizations.ErrMailRefused
+				err = organizations.ErrMailRejected
 			}
 			w.refuses = append(w.refuses, err)
 			return nil, nil
@@ -155,7 +159,7 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 func (w *world) deliver(t *testing.T) (any, error) {
 	w.mails = nil
 	next, failed := w.Organizations.DeliverMail(t.Context())
-	out := map[string]any{"to": "", "next": management.At(next), "failed": ""}
+	out := map[string]any{"to": "", "next": management.NewStamp(next), "failed": ""}
 	if failed != nil {
 		out["failed"] = failed.Error()
 	}
@@ -177,22 +181,24 @@ func (w *world) domainCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Domains
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"domain":       func(st standing, _, b string) (any, error) { return o.Create(ctx, st, body(b)) },
-		"domains":      func(st standing, _, b string) (any, error) { return ruletest.List(o.List(ctx, st, pageIn(t, b))) },
-		"getdomain":    func(st standing, path, _ string) (any, error) { return o.Get(ctx, st, path) },
-		"changedomain": func(st standing, path, b string) (any, error) { return o.Update(ctx, st, path, body(b), false) },
-		"putdomain":    func(st standing, path, b string) (any, error) { return o.Update(ctx, st, path, body(b), true) },
-		"dropdomain":   func(st standing, path, _ string) (any, error) { return nil, o.Delete(ctx, st, path) },
-		"verify":       func(st standing, path, _ string) (any, error) { return o.Verify(ctx, st, path) },
+		"domain": func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
+		"domains": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
+		},
+		"getdomain":    func(scope callScope, path, _ string) (any, error) { return o.Get(ctx, scope, path) },
+		"changedomain": func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b), false) },
+		"putdomain":    func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b), true) },
+		"dropdomain":   func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
+		"verify":       func(scope callScope, path, _ string) (any, error) { return o.Verify(ctx, scope, path) },
 		// dns puts the TXT records of a host, breaks and mends the DNS.
-		"dns": func(_ standing, path, _ string) (any, error) {
+		"dns": func(_ callScope, path, _ string) (any, error) {
 			words := strings.Fields(path)
 			w.dns[words[0]] = words[1:]
 			return nil, nil
 		},
-		"nodns": func(_ standing, path, _ string) (any, error) {
-			if w.noDNS = nil; path != "" {
-				w.noDNS = errors.New(path)
+		"nodns": func(_ callScope, path, _ string) (any, error) {
+			if w.dnsErr = nil; path != "" {
+				w.dnsErr = errors.New(path)
 			}
 			return nil, nil
 		},
@@ -203,45 +209,51 @@ func (w *world) roleCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"role":       func(st standing, _, b string) (any, error) { return o.CreateRole(ctx, st, body(b)) },
-		"roles":      func(st standing, _, b string) (any, error) { return ruletest.List(o.Roles(ctx, st, pageIn(t, b))) },
-		"getrole":    func(st standing, path, _ string) (any, error) { return o.Role(ctx, st, path) },
-		"changerole": func(st standing, path, b string) (any, error) { return o.UpdateRole(ctx, st, path, body(b), false) },
-		"putrole":    func(st standing, path, b string) (any, error) { return o.UpdateRole(ctx, st, path, body(b), true) },
-		"droprole":   func(st standing, path, _ string) (any, error) { return nil, o.DeleteRole(ctx, st, path) },
-		"join":       func(st standing, path, b string) (any, error) { return o.JoinRole(ctx, st, path, body(b)) },
+		"role": func(scope callScope, _, b string) (any, error) { return o.CreateRole(ctx, scope, body(b)) },
+		"roles": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.Roles(ctx, scope, pageIn(t, b)))
+		},
+		"getrole": func(scope callScope, path, _ string) (any, error) { return o.Role(ctx, scope, path) },
+		"changerole": func(scope callScope, path, b string) (any, error) {
+			return o.UpdateRole(ctx, scope, path, body(b), false)
+		},
+		"putrole": func(scope callScope, path, b string) (any, error) {
+			return o.UpdateRole(ctx, scope, path, body(b), true)
+		},
+		"droprole": func(scope callScope, path, _ string) (any, error) { return nil, o.DeleteRole(ctx, scope, path) },
+		"join":     func(scope callScope, path, b string) (any, error) { return o.AddRoleMember(ctx, scope, path, body(b)) },
 		// otherrole makes a role in the caller's second organization with the caller in it, and
 		// without a body reads it.
-		"otherrole": func(st standing, _, b string) (any, error) {
-			there, err := w.OrganizationNamed(ctx, st.Caller, st.Memberships[len(st.Memberships)-1].Organization)
+		"otherrole": func(scope callScope, _, b string) (any, error) {
+			otherScope, err := w.Organization(ctx, scope.Caller, scope.Memberships[len(scope.Memberships)-1].Organization)
 			if err != nil {
 				return nil, err
 			}
 			if b != "" {
-				made, err := o.CreateRole(ctx, there, body(b))
+				created, err := o.CreateRole(ctx, otherScope, body(b))
 				if err != nil {
 					return nil, err
 				}
-				if _, err := o.JoinRole(ctx, there, made.ID, body(`{"user_uuid":"`+st.User.UUID+`"}`)); err != nil {
+				if _, err := o.AddRoleMember(ctx, otherScope, created.ID, body(`{"user_uuid":"`+scope.User.UUID+`"}`)); err != nil {
 					return nil, err
 				}
 			}
-			list, err := o.Roles(ctx, there, management.Page{Limit: 1})
+			list, err := o.Roles(ctx, otherScope, management.Page{Limit: 1})
 			if err != nil || len(list.Results) == 0 {
 				return nil, err
 			}
 			return list.Results[0], nil
 		},
-		"places": func(st standing, path, b string) (any, error) {
-			return ruletest.List(o.RoleMembers(ctx, st, path, pageIn(t, b)))
+		"places": func(scope callScope, path, b string) (any, error) {
+			return ruletest.List(o.RoleMembers(ctx, scope, path, pageIn(t, b)))
 		},
-		"place": func(st standing, path, _ string) (any, error) {
+		"place": func(scope callScope, path, _ string) (any, error) {
 			role, id, _ := strings.Cut(path, " ")
-			return o.RoleMember(ctx, st, role, id)
+			return o.RoleMember(ctx, scope, role, id)
 		},
-		"quit": func(st standing, path, _ string) (any, error) {
+		"quit": func(scope callScope, path, _ string) (any, error) {
 			role, id, _ := strings.Cut(path, " ")
-			return nil, o.LeaveRole(ctx, st, role, id)
+			return nil, o.RemoveRoleMember(ctx, scope, role, id)
 		},
 	}
 }
@@ -250,39 +262,41 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Projects
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	// in brings a caller into a project by its number, as a path does.
-	in := func(call func(st standing, path, b string) (any, error)) func(standing, string, string) (any, error) {
-		return func(st standing, path, b string) (any, error) {
+	inProject := func(call func(scope callScope, path, b string) (any, error)) func(callScope, string, string) (any, error) {
+		return func(scope callScope, path, b string) (any, error) {
 			if path != "" {
 				var err error
-				if st, err = w.Project(ctx, st.Caller, path); err != nil {
+				if scope, err = w.Project(ctx, scope.Caller, path); err != nil {
 					return nil, err
 				}
 			}
-			return call(st, path, b)
+			return call(scope, path, b)
 		}
 	}
 	return ruletest.Calls{
-		"projects": func(st standing, _, b string) (any, error) { return ruletest.List(o.List(ctx, st, pageIn(t, b))) },
-		"everyproject": func(st standing, _, b string) (any, error) {
-			return ruletest.List(o.List(ctx, st.Anywhere(), pageIn(t, b)))
+		"projects": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		},
-		"newproject":         func(st standing, _, b string) (any, error) { return o.Create(ctx, st, body(b)) },
-		"newprojectanywhere": func(st standing, _, b string) (any, error) { return o.Create(ctx, st.Anywhere(), body(b)) },
-		"project":            in(func(st standing, _, _ string) (any, error) { return o.Get(ctx, st) }),
-		"changeproject":      in(func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b)) }),
-		"dropproject":        in(func(st standing, _, _ string) (any, error) { return nil, o.Delete(ctx, st) }),
-		"resettoken":         in(func(st standing, _, _ string) (any, error) { return o.ResetToken(ctx, st) }),
-		"rotate":             in(func(st standing, _, _ string) (any, error) { return o.RotateSecret(ctx, st) }),
-		"dropbackup":         in(func(st standing, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, st) }),
-		"move":               in(func(st standing, _, b string) (any, error) { return o.Move(ctx, st, body(b)) }),
-		"labels": func(st standing, _, _ string) (any, error) {
-			return w.Organizations.GroupTypeLabels(ctx, st.Project.ID)
+		"everyproject": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.List(ctx, scope.GlobalScope(), pageIn(t, b)))
 		},
-		"label": func(st standing, _, b string) (any, error) {
-			return w.Organizations.LabelGroupTypes(ctx, st.Project.ID, body(b).Array)
+		"newproject":         func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
+		"newprojectanywhere": func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope.GlobalScope(), body(b)) },
+		"project":            inProject(func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope) }),
+		"changeproject":      inProject(func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b)) }),
+		"dropproject":        inProject(func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) }),
+		"resettoken":         inProject(func(scope callScope, _, _ string) (any, error) { return o.ResetToken(ctx, scope) }),
+		"rotate":             inProject(func(scope callScope, _, _ string) (any, error) { return o.RotateSecret(ctx, scope) }),
+		"dropbackup":         inProject(func(scope callScope, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, scope) }),
+		"move":               inProject(func(scope callScope, _, b string) (any, error) { return o.Move(ctx, scope, body(b)) }),
+		"labels": func(scope callScope, _, _ string) (any, error) {
+			return w.Organizations.GroupTypeLabels(ctx, scope.Project.ID)
+		},
+		"label": func(scope callScope, _, b string) (any, error) {
+			return w.Organizations.LabelGroupTypes(ctx, scope.Project.ID, body(b).Array)
 		},
 		// opensproject is the project that a secret key opens, 0 for none.
-		"opensproject": func(_ standing, path, _ string) (id any, err error) {
+		"opensproject": func(_ callScope, path, _ string) (id any, err error) {
 			return id, w.Store.Read(ctx, func(tx rooms.Tx) error {
 				id = int64(0)
 				k, err := tx.Key(management.HashKey(path))
@@ -293,7 +307,7 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 			})
 		},
 		// browser is what a project tells browsers.
-		"browser": func(st standing, _, _ string) (any, error) { return st.Project.Browser, nil },
+		"browser": func(scope callScope, _, _ string) (any, error) { return scope.Project.Browser, nil },
 	}
 }
 
@@ -301,19 +315,21 @@ func (w *world) accountCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Account
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"me":       func(st standing, _, _ string) (any, error) { return o.Me(ctx, st) },
-		"changeme": func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b)) },
-		"dropme":   func(st standing, _, _ string) (any, error) { return nil, o.Delete(ctx, st) },
-		"keys":     func(st standing, _, _ string) (any, error) { return o.Keys(ctx, st) },
-		"key":      func(st standing, path, _ string) (any, error) { return o.Key(ctx, st, path) },
-		"newkey":   func(st standing, _, b string) (any, error) { return o.CreateKey(ctx, st, body(b)) },
-		"changekey": func(st standing, path, b string) (any, error) {
-			return o.UpdateKey(ctx, st, path, body(b), false)
+		"me":       func(scope callScope, _, _ string) (any, error) { return o.Me(ctx, scope) },
+		"changeme": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b)) },
+		"dropme":   func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) },
+		"keys":     func(scope callScope, _, _ string) (any, error) { return o.Keys(ctx, scope) },
+		"key":      func(scope callScope, path, _ string) (any, error) { return o.Key(ctx, scope, path) },
+		"newkey":   func(scope callScope, _, b string) (any, error) { return o.CreateKey(ctx, scope, body(b)) },
+		"changekey": func(scope callScope, path, b string) (any, error) {
+			return o.UpdateKey(ctx, scope, path, body(b), false)
 		},
-		"putkey":  func(st standing, path, b string) (any, error) { return o.UpdateKey(ctx, st, path, body(b), true) },
-		"rollkey": func(st standing, path, _ string) (any, error) { return o.RollKey(ctx, st, path) },
-		"dropkey": func(st standing, path, _ string) (any, error) { return nil, o.DeleteKey(ctx, st, path) },
-		"confirm": func(_ standing, path, _ string) (any, error) {
+		"putkey": func(scope callScope, path, b string) (any, error) {
+			return o.UpdateKey(ctx, scope, path, body(b), true)
+		},
+		"rollkey": func(scope callScope, path, _ string) (any, error) { return o.RollKey(ctx, scope, path) },
+		"dropkey": func(scope callScope, path, _ string) (any, error) { return nil, o.DeleteKey(ctx, scope, path) },
+		"confirm": func(_ callScope, path, _ string) (any, error) {
 			user, link, _ := strings.Cut(path, " ")
 			u, err := url.Parse(link)
 			if err != nil {
@@ -322,7 +338,7 @@ func (w *world) accountCalls(t *testing.T) ruletest.Calls {
 			return o.Confirm(ctx, user, u.Query().Get("secret"))
 		},
 		// whose is who a key lets in, and when it was used last.
-		"whose": func(_ standing, path, _ string) (any, error) {
+		"whose": func(_ callScope, path, _ string) (any, error) {
 			c, err := w.Authenticate(ctx, path, "Authorization header")
 			if err != nil {
 				return nil, err
@@ -336,37 +352,39 @@ func (w *world) organizationCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"organization":       func(st standing, _, _ string) (any, error) { return o.Get(ctx, st) },
-		"organizations":      func(st standing, _, b string) (any, error) { return ruletest.List(o.List(ctx, st, pageIn(t, b))) },
-		"neworganization":    func(st standing, _, b string) (any, error) { return o.Create(ctx, st, body(b)) },
-		"changeorganization": func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b), false) },
-		"putorganization":    func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b), true) },
-		"close":              func(st standing, _, _ string) (any, error) { return nil, o.Delete(ctx, st) },
-		"usage":              func(st standing, _, _ string) (any, error) { return o.Usage(ctx, st) },
-		"maycopy":            func(st standing, _, _ string) (any, error) { return nil, o.MayCopy(ctx, st.Caller) },
+		"organization": func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope) },
+		"organizations": func(scope callScope, _, b string) (any, error) {
+			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
+		},
+		"neworganization":    func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
+		"changeorganization": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b), false) },
+		"putorganization":    func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b), true) },
+		"close":              func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) },
+		"usage":              func(scope callScope, _, _ string) (any, error) { return o.Usage(ctx, scope) },
+		"maycopy":            func(scope callScope, _, _ string) (any, error) { return nil, o.CheckBackupAccess(ctx, scope.Caller) },
 		// enter is where a caller comes by the name of a path.
-		"enter": func(st standing, path, _ string) (any, error) {
-			in, err := w.OrganizationNamed(ctx, st.Caller, path)
+		"enter": func(scope callScope, path, _ string) (any, error) {
+			found, err := w.Organization(ctx, scope.Caller, path)
 			if err != nil {
 				return nil, err
 			}
-			return map[string]any{"name": in.Organization.Name, "level": in.Level}, nil
+			return map[string]any{"name": found.Organization.Name, "level": found.Level}, nil
 		},
-		"own": func(st standing, path, _ string) (any, error) {
-			in, err := w.OwnOrganization(ctx, st.Caller, path)
+		"own": func(scope callScope, path, _ string) (any, error) {
+			found, err := w.VisibleOrganization(ctx, scope.Caller, path)
 			if err != nil {
 				return nil, err
 			}
-			return map[string]any{"name": in.Organization.Name, "level": in.Level}, nil
+			return map[string]any{"name": found.Organization.Name, "level": found.Level}, nil
 		},
-		"enterproject": func(st standing, path, _ string) (any, error) {
-			in, err := w.Project(ctx, st.Caller, path)
+		"enterproject": func(scope callScope, path, _ string) (any, error) {
+			found, err := w.Project(ctx, scope.Caller, path)
 			if err != nil {
 				return nil, err
 			}
-			return map[string]any{"name": in.Project.Name}, nil
+			return map[string]any{"name": found.Project.Name}, nil
 		},
-		"setuser": func(_ standing, path, members string) (any, error) { return nil, w.setUser(t, path, members) },
+		"setuser": func(_ callScope, path, members string) (any, error) { return nil, w.setUser(t, path, members) },
 	}
 }
 

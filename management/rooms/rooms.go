@@ -38,8 +38,8 @@ type Config struct {
 	// MailQueued is called when mails may have come into the outbox, for whoever calls
 	// Organizations.DeliverMail. It must not block. May be nil.
 	MailQueued func()
-	// Ask runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
-	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// RunQuery runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
+	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// Measure asks the events about guarded rollouts: see featureflags.Config. Nil: none is
 	// judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
@@ -86,35 +86,35 @@ func Open(c Config) (*Rooms, error) {
 	if c.Store == nil {
 		return nil, errors.New("management: Config.Store is required")
 	}
-	desk := deskOf(&c, func(tx Tx) management.Tx { return tx })
-	home, err := organizations.New(organizations.Config{
-		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
-		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
+	env := envOf(&c, func(tx Tx) management.Tx { return tx })
+	orgs, err := organizations.New(organizations.Config{
+		Env: envOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
+		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.HasRunningSurvey,
 		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators, Provider: c.Provider,
 	})
 	if err != nil {
 		return nil, err
 	}
-	shown := dashboards.Config{Desk: desk, Ask: c.Ask}
+	dashboardConfig := dashboards.Config{Env: env, RunQuery: c.RunQuery}
 	if c.Mailer != nil {
-		shown.Tell, shown.Told = home.QueueNotice, c.MailQueued
+		dashboardConfig.Notify, dashboardConfig.MailQueued = orgs.QueueNotice, c.MailQueued
 	}
-	shows := dashboards.New(shown)
-	decided := featureflags.Config{
-		Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged,
-		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: shows.MakeUsage, EnrichUsage: shows.EnrichUsage, Measure: c.Measure, Lag: c.Lag, RolloutInterval: c.RolloutInterval,
+	boards := dashboards.New(dashboardConfig)
+	flagConfig := featureflags.Config{
+		Env: envOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: orgs.SurveysChanged,
+		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage, Measure: c.Measure, Lag: c.Lag, RolloutInterval: c.RolloutInterval,
 	}
 	if c.Mailer != nil {
-		decided.Tell = home.QueueNotice
+		flagConfig.Notify = orgs.QueueNotice
 	}
 	r := &Rooms{
-		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
-		Dashboards:    shows,
-		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
-		FeatureFlags:  featureflags.New(decided),
-		Organizations: home,
+		BatchExports:  batchexports.New(batchexports.Config{Env: env, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
+		Dashboards:    boards,
+		ErrorTracking: errortracking.New(errortracking.Config{Env: env, Events: c.Events}),
+		FeatureFlags:  featureflags.New(flagConfig),
+		Organizations: orgs,
 	}
-	r.Service = &management.Service{Desk: desk, Things: r.Dashboards.Things()}
-	maps.Copy(r.Things, r.FeatureFlags.Things())
+	r.Service = &management.Service{Env: env, Finders: r.Dashboards.Things()}
+	maps.Copy(r.Finders, r.FeatureFlags.Finders())
 	return r, nil
 }

@@ -17,21 +17,21 @@ type Tx interface {
 	organizations.Tx
 }
 
-// view is a Store of which a room sees its own T.
-type view[T management.Tx] struct {
-	of  Store
-	see func(Tx) T
+// storeView is a Store of which a room sees its own T.
+type storeView[T management.Tx] struct {
+	store  Store
+	narrow func(Tx) T
 }
 
-func (v view[T]) Read(ctx context.Context, work func(T) error) error {
-	return v.of.Read(ctx, func(tx Tx) error { return work(v.see(tx)) })
+func (v storeView[T]) Read(ctx context.Context, work func(T) error) error {
+	return v.store.Read(ctx, func(tx Tx) error { return work(v.narrow(tx)) })
 }
 
-func (v view[T]) Write(ctx context.Context, work func(T) error) error {
-	return v.of.Write(ctx, func(tx Tx) error { return work(v.see(tx)) })
+func (v storeView[T]) Write(ctx context.Context, work func(T) error) error {
+	return v.store.Write(ctx, func(tx Tx) error { return work(v.narrow(tx)) })
 }
 
-// deskOf is a room's desk.
-func deskOf[T management.Tx](c *Config, see func(Tx) T) management.Desk[T] {
-	return management.Desk[T]{Store: view[T]{c.Store, see}, Clock: c.Now, IDs: c.NewID}
+// envOf is a room's desk.
+func envOf[T management.Tx](c *Config, narrow func(Tx) T) management.Env[T] {
+	return management.Env[T]{Store: storeView[T]{c.Store, narrow}, Clock: c.Now, IDs: c.NewID}
 }

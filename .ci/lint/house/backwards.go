@@ -45,7 +45,7 @@ var Backwards = &analysis.Analyzer{
 			return nil, err
 		}
 		pos := pass.Files[0].Name.Pos()
-		all, back := backwards(arrowsOf(pass.Fset, pass.Pkg, pass.TypesInfo.Uses))
+		all, back := countBackwards(arrowsOf(pass.Fset, pass.Pkg, pass.TypesInfo.Uses))
 		if all == 0 {
 			pass.Reportf(pos, "the files of the package name nothing of each other: it needs no row in mostBackwards")
 		} else if share := (100*len(back) + all - 1) / all; share > most {
@@ -79,9 +79,9 @@ func arrowsOf(fset *token.FileSet, pkg *types.Package, uses map[*ast.Ident]types
 	return arrows
 }
 
-// backwards counts the arrows, and names those that lead backwards in a good order.
-func backwards(arrows map[string]map[string]bool) (all int, back []string) {
-	order := topFirst(arrows)
+// countBackwards counts the arrows, and names those that lead backwards in a good order.
+func countBackwards(arrows map[string]map[string]bool) (all int, back []string) {
+	order := orderByCalls(arrows)
 	for improved := true; improved; {
 		improved = false
 		for _, file := range slices.Clone(order) {
@@ -103,20 +103,20 @@ func backwards(arrows map[string]map[string]bool) (all int, back []string) {
 	return all, back
 }
 
-// topFirst puts first who names more files than name it, of those that are left.
-func topFirst(arrows map[string]map[string]bool) (order []string) {
-	left := map[string]bool{}
+// orderByCalls puts first who names more files than name it, of those that are left.
+func orderByCalls(arrows map[string]map[string]bool) (order []string) {
+	remaining := map[string]bool{}
 	for from, tos := range arrows {
-		left[from] = true
+		remaining[from] = true
 		for to := range tos {
-			left[to] = true
+			remaining[to] = true
 		}
 	}
-	for len(left) > 0 {
+	for len(remaining) > 0 {
 		best, most := "", 0
-		for file := range left {
+		for file := range remaining {
 			lead := 0
-			for other := range left {
+			for other := range remaining {
 				if arrows[file][other] {
 					lead++
 				}
@@ -129,7 +129,7 @@ func topFirst(arrows map[string]map[string]bool) (order []string) {
 			}
 		}
 		order = append(order, best)
-		delete(left, best)
+		delete(remaining, best)
 	}
 	return order
 }

@@ -8,7 +8,7 @@ import (
 // The arrows are those of the package's files in a good order: a names b and c, b names c,
 // and c names a, which is the only way back.
 func TestBackwards_Counts(t *testing.T) {
-	all, back := backwards(map[string]map[string]bool{
+	all, back := countBackwards(map[string]map[string]bool{
 		"a.go": {"b.go": true, "c.go": true},
 		"b.go": {"c.go": true},
 		"c.go": {"a.go": true},

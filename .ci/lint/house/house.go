@@ -39,7 +39,7 @@ type sourceFile struct {
 // leave out. A package of a module outside has none, nor has one of tests alone.
 func sourcesOf(pass *analysis.Pass) (s sources, err error) {
 	s.dir = strings.TrimPrefix(strings.TrimPrefix(withoutVariant(pass.Pkg.Path()), module), "/")
-	if under(s.dir, outside) {
+	if isUnder(s.dir, outside) {
 		return sources{}, nil
 	}
 	add := func(name string, syntax *ast.File) {
@@ -71,7 +71,7 @@ func withoutVariant(path string) string {
 	return path
 }
 
-// under reports whether a path is one of the roots or below one.
-func under(p string, roots []string) bool {
+// isUnder reports whether a path is one of the roots or below one.
+func isUnder(p string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return p == root || strings.HasPrefix(p, root+"/") })
 }

@@ -48,7 +48,7 @@ func judgeFile(file string, syntax *ast.File) (problems []problem) {
 		if text := row.judge(name, imported); text != "" && (file != openFile || imported != "os") {
 			problems = append(problems, problem{spec.Pos(), "import of " + spec.Path.Value + ": " + text})
 		}
-		if imported == "context" && under(file, []string{"flags"}) && !slices.Contains(contextFiles, file) {
+		if imported == "context" && isUnder(file, []string{"flags"}) && !slices.Contains(contextFiles, file) {
 			problems = append(problems, problem{spec.Pos(), `import of "context": only ` + strings.Join(contextFiles, ", ") + " may"})
 		}
 	}
@@ -75,7 +75,7 @@ func (r room) judge(name, imported string) string {
 		return "the table does not name this arrow"
 	}
 	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
-		if under(imported, r.others) {
+		if isUnder(imported, r.others) {
 			return ""
 		}
 		return "the table does not name this module"
@@ -83,7 +83,7 @@ func (r room) judge(name, imported string) string {
 	if imported == "C" {
 		return "not here"
 	}
-	if r.pure && under(imported, impure) && !slices.Contains(harmless, imported) {
+	if r.pure && isUnder(imported, impure) && !slices.Contains(harmless, imported) {
 		return "this room does no I/O"
 	}
 	return ""

@@ -34,8 +34,8 @@ func picture(t *testing.T) (floors [][]string) {
 	return floors
 }
 
-// roomCalled is the room of the table with this path, or this end of it.
-func roomCalled(t *testing.T, short string) string {
+// findRoom is the room of the table with this path, or this end of it.
+func findRoom(t *testing.T, short string) string {
 	t.Helper()
 	if _, there := table[short]; there {
 		return short
@@ -59,7 +59,7 @@ func TestPicture(t *testing.T) {
 	floorOf := map[string]int{}
 	for i, floor := range floors {
 		for _, short := range floor {
-			name := roomCalled(t, short)
+			name := findRoom(t, short)
 			if _, there := floorOf[name]; there {
 				t.Errorf("the picture shows %s twice", name)
 			}

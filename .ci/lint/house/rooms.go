@@ -9,10 +9,10 @@ type room struct {
 }
 
 var (
-	core = append([]string{"flags", "capture"}, ofManagement...)
-	// ofManagement are the desk, its rooms, and what opens them together.
-	ofManagement = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
-	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
+	core = append([]string{"flags", "capture"}, managementRooms...)
+	// managementRooms are the desk, its rooms, and what opens them together.
+	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
+	impure          = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the text of the wire and of stores: any room may import it.
 	leaf = "flags/wire"
 	// harmless are packages below impure ones that do no I/O.
@@ -43,9 +43,9 @@ var table = map[string]room{
 	"management/dashboards":           {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"management/featureflags":         {pure: true, ours: []string{"management", "flags", "capture/experiments"}},
 	"management/organizations":        {pure: true, ours: []string{"management", "flags"}},
-	"management/rooms":                {pure: true, ours: ofManagement},
+	"management/rooms":                {pure: true, ours: managementRooms},
 	// for the tests of the rooms
-	"management/internal/memstore":     {pure: true, ours: append([]string{"flags"}, ofManagement...)},
+	"management/internal/memstore":     {pure: true, ours: append([]string{"flags"}, managementRooms...)},
 	"management/internal/ruletest":     {pure: true, ours: []string{"management", "management/rooms"}},
 	"adapters/httpapi/internal/charts": {pure: true},
 	"adapters/httpapi": {ours: append([]string{"geoip", "capture/experiments", "capture/insights", "capture/queries", "adapters/httpapi/internal/charts"}, core...), others: []string{
@@ -97,12 +97,12 @@ var table = map[string]room{
 	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
-	}, ofManagement...)},
+	}, managementRooms...)},
 	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
 	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
-	}, ofManagement...)},
+	}, managementRooms...)},
 }
 
 // contextFiles are the files of flags above its inner line: below it everything

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/ci/lint/unit"
 )
 
-func TestLeave(t *testing.T) {
-	list := []left{
+func TestApplyExceptions(t *testing.T) {
+	list := []exception{
 		{"a", "cognitive-complexity", "a.go", "function f "},
 		{"a", "errorlint", "a_test.go", ""},
 		{"b", "errorlint", "b.go", ""},
@@ -31,7 +31,7 @@ func TestLeave(t *testing.T) {
 		"mended":                        {"a", []unit.Finding{complexF}, true, []unit.Finding{mended}},
 		"perhaps mended, not looked at": {"a", []unit.Finding{complexF}, false, nil},
 	} {
-		if got := leave(list, module+tt.path, tt.found, tt.complete); !slices.Equal(got, tt.want) {
+		if got := applyExceptions(list, module+tt.path, tt.found, tt.complete); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

@@ -24,10 +24,10 @@ func Suite() unit.Suite {
 		Ours:       func(path string) bool { return strings.HasPrefix(path, organization) },
 		Signatures: deprecated.Analyzer,
 		Word:       "Deprecated: ",
-		Whole:      []*analysis.Analyzer{ctrlflow.Analyzer},
+		Full:       []*analysis.Analyzer{ctrlflow.Analyzer},
 		Packages:   neverReturning,
 		Filter: func(path string, found []unit.Finding, complete bool) []unit.Finding {
-			return leave(allLeft, path, found, complete)
+			return applyExceptions(exceptions, path, found, complete)
 		},
 	}
 }

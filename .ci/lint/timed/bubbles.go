@@ -27,8 +27,8 @@ func (b *bubbles) opens(call *ast.CallExpr) bool {
 // collect goes through the functions until nothing new is learned: one may give what it
 // runs to another one.
 func (b *bubbles) collect(files []*ast.File) {
-	for known := -1; known != len(b.openers); {
-		known = len(b.openers)
+	for before := -1; before != len(b.openers); {
+		before = len(b.openers)
 		for _, file := range files {
 			for _, decl := range file.Decls {
 				if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {

@@ -42,7 +42,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c.facts.collect(files)
 	for _, file := range files {
 		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); !ok || !c.exempt(f) {
+			if f, ok := decl.(*ast.FuncDecl); !ok || !c.isExempt(f) {
 				ast.Inspect(decl, c.visit)
 			}
 		}
@@ -62,7 +62,7 @@ func (c *checker) reportf(pos token.Pos, what string) {
 	c.pass.Reportf(pos, "%s: %s", what, advice)
 }
 
-func (c *checker) exempt(f *ast.FuncDecl) bool {
+func (c *checker) isExempt(f *ast.FuncDecl) bool {
 	if strings.HasPrefix(f.Name.Name, "Benchmark") || c.bubbles.inside[c.pass.TypesInfo.Defs[f.Name]] {
 		return true
 	}
@@ -87,12 +87,12 @@ func (c *checker) visit(node ast.Node) bool {
 	case *ast.BinaryExpr:
 		c.comparison(node)
 	case *ast.CommClause:
-		if c.facts.shortWait(node.Comm) && c.fails(node.Body...) {
+		if c.facts.isShortWait(node.Comm) && c.fails(node.Body...) {
 			c.reportf(node.Pos(), "the test fails when a timer ends")
 		}
 	case *ast.BlockStmt:
 		for i, statement := range node.List[:max(len(node.List)-1, 0)] {
-			if c.facts.shortWait(statement) && c.failsAtOnce(node.List[i+1]) {
+			if c.facts.isShortWait(statement) && c.failsAtOnce(node.List[i+1]) {
 				c.reportf(statement.Pos(), "the test fails when a timer ends")
 			}
 		}
@@ -109,7 +109,7 @@ func (c *checker) comparison(e *ast.BinaryExpr) {
 		return
 	}
 	for _, sides := range [][2]ast.Expr{{e.X, e.Y}, {e.Y, e.X}} {
-		if !c.facts.elapsed(sides[0]) {
+		if !c.facts.isElapsed(sides[0]) {
 			continue
 		}
 		limit, constant := c.facts.duration(sides[1])
@@ -142,7 +142,7 @@ func (c *checker) call(call *ast.CallExpr) {
 
 // polls reports whether one of two moments is now and the other one a near deadline.
 func (c *checker) polls(a, b ast.Expr) bool {
-	return c.facts.isNow(a) && c.facts.deadline(b) || c.facts.isNow(b) && c.facts.deadline(a)
+	return c.facts.isNow(a) && c.facts.isDeadline(b) || c.facts.isNow(b) && c.facts.isDeadline(a)
 }
 
 // failing are the names of the functions and methods that make a test fail.

@@ -34,8 +34,8 @@ func newValues(info *types.Info) *values {
 // collect goes through all assignments until nothing new is learned: a variable may be
 // assigned from another one.
 func (v *values) collect(files []*ast.File) {
-	for known := -1; known != len(v.kinds); {
-		known = len(v.kinds)
+	for before := -1; before != len(v.kinds); {
+		before = len(v.kinds)
 		for _, file := range files {
 			for node := range ast.Preorder(file) {
 				switch node := node.(type) {
@@ -70,13 +70,13 @@ func (v *values) assign(to, from []ast.Expr) {
 
 func (v *values) kindOf(e ast.Expr) kind {
 	switch {
-	case v.elapsed(e):
+	case v.isElapsed(e):
 		return elapsedTime
 	case v.isNow(e):
 		return moment
-	case v.deadline(e):
+	case v.isDeadline(e):
 		return nearDeadline
-	case v.timer(e):
+	case v.isTimer(e):
 		return shortTimer
 	}
 	return 0
@@ -90,28 +90,28 @@ func (v *values) variable(e ast.Expr) kind {
 	return 0
 }
 
-// elapsed reports whether a value has been computed from an elapsed time.
-func (v *values) elapsed(e ast.Expr) bool {
+// isElapsed reports whether a value has been computed from an elapsed time.
+func (v *values) isElapsed(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return v.variable(e) == elapsedTime
 	case *ast.ParenExpr:
-		return v.elapsed(e.X)
+		return v.isElapsed(e.X)
 	case *ast.UnaryExpr:
-		return e.Op == token.SUB && v.elapsed(e.X)
+		return e.Op == token.SUB && v.isElapsed(e.X)
 	case *ast.BinaryExpr:
 		switch e.Op {
 		case token.ADD, token.SUB, token.MUL, token.QUO, token.REM:
-			return v.elapsed(e.X) || v.elapsed(e.Y)
+			return v.isElapsed(e.X) || v.isElapsed(e.Y)
 		}
 	case *ast.CallExpr:
-		return v.elapsedCall(e)
+		return v.isElapsedCall(e)
 	}
 	return false
 }
 
-// elapsedCall is elapsed for conversions, min and max, and methods of an elapsed time.
-func (v *values) elapsedCall(call *ast.CallExpr) bool {
+// isElapsedCall is elapsed for conversions, min and max, and methods of an elapsed time.
+func (v *values) isElapsedCall(call *ast.CallExpr) bool {
 	if v.calls(call, "time.Since") {
 		return true
 	}
@@ -120,12 +120,12 @@ func (v *values) elapsedCall(call *ast.CallExpr) bool {
 		return v.isNow(method.X)
 	}
 	if method != nil && isNamed(v.info.TypeOf(method.X), "Duration") {
-		return v.elapsed(method.X)
+		return v.isElapsed(method.X)
 	}
 	function := v.info.Types[call.Fun]
 	if function.IsType() || function.IsBuiltin() {
 		for _, arg := range call.Args {
-			if v.elapsed(arg) {
+			if v.isElapsed(arg) {
 				return true
 			}
 		}
@@ -139,31 +139,31 @@ func (v *values) isNow(e ast.Expr) bool {
 	return ok && v.calls(call, "time.Now") || v.variable(ast.Unparen(e)) == moment
 }
 
-// deadline reports whether a value is a moment and a constant of less than a minute.
-func (v *values) deadline(e ast.Expr) bool {
+// isDeadline reports whether a value is a moment and a constant of less than a minute.
+func (v *values) isDeadline(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok && v.calls(call, "(time.Time).Add") {
 		method, _ := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		return method != nil && v.isNow(method.X) && v.short(call.Args[0])
+		return method != nil && v.isNow(method.X) && v.isShort(call.Args[0])
 	}
 	return v.variable(e) == nearDeadline
 }
 
-// timer reports whether a value is a timer of less than a minute, or its channel.
-func (v *values) timer(e ast.Expr) bool {
+// isTimer reports whether a value is a timer of less than a minute, or its channel.
+func (v *values) isTimer(e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.CallExpr:
-		return v.calls(e, "time.After", "time.NewTimer", "time.Tick") && v.short(e.Args[0])
+		return v.calls(e, "time.After", "time.NewTimer", "time.Tick") && v.isShort(e.Args[0])
 	case *ast.SelectorExpr:
-		return e.Sel.Name == "C" && v.timer(e.X)
+		return e.Sel.Name == "C" && v.isTimer(e.X)
 	case *ast.Ident:
 		return v.variable(e) == shortTimer
 	}
 	return false
 }
 
-// shortWait reports whether a statement receives from a timer of less than a minute.
-func (v *values) shortWait(s ast.Stmt) bool {
+// isShortWait reports whether a statement receives from a timer of less than a minute.
+func (v *values) isShortWait(s ast.Stmt) bool {
 	var e ast.Expr
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -172,11 +172,11 @@ func (v *values) shortWait(s ast.Stmt) bool {
 		e = s.Rhs[0]
 	}
 	receive, ok := ast.Unparen(e).(*ast.UnaryExpr)
-	return ok && receive.Op == token.ARROW && v.timer(receive.X)
+	return ok && receive.Op == token.ARROW && v.isTimer(receive.X)
 }
 
-// short reports whether a value is a constant duration of less than a minute.
-func (v *values) short(e ast.Expr) bool {
+// isShort reports whether a value is a constant duration of less than a minute.
+func (v *values) isShort(e ast.Expr) bool {
 	d, is := v.duration(e)
 	return is && d > 0 && d < hangs
 }

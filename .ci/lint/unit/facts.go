@@ -144,8 +144,8 @@ func (f *facts) object(object types.Object, fact analysis.Fact) bool {
 	return assign(fact, f.objects[objectKey{object, reflect.TypeOf(fact)}])
 }
 
-// ofPackage is as object, about a package.
-func (f *facts) ofPackage(pkg *types.Package, fact analysis.Fact) bool {
+// packageFact is as object, about a package.
+func (f *facts) packageFact(pkg *types.Package, fact analysis.Fact) bool {
 	return assign(fact, f.packages[packageKey{pkg, reflect.TypeOf(fact)}])
 }
 

@@ -44,8 +44,8 @@ const Categories = "revive"
 // nolint is a comment that lets findings of its line pass: //nolint:name,name // why.
 var nolint = regexp.MustCompile(`^//nolint:([a-zA-Z0-9_,-]+)`)
 
-// kept are the findings, each once and in order, without those that comments let pass.
-func (f *findings) kept() []Finding {
+// filter are the findings, each once and in order, without those that comments let pass.
+func (f *findings) filter() []Finding {
 	passing := map[string][]string{} // names of rules and groups by file:line
 	for _, file := range f.program.files {
 		for _, group := range file.Comments {
@@ -57,11 +57,11 @@ func (f *findings) kept() []Finding {
 			}
 		}
 	}
-	kept := slices.DeleteFunc(f.found, func(found Finding) bool {
+	remaining := slices.DeleteFunc(f.found, func(found Finding) bool {
 		names := passing[lineOf(found.Position)]
 		return slices.Contains(names, found.Rule) || slices.Contains(names, found.Group)
 	})
-	slices.SortFunc(kept, func(a, b Finding) int {
+	slices.SortFunc(remaining, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.Position.Filename, b.Position.Filename),
 			cmp.Compare(a.Position.Offset, b.Position.Offset),
@@ -69,7 +69,7 @@ func (f *findings) kept() []Finding {
 			cmp.Compare(a.Message, b.Message),
 		)
 	})
-	return slices.Compact(kept)
+	return slices.Compact(remaining)
 }
 
 func lineOf(p token.Position) string { return fmt.Sprint(p.Filename, ":", p.Line) }

@@ -42,8 +42,8 @@ type Suite struct {
 	// Function bodies are not looked at.
 	Signatures *analysis.Analyzer
 	Word       string
-	// Whole run over the whole of the named other packages.
-	Whole    []*analysis.Analyzer
+	// Full run over the whole of the named other packages.
+	Full     []*analysis.Analyzer
 	Packages []string
 	// Filter drops findings about a package, and may add some. They are complete if all
 	// analyzers have run.
@@ -110,7 +110,7 @@ func (s Suite) check(configFile, only string) error {
 	if err != nil {
 		return err
 	}
-	analyzers := s.selected(only)
+	analyzers := s.selectAnalyzers(only)
 	if config.VetxOnly {
 		return program.analyze(withFacts(analyzers), true, func(*analysis.Analyzer, analysis.Diagnostic) {})
 	}
@@ -118,7 +118,7 @@ func (s Suite) check(configFile, only string) error {
 	if err := program.analyze(analyzers, true, f.add); err != nil {
 		return err
 	}
-	found := s.Filter(config.ImportPath, f.kept(), only == "")
+	found := s.Filter(config.ImportPath, f.filter(), only == "")
 	if len(found) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (s Suite) dependency(config *Config) error {
 	analyzers, bodies := []*analysis.Analyzer{s.Signatures}, false
 	switch {
 	case slices.Contains(s.Packages, config.ImportPath):
-		analyzers, bodies = append(analyzers, s.Whole...), true
+		analyzers, bodies = append(analyzers, s.Full...), true
 	case !mentions(config.GoFiles, s.Word):
 		return writeRecords(config.VetxOutput, nil)
 	}
@@ -155,16 +155,16 @@ func mentions(files []string, word string) bool {
 }
 
 func (s Suite) registerFacts() {
-	for a := range closure(append(s.selected(""), s.Whole...)) {
+	for a := range closure(append(s.selectAnalyzers(""), s.Full...)) {
 		for _, fact := range a.FactTypes {
 			gob.Register(fact)
 		}
 	}
 }
 
-// selected are the analyzers that the list names by themselves or by group; all if it is
+// selectAnalyzers are the analyzers that the list names by themselves or by group; all if it is
 // empty.
-func (s Suite) selected(list string) (selected []*analysis.Analyzer) {
+func (s Suite) selectAnalyzers(list string) (selected []*analysis.Analyzer) {
 	names := strings.Split(list, ",")
 	for _, a := range s.Analyzers {
 		if list == "" || slices.Contains(names, a.Name) || slices.Contains(names, a.Group) {

@@ -62,7 +62,7 @@ func (s *session) pass(a *analysis.Analyzer) *analysis.Pass {
 		Report:            func(d analysis.Diagnostic) { s.report(a, d) },
 		ReadFile:          os.ReadFile,
 		ImportObjectFact:  s.facts.object,
-		ImportPackageFact: s.facts.ofPackage,
+		ImportPackageFact: s.facts.packageFact,
 		ExportObjectFact:  s.exportObject,
 		ExportPackageFact: func(fact analysis.Fact) { s.facts.packages[packageKey{s.pkg, reflect.TypeOf(fact)}] = fact },
 		AllObjectFacts:    func() []analysis.ObjectFact { return s.facts.allObjects(a) },
@@ -77,17 +77,17 @@ func (s *session) exportObject(object types.Object, fact analysis.Fact) {
 
 // analyze runs analyzers over a loaded package and writes their facts.
 func (p *program) analyze(analyzers []*analysis.Analyzer, all bool, report func(*analysis.Analyzer, analysis.Diagnostic)) error {
-	known, err := readFacts(p)
+	facts, err := readFacts(p)
 	if err != nil {
 		return err
 	}
-	s := &session{program: p, facts: known, results: map[*analysis.Analyzer]any{}, report: report}
+	s := &session{program: p, facts: facts, results: map[*analysis.Analyzer]any{}, report: report}
 	for _, a := range analyzers {
 		if _, err := s.run(a); err != nil {
 			return err
 		}
 	}
-	return known.write(p.VetxOutput, p.pkg, all)
+	return facts.write(p.VetxOutput, p.pkg, all)
 }
 
 // closure are the analyzers with all that they require.

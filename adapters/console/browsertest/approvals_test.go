@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// invited is the server with the key of somebody who has come by an invitation.
-func (s *server) invited(email string) *server {
+// acceptInvite is the server with the key of somebody who has come by an invitation.
+func (s *server) acceptInvite(email string) *server {
 	s.t.Helper()
 	var invite struct {
 		ID     string
 		Accept string `json:"accept_url"`
 	}
 	s.api("POST", "/api/organizations/@current/invites/", map[string]any{"target_email": email}, &invite)
-	at, err := url.Parse(invite.Accept)
+	target, err := url.Parse(invite.Accept)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var account struct {
 		Key string `json:"personal_api_key"`
 	}
-	accept := s.url + "/api/signup/" + invite.ID + "/?secret=" + url.QueryEscape(at.Query().Get("secret"))
+	accept := s.url + "/api/signup/" + invite.ID + "/?secret=" + url.QueryEscape(target.Query().Get("secret"))
 	got, err := http.Post(accept, "application/json", strings.NewReader(`{"first_name": "Ben"}`)) // without a key
 	if err != nil {
 		s.t.Fatal(err)
@@ -43,14 +43,14 @@ func TestApprovals(t *testing.T) {
 	s.person("ana", map[string]any{"email": "ana@example.com"})
 	half := map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}}}
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "new-checkout", "filters": half}, nil)
-	ben := s.invited("ben@example.com")
+	ben := s.acceptInvite("ben@example.com")
 	p := s.open(t, "p/1/settings")
 	p.fill("9", "region", "Approvals", "spinbutton", "Approvals needed")
 	p.click("region", "Approvals", "button", "Save approvals")
 	p.node("region", "Approvals", "alert", "")
 	p.fill("1", "region", "Approvals", "spinbutton", "Approvals needed")
 	p.click("region", "Approvals", "button", "Save approvals")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.visit("p/1/approvals")
 	p.node("heading", "Nothing waits")
 	p.accessible()
@@ -60,8 +60,8 @@ func TestApprovals(t *testing.T) {
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "0 %")
 	p.fill("it breaks", "dialog", "Review changes", "textbox", "Note")
 	p.click("dialog", "Review changes", "button", "Request approval")
-	p.says("Approval requested")
-	p.gone("StaticText", "Unsaved: 1 change") // the form is as the flag is
+	p.waitAnnounced("Approval requested")
+	p.waitRemoved("StaticText", "Unsaved: 1 change") // the form is as the flag is
 	if got := s.flag("new-checkout", "ana"); got != true {
 		t.Errorf("ana gets %v before anybody has approved the change", got)
 	}
@@ -99,7 +99,7 @@ func TestApprovals(t *testing.T) {
 	p.node("alertdialog", "Apply this change?")
 	p.accessible()
 	p.click("alertdialog", "Apply this change?", "button", "Apply")
-	p.says("Applied")
+	p.waitAnnounced("Applied")
 	var flag struct {
 		Version int
 		Filters struct {
@@ -117,10 +117,10 @@ func TestApprovals(t *testing.T) {
 	p.visit("p/1")
 	p.click("list", "Needs you", "link", "new-checkout: Away")
 	p.click("button", "Approve")
-	p.says("Approved")
+	p.waitAnnounced("Approved")
 	p.click("button", "Reject")
 	p.click("alertdialog", "Reject this change?", "button", "Reject")
-	p.says("Rejected")
+	p.waitAnnounced("Rejected")
 	p.visit("p/1/approvals?state=closed")
 	p.node("link", "new-checkout: Away")
 	p.choose("Applied", "combobox", "State")
@@ -129,14 +129,14 @@ func TestApprovals(t *testing.T) {
 	p.visit("p/1/flags") // J12: switching off stays possible, switching on is asked for
 	p.click("switch", "Enabled: new-checkout")
 	p.click("dialog", "Switch off new-checkout?", "button", "Switch off")
-	p.says("Switched off new-checkout")
+	p.waitAnnounced("Switched off new-checkout")
 	p.click("switch", "Enabled: new-checkout")
 	p.click("dialog", "Switch on new-checkout?", "button", "Request approval")
-	p.says("Approval requested")
+	p.waitAnnounced("Approval requested")
 	p.visit("p/1/flags/1/history")
 	p.click("button", "Restore version 2")
 	p.click("dialog", "Restore version 2?", "button", "Request approval")
-	p.says("Approval requested")
+	p.waitAnnounced("Approval requested")
 	if got := s.flag("new-checkout", "ana"); got == true {
 		t.Errorf("ana gets %v of a flag that is off", got)
 	}
@@ -156,9 +156,9 @@ func TestApprovals_OfTheSchedule(t *testing.T) {
 	p.node("dialog", "New scheduled change", "button", "Request approval")
 	p.accessible()
 	p.click("dialog", "New scheduled change", "button", "Request approval")
-	p.says("Approval requested")
+	p.waitAnnounced("Approval requested")
 	p.node("heading", "Nothing is scheduled")
-	var asked struct {
+	var request struct {
 		Results []struct {
 			Note, State string
 			Patch       struct {
@@ -170,9 +170,9 @@ func TestApprovals_OfTheSchedule(t *testing.T) {
 			}
 		}
 	}
-	s.api("GET", "/api/projects/1/change_requests/", nil, &asked)
-	if len(asked.Results) != 1 || len(asked.Results[0].Patch.Filters.Groups) != 1 || asked.Results[0].Patch.Filters.Groups[0].Share != 25 || asked.Results[0].Note != "Wanted at 2099-01-02 03:04, UTC" {
-		t.Errorf("asked for is %+v, want condition 1 at 25 %% and when", asked)
+	s.api("GET", "/api/projects/1/change_requests/", nil, &request)
+	if len(request.Results) != 1 || len(request.Results[0].Patch.Filters.Groups) != 1 || request.Results[0].Patch.Filters.Groups[0].Share != 25 || request.Results[0].Note != "Wanted at 2099-01-02 03:04, UTC" {
+		t.Errorf("asked for is %+v, want condition 1 at 25 %% and when", request)
 	}
 	p.click("button", "New scheduled change")
 	p.click("dialog", "New scheduled change", "radio", "Switch off")
@@ -196,11 +196,11 @@ func TestProjectSettings(t *testing.T) {
 	p.fill("Shop", "region", "General", "textbox", "Name")
 	p.choose("Europe/Lisbon", "region", "General", "combobox", "Time zone")
 	p.click("region", "General", "button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.fill("prod, money", "region", "Approvals", "textbox", "Only for tags")
 	p.click("region", "Approvals", "checkbox", "Switching off needs none")
 	p.click("region", "Approvals", "button", "Save approvals")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	type project struct {
 		Name, Timezone string
 		Token          string  `json:"api_token"`
@@ -222,7 +222,7 @@ func TestProjectSettings(t *testing.T) {
 	p.click("dialog", "New secret key", "button", "Done")
 	p.click("region", "Keys", "button", "Replace project key")
 	p.click("alertdialog", "Replace the project key?", "button", "Replace")
-	p.says("Replaced")
+	p.waitAnnounced("Replaced")
 	s.api("GET", "/api/projects/1/", nil, &is)
 	if is.Token == was.Token || is.Secret == nil || was.Secret != nil && *is.Secret == *was.Secret {
 		t.Errorf("the keys of %+v are those of before: %+v", is, was)
@@ -237,6 +237,6 @@ func TestProjectSettings(t *testing.T) {
 	p.click("region", "Danger", "button", "Delete project")
 	p.fill("Shop", "alertdialog", "Delete Shop?", "textbox", "Type Shop to confirm")
 	p.click("alertdialog", "Delete Shop?", "button", "Delete project")
-	p.says("Deleted Shop")
+	p.waitAnnounced("Deleted Shop")
 	eventually(t, "the project is gone", func() bool { return js[int](p, "fetch('/api/projects/1/').then(r => r.status)") == http.StatusNotFound })
 }

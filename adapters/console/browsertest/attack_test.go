@@ -23,10 +23,10 @@ func TestAttack_StoredTexts(t *testing.T) {
 	p.node("status", "Connected")
 	s.attackByEvents()
 	p.node("table", "Live events", "button", "order "+attack)
-	p.unharmed("", true)
+	p.checkUnharmed("", true)
 	p.click("table", "Live events", "button", "order "+attack)
 	p.node("dialog", "order "+attack, "table", "Properties", "cell", attackLink)
-	p.unharmed("", true)
+	p.checkUnharmed("", true)
 
 	var persons struct{ Results []struct{ UUID string } }
 	var issues, rows struct{ Results []struct{ ID string } }
@@ -41,14 +41,14 @@ func TestAttack_StoredTexts(t *testing.T) {
 	for _, path := range []string{
 		"p/1/events", "p/1/people", person, person + "/properties", "p/1/groups", group, "p/1/errors", "p/1/errors/" + issues.Results[0].ID, "p/1/warnings",
 	} {
-		p.unharmed(path, true)
+		p.checkUnharmed(path, true)
 	}
 	attack := url.QueryEscape(attack)
 	for _, path := range []string{"p/1/events?event=" + attack + "&person=" + attack + "&after=" + attack, "p/1/people?search=" + attack, "p/1/flags?search=" + attack, "p/1/warnings?type=" + attack} {
-		p.unharmed(path, true)
+		p.checkUnharmed(path, true)
 	}
-	p.unharmed("p/"+attack+"/flags", false)
-	p.unharmed("p/1/errors/"+attack, false)
+	p.checkUnharmed("p/"+attack+"/flags", false)
+	p.checkUnharmed("p/1/errors/"+attack, false)
 }
 
 // The same where members of the team bring the texts: names, descriptions, rules, the
@@ -63,14 +63,14 @@ func TestAttack_RecordsOfMembers(t *testing.T) {
 		"p/1/experiments", "p/1/experiments/1", "p/1/errors/rules", "p/1/surveys", "p/1/surveys/" + ids["surveys"], "p/1/early-access", "p/1/early-access/" + ids["early_access_feature"],
 		"p/1/exports", "p/1/exports/" + ids["batch_exports"], "p/1/activity", "p/1/why?flag=banner&person=" + url.QueryEscape(attack),
 	} {
-		p.unharmed(path, true)
+		p.checkUnharmed(path, true)
 	}
 	for _, path := range []string{"p/1", "p/1/flags/1/history", "account", "organization/members", "p/1/settings"} {
-		p.unharmed(path, false)
+		p.checkUnharmed(path, false)
 	}
 	p.click("button", "Search")
 	p.fill("attacked", "combobox", "Search")
-	p.unharmed("", false)
+	p.checkUnharmed("", false)
 }
 
 // attackByEvents sends the attack in every text that an event has.
@@ -112,10 +112,10 @@ func (s *server) attackByMembers() map[string]string {
 		{"early_access_feature", map[string]any{"name": attack, "description": attack, "stage": "beta"}},
 		{"batch_exports", map[string]any{"name": attack, "interval": "hour", "destination": map[string]any{"type": "Files", "config": map[string]any{"path": "x"}}}},
 	} {
-		var made struct{ ID json.RawMessage }
-		s.api("POST", "/api/projects/1/"+r.kind+"/", r.body, &made)
+		var created struct{ ID json.RawMessage }
+		s.api("POST", "/api/projects/1/"+r.kind+"/", r.body, &created)
 		var id string
-		_ = json.Unmarshal(made.ID, &id) // numbers are counted from 1
+		_ = json.Unmarshal(created.ID, &id) // numbers are counted from 1
 		ids[r.kind] = id
 	}
 	s.api("PATCH", "/api/projects/1/", map[string]any{"name": attack}, nil)
@@ -123,15 +123,15 @@ func (s *server) attackByMembers() map[string]string {
 	return ids
 }
 
-// unharmed visits a path, if it names one, and looks that it holds the attack as text
+// checkUnharmed visits a path, if it names one, and looks that it holds the attack as text
 // alone. shown: main or a dialog has it in its text or its fields.
-func (p *page) unharmed(path string, shown bool) {
+func (p *page) checkUnharmed(path string, visible bool) {
 	p.t.Helper()
 	if path != "" {
 		p.visit(path)
 	}
-	p.settled()
-	if shown {
+	p.waitLoaded()
+	if visible {
 		eventually(p.t, "the attack as a text of "+path, func() bool {
 			return js[bool](p, `[...document.querySelectorAll("main, dialog")].some(m => m.textContent.includes("attacked=1") || [...m.querySelectorAll("input, textarea, select")].some(i => i.value.includes("attacked=1")))`)
 		})

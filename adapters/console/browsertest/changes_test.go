@@ -17,7 +17,7 @@ func TestChanges_ByOthers(t *testing.T) {
 	p.click("link", "banner")
 	p.node("textbox", "Description")
 	s.api("PATCH", flag, map[string]any{"name": "The banner"}, nil)
-	p.says("owner@localhost saved version 2")
+	p.waitAnnounced("owner@localhost saved version 2")
 	eventually(t, "the form has it", func() bool {
 		return js[bool](p, "[...document.querySelectorAll('input')].some(i => i.value === 'The banner')")
 	})
@@ -29,7 +29,7 @@ func TestChanges_ByOthers(t *testing.T) {
 	p.click("dialog", "Changes by others", "button", "Close")
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 4, merged with a change by owner@localhost")
+	p.waitAnnounced("Saved version 4, merged with a change by owner@localhost")
 	var got struct {
 		Name    string
 		Filters struct {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// asks sends a request of a program, which has no cookie.
-func (s *server) asks(t *testing.T, path string, body map[string]string) (status int, answer map[string]any) {
+// sendAnonymous sends a request of a program, which has no cookie.
+func (s *server) sendAnonymous(t *testing.T, path string, body map[string]string) (status int, answer map[string]any) {
 	t.Helper()
 	raw, _ := json.Marshal(body)
 	res, err := http.Post(s.url+path, "application/json", bytes.NewReader(raw))
@@ -29,7 +29,7 @@ func TestSignIn_Program(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "account")
 	for button, want := range map[string]int{"Allow": 200, "Refuse": 400} {
-		_, codes := s.asks(t, "/api/cli-auth/device-code/", map[string]string{"client": "posthog-cli"})
+		_, codes := s.sendAnonymous(t, "/api/cli-auth/device-code/", map[string]string{"client": "posthog-cli"})
 		p.visit("connect?code=" + codes["user_code"].(string))
 		p.node("heading", "Connect a program")
 		p.node("textbox", "Code")
@@ -45,7 +45,7 @@ func TestSignIn_Program(t *testing.T) {
 			return js[bool](p, "(document.body?.innerText ?? '').includes('You can close this page.')")
 		})
 		p.accessible()
-		if status, answer := s.asks(t, "/api/cli-auth/poll/", map[string]string{"device_code": codes["device_code"].(string)}); status != want {
+		if status, answer := s.sendAnonymous(t, "/api/cli-auth/poll/", map[string]string{"device_code": codes["device_code"].(string)}); status != want {
 			t.Errorf("%s: %d %v, want %d", button, status, answer, want)
 		}
 	}

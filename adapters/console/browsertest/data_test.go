@@ -41,7 +41,7 @@ func TestEventsAndGroups(t *testing.T) {
 	p.click("dialog", "order placed", "button", "Close")
 	p.fill("order placed", "combobox", "Event")
 	p.enter()
-	p.gone("cell", "$groupidentify")
+	p.waitRemoved("cell", "$groupidentify")
 	p.fill("2026-01-02 09:31", "textbox", "After")
 	p.enter()
 	p.node("heading", "No events match")
@@ -53,7 +53,7 @@ func TestEventsAndGroups(t *testing.T) {
 	p.node("cell", "$groupidentify")
 	p.visit("p/1/events?person=ana&before=2026-01-02+09:31")
 	p.node("table", "Events", "cell", "order placed")
-	p.gone("cell", "$groupidentify")
+	p.waitRemoved("cell", "$groupidentify")
 	p.fill("yesterday", "textbox", "After")
 	p.enter()
 	eventually(t, "a fault of a time", func() bool { return js[bool](p, "!!document.querySelector('[aria-invalid=true]')") })
@@ -97,11 +97,11 @@ func TestLive(t *testing.T) {
 	p.click("button", "Resume")
 	p.node("status", "Connected")
 	p.node("table", "Live events", "cell", "seen")
-	p.gone("cell", "order placed") // it was cleared
+	p.waitRemoved("cell", "order placed") // it was cleared
 	p.fill("order placed", "searchbox", "Filter by event")
 	p.enter()
 	p.node("table", "Live events", "cell", "order placed")
-	p.gone("cell", "seen")
+	p.waitRemoved("cell", "seen")
 }
 
 // J10 (console.md §1.2, §3.8): a question is asked, its chart and table follow each
@@ -114,8 +114,8 @@ func TestInsights(t *testing.T) {
 	p.accessible()
 	s.person("ana", map[string]any{"plan": "pro"})
 	s.person("ben", map[string]any{"plan": "free"})
-	for _, who := range []string{"ana", "ana", "ana", "ben"} {
-		s.capture(map[string]any{"event": "order placed", "distinct_id": who})
+	for _, person := range []string{"ana", "ana", "ana", "ben"} {
+		s.capture(map[string]any{"event": "order placed", "distinct_id": person})
 	}
 	s.capture(map[string]any{"event": "cart opened", "distinct_id": "ben"})
 	p.click("button", "New insight")
@@ -144,7 +144,7 @@ func TestInsights(t *testing.T) {
 	p.choose("Bars", "combobox", "Chart")
 	p.accessible()
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "Orders")
 	var saved struct {
 		Name  string
@@ -171,7 +171,7 @@ func insightKinds(p *page) {
 	p.node("table", "Values", "columnheader", "Of the first")
 	for _, kind := range []string{"Retention", "Lifecycle", "Stickiness", "Trend"} {
 		p.choose(kind, "combobox", "Kind")
-		p.settled()
+		p.waitLoaded()
 		p.node("table", "Values")
 	}
 	p.click("button", "Duplicate")
@@ -262,7 +262,7 @@ func sharedByLink(s *server, p *page) {
 		t.Errorf("a stranger without the password gets %d, want 401", got)
 	}
 	p.click("dialog", "Share dashboard", "button", "Close")
-	p.gone("dialog", "Share dashboard")
+	p.waitRemoved("dialog", "Share dashboard")
 	if got := js[string](p, "document.activeElement.innerText"); got != "Share" {
 		t.Errorf("the focus is on %q, want what opened the dialog (console.md §2.1)", got)
 	}

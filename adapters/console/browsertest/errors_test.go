@@ -31,9 +31,9 @@ func TestErrors(t *testing.T) {
 	p.choose("owner@localhost", "combobox", "Assigned to")
 	p.fill("Call of what is none", "textbox", "Name")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.click("button", "Resolve")
-	p.says("Resolved Call of what is none")
+	p.waitAnnounced("Resolved Call of what is none")
 	p.node("button", "Reopen")
 	if got := s.issue("Call of what is none"); got.Status != "resolved" || got.Assignee != "user:1" {
 		t.Errorf("the issue is %+v, want resolved and of user:1", got)
@@ -90,7 +90,7 @@ func assignmentRules(s *server, p *page) {
 	eventually(t, "the focus on the button that is left", func() bool {
 		return js[string](p, "document.activeElement.getAttribute('aria-label')") == "Move rule 1 down"
 	})
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	s.exception("RangeError", "too far", "Firefox")
 	s.exception("SyntaxError", "odd", "Chrome")
 	eventually(t, "two more issues", func() bool { return s.issue("RangeError").Count == 1 && s.issue("SyntaxError").Count == 1 })
@@ -103,8 +103,8 @@ func assignmentRules(s *server, p *page) {
 	p.click("button", "Remove rule 2")
 	p.node("alertdialog", "Remove rule 2?")
 	p.click("alertdialog", "Remove rule 2?", "button", "Remove")
-	p.says("Removed rule 2")
-	p.gone("cell", "every error")
+	p.waitAnnounced("Removed rule 2")
+	p.waitRemoved("cell", "every error")
 	p.click("button", "Edit rule 1")
 	p.fill("Safari", "dialog", "Edit rule", "textbox", "Value")
 	p.click("dialog", "Edit rule", "button", "Save")

@@ -12,8 +12,8 @@ import (
 // The file in the folder is the effect: one of the two events is of that day.
 func TestExports(t *testing.T) {
 	s := serve(t)
-	for id, at := range map[string]string{"ana": "2026-01-02T09:30:00Z", "ben": "2026-01-03T09:30:00Z"} {
-		s.capture(map[string]any{"event": "order placed", "distinct_id": id, "timestamp": at})
+	for id, timestamp := range map[string]string{"ana": "2026-01-02T09:30:00Z", "ben": "2026-01-03T09:30:00Z"} {
+		s.capture(map[string]any{"event": "order placed", "distinct_id": id, "timestamp": timestamp})
 	}
 	p := s.open(t, "p/1/exports")
 	p.node("heading", "No exports yet")
@@ -36,7 +36,7 @@ func TestExports(t *testing.T) {
 	eventually(t, "a fault of the name", func() bool { return js[bool](p, "!!document.querySelector('[aria-invalid=true]')") })
 	p.fill("Orders", "textbox", "Name")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "Orders")
 	p.node("heading", "No runs in the last seven days")
 	exportRuns(s, p)
@@ -55,7 +55,7 @@ func exportRuns(s *server, p *page) {
 	p.accessible()
 	p.fill("2026-01-02", "dialog", "New backfill", "textbox", "From")
 	p.click("dialog", "New backfill", "button", "Start")
-	p.says("Backfill started")
+	p.waitAnnounced("Backfill started")
 	for _, head := range []string{"Span", "State", "Rows", "Bytes", "Finished"} {
 		p.node("table", "Runs", "columnheader", head)
 	}
@@ -79,7 +79,7 @@ func exportRuns(s *server, p *page) {
 	p.accessible()
 	p.click("dialog", "Log of "+span, "button", "Close")
 	p.click("button", "Run again")
-	p.says("Runs again")
+	p.waitAnnounced("Runs again")
 	eventually(t, "two runs that are done", func() bool { return len(p.all(p.node("table", "Runs"), "cell", "Done")) == 2 })
 	p.click("navigation", "Export", "link", "Backfills")
 	p.node("table", "Backfills", "columnheader", "Runs done")
@@ -91,13 +91,13 @@ func exportChanged(s *server, p *page) {
 	t := s.t
 	t.Helper()
 	p.click("button", "Pause")
-	p.says("Paused Orders")
+	p.waitAnnounced("Paused Orders")
 	p.click("navigation", "Export", "link", "Settings")
 	p.choose("Parquet", "combobox", "Format")
 	p.choose("zstd", "combobox", "Compression")
 	p.accessible()
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	var got struct {
 		Results []struct {
 			Paused      bool
@@ -117,6 +117,6 @@ func exportChanged(s *server, p *page) {
 	p.click("navigation", "Export", "link", "Settings")
 	p.click("button", "Delete export")
 	p.click("alertdialog", "Delete Orders?", "button", "Delete")
-	p.says("Deleted Orders")
+	p.waitAnnounced("Deleted Orders")
 	p.node("heading", "No exports yet")
 }

@@ -26,7 +26,7 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 	p.fill("New checkout", "textbox", "Description")
 	p.accessible()
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "new-checkout")
 	if got := s.flag("new-checkout", "ana"); got != true {
 		t.Errorf("ana gets %v, want true: a new flag is for everybody", got)
@@ -37,14 +37,14 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 	p.node("group", "Condition 1", "StaticText", tooMuch) // N9: before anything is saved, at its place
 	p.accessible()
 	p.fill("0", "group", "Condition 1", "spinbutton", "Rollout percentage")
-	p.gone("StaticText", tooMuch)
+	p.waitRemoved("StaticText", tooMuch)
 	p.accessible()
 	p.click("button", "Save")
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "100 %")
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "0 %")
 	p.accessible()
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 2")
+	p.waitAnnounced("Saved version 2")
 	if got := s.flag("new-checkout", "ana"); got != false {
 		t.Errorf("ana gets %v, want false at 0 %%", got)
 	}
@@ -59,7 +59,7 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 	p.click("button", "Save")
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "plan is pro")
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 3")
+	p.waitAnnounced("Saved version 3")
 	for id, want := range map[string]bool{"ana": true, "nobody": false} {
 		if got := s.flag("new-checkout", id); got != want {
 			t.Errorf("%s gets %v, want %v", id, got, want)
@@ -76,12 +76,12 @@ func TestFlag_VariantsWithValues(t *testing.T) {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "limit", "is_remote_configuration": true, "active": true, "filters": json.RawMessage(filters)}, &made)
 	p := s.open(t, fmt.Sprintf("p/1/flags/%d", made.ID))
 	p.node("group", "Variant 2", "textbox", "Variant key")
-	p.gone("button", "Discard")
+	p.waitRemoved("button", "Discard")
 	p.accessible()
 	p.fill("Limits", "textbox", "Description")
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 2")
+	p.waitAnnounced("Saved version 2")
 	var got struct {
 		Name    string
 		Config  bool `json:"is_remote_configuration"`
@@ -107,27 +107,27 @@ func TestFlags_List(t *testing.T) {
 			"filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}}}}, nil)
 	}
 	p := s.open(t, "p/1/flags")
-	p.says("3 flags")
+	p.waitAnnounced("3 flags")
 	p.accessible()
 	p.click("switch", "Enabled: alpha")
 	p.node("dialog", "Switch off alpha?")
 	p.accessible()
 	p.click("dialog", "Switch off alpha?", "button", "Switch off")
-	p.says("Switched off alpha")
+	p.waitAnnounced("Switched off alpha")
 	if got := s.flag("alpha", "ana"); got == true {
 		t.Errorf("ana gets %v of a flag that is off", got)
 	}
 	p.fill("bet", "searchbox", "Search flags")
-	p.says("1 flag")
-	p.gone("link", "alpha")
+	p.waitAnnounced("1 flag")
+	p.waitRemoved("link", "alpha")
 	eventually(t, "the search in the address", func() bool { return js[string](p, "location.search") == "?search=bet" })
 	p.fill("nothing like it", "searchbox", "Search flags")
 	p.node("heading", "No flags match")
 	p.accessible()
 	p.click("button", "Clear filters")
-	p.says("3 flags")
+	p.waitAnnounced("3 flags")
 	p.choose("Off", "combobox", "Status")
-	p.gone("link", "beta")
+	p.waitRemoved("link", "beta")
 	p.node("link", "alpha")
 	p.choose("Any status", "combobox", "Status")
 	p.click("checkbox", "Select beta")
@@ -135,14 +135,14 @@ func TestFlags_List(t *testing.T) {
 	p.accessible()
 	p.click("region", "Selection", "button", "Archive")
 	p.click("button", "Archive")
-	p.says("1 flag")
+	p.waitAnnounced("1 flag")
 	p.click("button", "More about alpha")
 	p.accessible()
 	p.click("menuitem", "Delete")
 	p.click("button", "Delete")
-	p.says("0 flags")
+	p.waitAnnounced("0 flags")
 	p.click("button", "Undo")
-	p.says("1 flag")
+	p.waitAnnounced("1 flag")
 }
 
 // T24: a link to a view shows it, back and forward too; what is no page says so.
@@ -173,7 +173,7 @@ func TestFrame_Addresses(t *testing.T) {
 // no wrong key.
 func TestSignIn_Page(t *testing.T) {
 	s := serve(t)
-	p := s.stranger(t)
+	p := s.openAnonymous(t)
 	p.visit("p/1/flags")
 	p.node("heading", "Sign in")
 	p.accessible()

@@ -120,8 +120,8 @@ func serve(t *testing.T, options ...string) *server {
 	})
 	lines := bufio.NewScanner(out)
 	for s.link == "" && lines.Scan() {
-		if at := listens.FindStringSubmatch(lines.Text()); at != nil {
-			s.url = at[1]
+		if match := listens.FindStringSubmatch(lines.Text()); match != nil {
+			s.url = match[1]
 		}
 		if to := link.FindStringSubmatch(lines.Text()); to != nil {
 			s.link = to[1]

@@ -8,13 +8,13 @@ import (
 // J5: what a version changed, and back to one of them; the effect is asked of /flags.
 func TestHistory_RestoresAVersion(t *testing.T) {
 	s := serve(t)
-	at := "/api/projects/1/feature_flags/"
+	base := "/api/projects/1/feature_flags/"
 	condition := func(share int) map[string]any {
 		return map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": share}}}
 	}
-	s.api("POST", at, map[string]any{"key": "banner", "name": "Banner", "filters": condition(100)}, nil)
-	s.api("PATCH", at+"1/", map[string]any{"filters": condition(0)}, nil)
-	s.api("PATCH", at+"1/", map[string]any{"name": "The banner"}, nil)
+	s.api("POST", base, map[string]any{"key": "banner", "name": "Banner", "filters": condition(100)}, nil)
+	s.api("PATCH", base+"1/", map[string]any{"filters": condition(0)}, nil)
+	s.api("PATCH", base+"1/", map[string]any{"name": "The banner"}, nil)
 	p := s.open(t, "p/1/flags/1/history")
 	p.node("table", "Versions", "cell", "Condition 1: rollout percentage")
 	p.accessible()
@@ -27,7 +27,7 @@ func TestHistory_RestoresAVersion(t *testing.T) {
 	p.node("dialog", "Restore version 1?", "table", "Changes", "cell", "Banner")
 	p.accessible()
 	p.click("dialog", "Restore version 1?", "button", "Restore")
-	p.says("Restored version 1")
+	p.waitAnnounced("Restored version 1")
 	if got := s.flag("banner", "ana"); got != true {
 		t.Errorf("ana gets %v, want true as in version 1", got)
 	}
@@ -45,23 +45,23 @@ func TestCode_FirstCall(t *testing.T) {
 			return js[bool](p, "document.querySelector('[aria-label=Snippet]')?.innerText.includes('"+want+"')")
 		})
 	}
-	p.says("Waiting for the first call…")
+	p.waitAnnounced("Waiting for the first call…")
 	p.accessible()
-	s.called("$feature_flag_called", "banner", "ana")
-	p.says("First call: ana got true")
+	s.sendFlagCall("$feature_flag_called", "banner", "ana")
+	p.waitAnnounced("First call: ana got true")
 	p.visit("p/1")
 	p.node("image", "Chart: Calls of flags, by minute")
 
 	// Newer SDKs report $experiment_exposure for the flag of an experiment.
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "tried", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
 	p.visit("p/1/flags/2/code")
-	p.says("Waiting for the first call…")
-	s.called("$experiment_exposure", "tried", "ben")
-	p.says("First call: ben got true")
+	p.waitAnnounced("Waiting for the first call…")
+	s.sendFlagCall("$experiment_exposure", "tried", "ben")
+	p.waitAnnounced("First call: ben got true")
 }
 
-// called stores the event by which an SDK reports that a flag was true for somebody.
-func (s *server) called(event, flag, id string) {
+// sendFlagCall stores the event by which an SDK reports that a flag was true for somebody.
+func (s *server) sendFlagCall(event, flag, id string) {
 	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
 		"event": event, "distinct_id": id, "properties": map[string]any{"$feature_flag": flag, "$feature_flag_response": true}}}}, nil)
 }
@@ -81,7 +81,7 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	p.node("link", "ben@example.com")
 	p.accessible()
 	p.fill("ana", "searchbox", "Search people")
-	p.gone("link", "ben@example.com")
+	p.waitRemoved("link", "ben@example.com")
 	p.click("link", "ana@example.com")
 	p.node("heading", "ana@example.com")
 	p.node("list", "Timeline")
@@ -94,15 +94,15 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	p.fill("5", "dialog", "Add property", "textbox", "Value")
 	p.accessible()
 	p.click("dialog", "Add property", "button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.click("button", "Edit bio")
 	p.fill(`"7"`, "dialog", "Edit bio", "textbox", "Value")
 	p.click("dialog", "Edit bio", "button", "Save")
 	p.node("table", "Properties", "cell", "7")
 	p.click("button", "Remove email")
 	p.click("alertdialog", "Remove email?", "button", "Remove")
-	p.says("Removed email")
-	p.gone("button", "Edit email")
+	p.waitAnnounced("Removed email")
+	p.waitRemoved("button", "Edit email")
 	var ana struct{ Properties map[string]any }
 	eventually(t, "what was typed is stored, a number as one and a text as one", func() bool {
 		s.api("GET", "/api/projects/1/persons/"+js[string](p, "location.pathname.split('/people/')[1].split('/')[0]")+"/", nil, &ana)
@@ -129,7 +129,7 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	p.accessible()
 	p.fill("erase", "textbox", "Type erase to confirm")
 	p.click("button", "Erase")
-	p.says("Erased ana@example.com")
+	p.waitAnnounced("Erased ana@example.com")
 	s.api("GET", "/api/projects/1/persons/?search=ana", nil, &found)
 	if len(found.Results) != 0 {
 		t.Errorf("ana is still there: %+v", found)
@@ -151,13 +151,13 @@ func TestAccount_Keys(t *testing.T) {
 	p.node("dialog", "New key", "textbox", "Key")
 	key := js[string](p, "document.querySelector('dialog input[readonly]').value")
 	p.click("dialog", "New key", "button", "Done")
-	other := *s
-	other.key = key
-	other.api("GET", "/api/users/@me/", nil, nil)
+	otherServer := *s
+	otherServer.key = key
+	otherServer.api("GET", "/api/users/@me/", nil, nil)
 	p.click("button", "Revoke deploys")
 	p.click("alertdialog", "Revoke deploys?", "button", "Revoke")
-	p.says("Revoked deploys")
-	p.gone("button", "Revoke deploys")
+	p.waitAnnounced("Revoked deploys")
+	p.waitRemoved("button", "Revoke deploys")
 	p.click("button", "New key")
 	p.fill("reader", "dialog", "New key", "textbox", "Label")
 	p.click("dialog", "New key", "radio", "Chosen scopes")
@@ -171,7 +171,7 @@ func TestAccount_Keys(t *testing.T) {
 	p.node("table", "Personal keys", "cell", "feature_flag:read")
 	p.fill("Ann", "region", "Profile", "textbox", "First name")
 	p.click("region", "Profile", "button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	var me struct {
 		Name string `json:"first_name"`
 	}

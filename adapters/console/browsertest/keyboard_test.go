@@ -67,7 +67,7 @@ func (p *page) focused(after string) {
 // itself anew meanwhile has the thing again, as another element.
 func (p *page) tab(roleName ...string) {
 	p.t.Helper()
-	want := func() { p.on(p.node(roleName...), "function() { window.wanted = this; }") }
+	want := func() { p.callFunction(p.node(roleName...), "function() { window.wanted = this; }") }
 	want()
 	for range 90 {
 		if !js[bool](p, "window.wanted.isConnected") {
@@ -84,16 +84,16 @@ func (p *page) tab(roleName ...string) {
 	p.t.Fatalf("ninety times Tab do not lead to %q", roleName)
 }
 
-// types replaces what a field has, reached by Tab.
-func (p *page) types(text string, roleName ...string) {
+// typeInto replaces what a field has, reached by Tab.
+func (p *page) typeInto(text string, roleName ...string) {
 	p.t.Helper()
 	p.tab(roleName...)
 	p.press("a", ctrl)
 	call(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// strike goes to a thing and presses a key on it.
-func (p *page) strike(key string, roleName ...string) {
+// pressOn goes to a thing and presses a key on it.
+func (p *page) pressOn(key string, roleName ...string) {
 	p.t.Helper()
 	p.tab(roleName...)
 	p.press(key, 0)
@@ -102,9 +102,9 @@ func (p *page) strike(key string, roleName ...string) {
 
 // T18 (console.md §7): without a pointer from signing in to a restored version; the focus is
 // always somewhere, and seen.
-func TestKeyboard_WholeJourney(t *testing.T) {
+func TestKeyboard_FullJourney(t *testing.T) {
 	s := serve(t)
-	p := s.stranger(t)
+	p := s.openAnonymous(t)
 	p.visit("sign-in")
 	p.node("button", "Sign in with key")
 	js[bool](p, "['pointerdown', 'mousedown'].forEach(k => addEventListener(k, () => console.error('a pointer'), true)), true")
@@ -118,62 +118,62 @@ func TestKeyboard_WholeJourney(t *testing.T) {
 	p.press("Enter", 0)
 	p.node("heading", "Home")
 	p.focused("signing in")
-	p.strike("Enter", "navigation", "Main", "link", "Flags")
+	p.pressOn("Enter", "navigation", "Main", "link", "Flags")
 	p.node("heading", "No flags yet")
 	p.focused("opening Flags")
-	p.strike("Enter", "button", "New flag")
+	p.pressOn("Enter", "button", "New flag")
 	p.node("heading", "New flag")
 	p.focused("New flag")
 	if got := js[string](p, "document.activeElement.labels?.[0]?.innerText ?? ''"); got != "Key" {
 		t.Errorf("the focus is on %q, want Key", got)
 	}
-	p.types("new-checkout", "textbox", "Key")
-	p.strike("Enter", "button", "Save")
-	p.says("Saved")
+	p.typeInto("new-checkout", "textbox", "Key")
+	p.pressOn("Enter", "button", "Save")
+	p.waitAnnounced("Saved")
 	p.node("heading", "new-checkout")
 	p.focused("a new flag is saved")
 
-	p.strike(" ", "group", "Condition 1", "button", "Add filter")
-	p.types("plan", "group", "Filter 1", "combobox", "Property")
+	p.pressOn(" ", "group", "Condition 1", "button", "Add filter")
+	p.typeInto("plan", "group", "Filter 1", "combobox", "Property")
 	p.press("Enter", 0)
-	p.types("pro", "group", "Filter 1", "combobox", "Value")
+	p.typeInto("pro", "group", "Filter 1", "combobox", "Value")
 	p.press("Enter", 0)
 	p.node("group", "Filter 1", "button", "Remove pro")
 	p.focused("a value")
-	p.types("50", "group", "Condition 1", "spinbutton", "Rollout percentage")
-	p.strike("Enter", "button", "Add condition")
+	p.typeInto("50", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.pressOn("Enter", "button", "Add condition")
 	p.node("group", "Condition 2")
 	p.focused("Add condition")
-	p.strike("Enter", "group", "Condition 2", "button", "Move up")
+	p.pressOn("Enter", "group", "Condition 2", "button", "Move up")
 	p.focused("Move up")
-	p.strike("Enter", "group", "Condition 1", "button", "Remove condition")
-	p.gone("group", "Condition 2")
+	p.pressOn("Enter", "group", "Condition 1", "button", "Remove condition")
+	p.waitRemoved("group", "Condition 2")
 	p.focused("Remove condition")
 	p.press("s", ctrl)
 	p.node("dialog", "Review changes", "table", "Changes", "cell", "50 %")
 	p.focused("Ctrl S")
 	p.press("Escape", 0)
-	p.gone("dialog", "Review changes")
+	p.waitRemoved("dialog", "Review changes")
 	p.focused("Escape")
-	p.strike("Enter", "button", "Save")
+	p.pressOn("Enter", "button", "Save")
 	p.node("dialog", "Review changes")
 	p.press("Enter", ctrl)
-	p.says("Saved version 2")
+	p.waitAnnounced("Saved version 2")
 	p.focused("Ctrl Enter")
 	if got := s.flag("new-checkout", "nobody"); got != false {
 		t.Errorf("somebody without a plan gets %v, want false", got)
 	}
 
-	p.strike("Enter", "navigation", "Flag", "link", "History")
+	p.pressOn("Enter", "navigation", "Flag", "link", "History")
 	p.node("table", "Versions")
 	p.focused("History")
-	p.strike("Enter", "button", "Compare version 2")
+	p.pressOn("Enter", "button", "Compare version 2")
 	p.node("region", "Changes in version 2")
-	p.strike(" ", "button", "Restore version 1")
+	p.pressOn(" ", "button", "Restore version 1")
 	p.node("dialog", "Restore version 1?")
 	p.focused("Restore version 1")
-	p.strike("Enter", "dialog", "Restore version 1?", "button", "Restore")
-	p.says("Restored version 1")
+	p.pressOn("Enter", "dialog", "Restore version 1?", "button", "Restore")
+	p.waitAnnounced("Restored version 1")
 	p.focused("restoring")
 	if got := s.flag("new-checkout", "nobody"); got != true {
 		t.Errorf("somebody gets %v, want true as in version 1", got)

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// many makes flags flag-0001 and so on, by documents of a thousand.
-func (s *server) many(n int) {
+// createFlags makes flags flag-0001 and so on, by documents of a thousand.
+func (s *server) createFlags(n int) {
 	s.t.Helper()
 	for from := 0; from < n; from += 1000 {
 		flags := []any{}
@@ -74,17 +74,17 @@ func TestFlags_Thousands(t *testing.T) {
 		n, last = 5000, "5000"
 	}
 	pages := n / 200
-	s.many(n)
+	s.createFlags(n)
 	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
 		"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "flag-0001", "$feature_flag_response": true}}}}, nil)
 	p := s.open(t, "p/1/flags")
-	p.says(last[:1] + "," + last[1:] + " flags")
+	p.waitAnnounced(last[:1] + "," + last[1:] + " flags")
 	eventually(t, "a call of flag-0001", func() bool {
 		return js[string](p, "[...document.querySelector('tbody tr:not(.spacer)').cells].slice(1, 5).map(c => c.innerText).join(' | ')") == "flag-0001\nNumber 1 | On | 1 % · 1 condition | 1"
 	})
 	lists, counts := 0, 0
 	eventually(t, "all pages with their calls", func() bool {
-		lists, counts = p.asked("feature_flags/?"), p.asked("feature_flags/exposures/?")
+		lists, counts = p.countRequests("feature_flags/?"), p.countRequests("feature_flags/exposures/?")
 		return lists >= pages && counts >= pages
 	})
 	// Its tree of what readers of screens see costs more than the page does.
@@ -101,13 +101,13 @@ func TestFlags_Thousands(t *testing.T) {
 	} else {
 		t.Logf("a search: %+v; scrolling: %+v", search, got)
 	}
-	if lists, counts = p.asked("feature_flags/?"), p.asked("feature_flags/exposures/?"); lists != pages || counts != pages {
+	if lists, counts = p.countRequests("feature_flags/?"), p.countRequests("feature_flags/exposures/?"); lists != pages || counts != pages {
 		t.Errorf("%d pages and %d counts were requested, want %d of each", lists, counts, pages)
 	}
 }
 
-// asked counts the requests of the page whose address has a text.
-func (p *page) asked(part string) int {
+// countRequests counts the requests of the page whose address has a text.
+func (p *page) countRequests(part string) int {
 	p.t.Helper()
 	return js[int](p, fmt.Sprintf("performance.getEntriesByType('resource').filter(e => e.name.includes(%q)).length", part))
 }
@@ -134,7 +134,7 @@ func TestFlag_OfManyConditions(t *testing.T) {
 	p.node("table", "Flags", "link", "many")
 	p.visit("p/1/flags/1")
 	p.node("group", "Condition 100")
-	p.settled()
+	p.waitLoaded()
 	if n := js[int](p, "document.querySelectorAll('*').length"); n > 5000 {
 		t.Errorf("the page has %d elements, at most 5,000", n)
 	}
@@ -143,10 +143,10 @@ func TestFlag_OfManyConditions(t *testing.T) {
 	p.fill("user-0\nuser-1\nuser-0\n", "dialog", "Edit list", "textbox", "Values, one a line")
 	p.accessible()
 	p.click("dialog", "Edit list", "button", "Done")
-	p.gone("button", "Remove user-2")
+	p.waitRemoved("button", "Remove user-2")
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 2")
+	p.waitAnnounced("Saved version 2")
 	var got struct {
 		Filters struct {
 			Groups []struct{ Properties []struct{ Value []string } }
@@ -157,5 +157,5 @@ func TestFlag_OfManyConditions(t *testing.T) {
 		t.Errorf("%d conditions, the first with %v", len(got.Filters.Groups), got.Filters.Groups[0])
 	}
 	p.node("group", "Condition 100")
-	p.settled()
+	p.waitLoaded()
 }

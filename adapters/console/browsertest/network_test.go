@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// network sets the milliseconds that each request of the page waits, and its bytes a second.
-func (p *page) network(c network.Conditions) {
+// setNetwork sets the milliseconds that each request of the page waits, and its bytes a second.
+func (p *page) setNetwork(c network.Conditions) {
 	p.t.Helper()
 	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&c}})
 }
@@ -42,32 +42,32 @@ func TestNetwork_Slow(t *testing.T) {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
 	s.person("ana", map[string]any{"email": "ana@example.com"})
 	p := s.open(t, "p/1")
-	p.settled()
-	p.network(slow)
+	p.waitLoaded()
+	p.setNetwork(slow)
 	js[bool](p, watch)
 	p.click("navigation", "Main", "link", "People")
 	p.node("table", "People", "link", "ana@example.com")
-	p.settled()
-	seen := js[[]string](p, "window.seen")
-	at := -1
+	p.waitLoaded()
+	requests := js[[]string](p, "window.seen")
+	index := -1
 	for _, state := range []string{"People busy", "People busy bars", "People rows"} {
-		next := slices.Index(seen, state)
-		if next <= at {
-			t.Errorf("%q is not in its place of %q", state, seen)
+		next := slices.Index(requests, state)
+		if next <= index {
+			t.Errorf("%q is not in its place of %q", state, requests)
 		}
-		at = next
+		index = next
 	}
 	p.fill("nobody like it", "searchbox", "Search people")
-	p.gone("link", "ana@example.com")
-	seen = js[[]string](p, "window.seen")
-	if again := seen[at+1:]; slices.ContainsFunc(again, func(state string) bool { return strings.Contains(state, "bars") }) {
+	p.waitRemoved("link", "ana@example.com")
+	requests = js[[]string](p, "window.seen")
+	if again := requests[index+1:]; slices.ContainsFunc(again, func(state string) bool { return strings.Contains(state, "bars") }) {
 		t.Errorf("what was shown makes place for bars: %q", again)
 	}
-	p.network(fast)
+	p.setNetwork(fast)
 	p.visit("p/1/flags/new")
 	p.fill("twice", "textbox", "Key")
-	p.network(slow)
-	p.on(p.node("button", "Save"), `function() {
+	p.setNetwork(slow)
+	p.callFunction(p.node("button", "Save"), `function() {
 		this.click();
 		this.click();
 		this.dispatchEvent(new KeyboardEvent("keydown", {key: "s", ctrlKey: true, bubbles: true}));
@@ -76,7 +76,7 @@ func TestNetwork_Slow(t *testing.T) {
 	if alerts := p.all(0, "alert", ""); len(alerts) > 0 {
 		t.Error("what is saved twice is refused, and that is shown")
 	}
-	if n := p.writes("POST", "/feature_flags/"); n != 1 {
+	if n := p.countWrites("POST", "/feature_flags/"); n != 1 {
 		t.Errorf("it was sent %d times, want once", n)
 	}
 }
@@ -91,41 +91,41 @@ func TestNetwork_Lost(t *testing.T) {
 	p.click("navigation", "Main", "link", "Flags")
 	p.click("link", "banner")
 	p.fill("Typed", "textbox", "Description")
-	p.settled()
-	p.network(lost)
+	p.waitLoaded()
+	p.setNetwork(lost)
 	p.click("button", "Save")
 	p.node("StaticText", "No connection. Trying again in 5 s.")
 	p.node("StaticText", "No connection to the server.")
 	if got := p.value("Description"); got != "Typed" {
 		t.Errorf("there is %q of what was typed", got)
 	}
-	p.back("dispatchEvent(new Event('online')), !document.querySelector('.strip')")
-	if got := s.described(); got != "Banner, version 1" {
+	p.restoreNetwork("dispatchEvent(new Event('online')), !document.querySelector('.strip')")
+	if got := s.describeFlag(); got != "Banner, version 1" {
 		t.Errorf("the flag is %q: nobody has saved yet", got)
 	}
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Save changes")
-	p.says("Saved version 2")
-	if got := s.described(); got != "Typed, version 2" {
+	p.waitAnnounced("Saved version 2")
+	if got := s.describeFlag(); got != "Typed, version 2" {
 		t.Errorf("the flag is %q, want what was typed, saved once", got)
 	}
 
-	p.network(lost)
+	p.setNetwork(lost)
 	p.click("navigation", "Main", "link", "Cohorts") // a page that is here already, from what is kept
 	p.node("heading", "No cohorts yet")
 	p.click("navigation", "Main", "link", "Groups") // one that is not
 	p.node("heading", "Groups")
 	p.node("StaticText", "No connection to the server.")
-	p.back("document.querySelector('main h2')?.innerText === 'No groups yet'")
-	p.settled()
+	p.restoreNetwork("document.querySelector('main h2')?.innerText === 'No groups yet'")
+	p.waitLoaded()
 	p.accessible()
 }
 
-// back gives the page its network again, and waits for what comes by itself then: the server
+// restoreNetwork gives the page its network again, and waits for what comes by itself then: the server
 // is looked for every five seconds.
-func (p *page) back(is string) {
+func (p *page) restoreNetwork(is string) {
 	p.t.Helper()
-	p.network(fast)
+	p.setNetwork(fast)
 	for end := time.Now().Add(patience); !js[bool](p, is); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("the network is back, and not: %s", is)
@@ -133,8 +133,8 @@ func (p *page) back(is string) {
 	}
 }
 
-// writes counts the requests of the page with a method and an end of the address.
-func (p *page) writes(method, end string) (n int) {
+// countWrites counts the requests of the page with a method and an end of the address.
+func (p *page) countWrites(method, end string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.sent {

@@ -37,17 +37,17 @@ func newProvider(t *testing.T) *provider {
 	mux := http.NewServeMux()
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
-	says := func(path string, what func() any) {
+	respond := func(path string, what func() any) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(what())
 		})
 	}
 	type object = map[string]any
-	says("/.well-known/openid-configuration", func() any {
+	respond("/.well-known/openid-configuration", func() any {
 		return object{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}}
 	})
-	says("/keys", func() any {
+	respond("/keys", func() any {
 		text := base64.RawURLEncoding.EncodeToString
 		return object{"keys": []object{{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "one", "n": text(key.N.Bytes()), "e": text(big.NewInt(int64(key.E)).Bytes())}}}
 	})
@@ -57,7 +57,7 @@ func newProvider(t *testing.T) *provider {
 		p.mu.Unlock()
 		http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+url.Values{"state": {r.FormValue("state")}, "code": {"one"}}.Encode(), http.StatusFound)
 	})
-	says("/token", func() any { return object{"access_token": "x", "token_type": "Bearer", "id_token": p.token(t)} })
+	respond("/token", func() any { return object{"access_token": "x", "token_type": "Bearer", "id_token": p.token(t)} })
 	return p
 }
 
@@ -88,22 +88,22 @@ func (p *provider) signsIn(email string) {
 // console.md §5.2, row OIDC: a link leads over the provider to the page that was wanted; who
 // has no account is told so.
 func TestSignIn_Provider(t *testing.T) {
-	at := newProvider(t)
+	provider := newProvider(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("of the test\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, "--oidc-issuer", at.URL, "--oidc-client-id", "bunting", "--oidc-client-secret-file", secret, "--oidc-name", "Example")
-	s.provider = at.URL
-	p := s.stranger(t)
-	at.signsIn("stranger@example.com")
+	s := serve(t, "--oidc-issuer", provider.URL, "--oidc-client-id", "bunting", "--oidc-client-secret-file", secret, "--oidc-name", "Example")
+	s.provider = provider.URL
+	p := s.openAnonymous(t)
+	provider.signsIn("stranger@example.com")
 	p.visit("sign-in")
 	p.node("link", "Sign in with Example")
 	p.accessible()
 	p.click("link", "Sign in with Example")
 	eventually(t, "why nobody is signed in", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('Ask for an invitation')") })
 	p.accessible()
-	at.signsIn("owner@localhost")
+	provider.signsIn("owner@localhost")
 	p.visit("p/1/flags")
 	p.node("heading", "Sign in")
 	p.click("link", "Sign in with Example")

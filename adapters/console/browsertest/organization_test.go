@@ -22,11 +22,11 @@ func TestOrganization(t *testing.T) {
 		t.Errorf("the link is %q", link)
 	}
 	p.click("dialog", "Invite", "button", "Done")
-	p.says("Invited nina@example.com")
+	p.waitAnnounced("Invited nina@example.com")
 	p.node("table", "Invitations", "cell", "Administrator")
 	p.click("button", "Cancel invitation of nina@example.com")
 	p.click("alertdialog", "Cancel invitation of nina@example.com?", "button", "Remove")
-	p.says("Removed nina@example.com")
+	p.waitAnnounced("Removed nina@example.com")
 
 	p.click("navigation", "Main", "link", "Domains")
 	p.node("heading", "No domains yet")
@@ -48,7 +48,7 @@ func TestOrganization(t *testing.T) {
 	p.node("heading", "Events this month")
 	p.fill("1000", "spinbutton", "Limit of Events")
 	p.click("button", "Save limits")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("meter", "Events this month")
 	p.accessible()
 	var got struct{ Quotas map[string]any }

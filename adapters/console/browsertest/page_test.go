@@ -38,7 +38,7 @@ type page struct {
 // console.
 func (s *server) open(t *testing.T, path string) *page {
 	t.Helper()
-	p := s.stranger(t)
+	p := s.openAnonymous(t)
 	p.visit("sign-in")
 	p.node("button", "Sign in with key")
 	js[bool](p, fmt.Sprintf("document.querySelector('input[type=password]').value = %q, true", s.key))
@@ -48,8 +48,8 @@ func (s *server) open(t *testing.T, path string) *page {
 	return p
 }
 
-// stranger makes a tab of nobody.
-func (s *server) stranger(t *testing.T) *page {
+// openAnonymous makes a tab of nobody.
+func (s *server) openAnonymous(t *testing.T) *page {
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser)
 	ctx, late := context.WithTimeout(ctx, 5*patience)
@@ -71,7 +71,7 @@ func (s *server) stranger(t *testing.T) *page {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			p.shoot(strings.ReplaceAll(t.Name(), "/", "_") + "-failed")
+			p.savePicture(strings.ReplaceAll(t.Name(), "/", "_") + "-failed")
 		}
 		late()
 		end()
@@ -107,8 +107,8 @@ func (p *page) fault(ev any) string {
 			return fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		leaves := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // by a link: to a provider
-		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" && !(leaves && p.server.provider != "" && strings.HasPrefix(e.Request.URL, p.server.provider+"/")) {
+		isNavigation := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // by a link: to a provider
+		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" && !(isNavigation && p.server.provider != "" && strings.HasPrefix(e.Request.URL, p.server.provider+"/")) {
 			return "a request to another origin: " + e.Request.URL
 		}
 	}
@@ -211,22 +211,22 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	return 0
 }
 
-// gone waits until there is no such thing.
-func (p *page) gone(role, name string) {
+// waitRemoved waits until there is no such thing.
+func (p *page) waitRemoved(role, name string) {
 	p.t.Helper()
 	eventually(p.t, "no more "+role+" "+name, func() bool { return len(p.all(0, role, name)) == 0 })
 }
 
-// on calls a function of JavaScript on a node.
-func (p *page) on(id cdp.BackendNodeID, function string) {
+// callFunction calls a function of JavaScript on a node.
+func (p *page) callFunction(id cdp.BackendNodeID, function string) {
 	p.t.Helper()
 	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: id}).Object.ObjectID
 	call(p, runtime.CallFunctionOn, runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: object})
 }
 
-// place is where a thing is on the screen, nil where a page that draws itself anew has
+// position is where a thing is on the screen, nil where a page that draws itself anew has
 // taken it away since it was found.
-func (p *page) place(id cdp.BackendNodeID) dom.Quad {
+func (p *page) position(id cdp.BackendNodeID) dom.Quad {
 	if _, err := chromedp.Call(p.ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id}); err != nil {
 		return nil
 	}
@@ -243,9 +243,9 @@ func (p *page) click(roleName ...string) {
 	var q dom.Quad
 	eventually(p.t, fmt.Sprintf("%q to be seen", roleName), func() bool {
 		id := p.node(roleName...)
-		q = p.place(id)
+		q = p.position(id)
 		js[bool](p, "new Promise(drawn => setTimeout(() => drawn(true), 30))")
-		return q != nil && slices.Equal(q, p.place(id)) // what moves would be missed
+		return q != nil && slices.Equal(q, p.position(id)) // what moves would be missed
 	})
 	for _, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseReleased"} {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2, Button: "left", ClickCount: 1})
@@ -255,7 +255,7 @@ func (p *page) click(roleName ...string) {
 // fill writes a text in place of what a control has.
 func (p *page) fill(text string, roleName ...string) {
 	p.t.Helper()
-	p.on(p.node(roleName...), "function() { this.focus(); this.select && this.select(); }")
+	p.callFunction(p.node(roleName...), "function() { this.focus(); this.select && this.select(); }")
 	call(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
@@ -275,11 +275,11 @@ func (p *page) enter() {
 func (p *page) choose(option string, roleName ...string) {
 	p.t.Helper()
 	text, _ := json.Marshal(option)
-	p.on(p.node(roleName...), "function() { this.value = [...this.options].find(o => o.text === "+string(text)+").value; this.dispatchEvent(new Event('change', {bubbles: true})); }")
+	p.callFunction(p.node(roleName...), "function() { this.value = [...this.options].find(o => o.text === "+string(text)+").value; this.dispatchEvent(new Event('change', {bubbles: true})); }")
 }
 
-// says waits until the page announces a text.
-func (p *page) says(text string) {
+// waitAnnounced waits until the page announces a text.
+func (p *page) waitAnnounced(text string) {
 	p.t.Helper()
 	want, _ := json.Marshal(text)
 	eventually(p.t, "status "+text, func() bool {
@@ -292,8 +292,8 @@ func (p *page) theme(theme string) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 }
 
-// settled waits until nothing is loading.
-func (p *page) settled() {
+// waitLoaded waits until nothing is loading.
+func (p *page) waitLoaded() {
 	p.t.Helper()
 	eventually(p.t, "a page that has loaded", func() bool {
 		return js[bool](p, "!!document.querySelector('main h1') && !document.querySelector('main[aria-busy=true], main [aria-busy=true], .bars')")
@@ -304,12 +304,12 @@ func (p *page) settled() {
 // phone (T19).
 func (p *page) accessible() {
 	p.t.Helper()
-	p.settled()
-	p.looked()
+	p.waitLoaded()
+	p.checkAccessible()
 }
 
-// looked is accessible of a page that waits for something.
-func (p *page) looked() {
+// checkAccessible is accessible of a page that waits for something.
+func (p *page) checkAccessible() {
 	p.t.Helper()
 	if !js[bool](p, "!!window.axe") {
 		js[any](p, axe+";null")
@@ -339,8 +339,8 @@ func (p *page) looked() {
 	p.size(1280, 800)
 }
 
-// shoot keeps a picture where CONSOLE_PICTURES names a folder.
-func (p *page) shoot(name string) {
+// savePicture keeps a picture where CONSOLE_PICTURES names a folder.
+func (p *page) savePicture(name string) {
 	dir := os.Getenv("CONSOLE_PICTURES")
 	if dir == "" {
 		return

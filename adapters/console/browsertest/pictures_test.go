@@ -61,13 +61,13 @@ func TestPictures(t *testing.T) {
 		}
 		p.visit(path)
 		p.node(shot.shown...)
-		p.settled()
-		p.keep(shot.name)
+		p.waitLoaded()
+		p.writePicture(shot.name)
 	}
 }
 
-// keep writes a picture of what is seen.
-func (p *page) keep(name string) {
+// writePicture writes a picture of what is seen.
+func (p *page) writePicture(name string) {
 	p.t.Helper()
 	quality, dir := int64(80), os.Getenv("CONSOLE_KEEP")
 	got := call(p, screen.CaptureScreenshot, screen.CaptureScreenshotParams{Format: screen.CaptureScreenshotFormatWebp, Quality: &quality})

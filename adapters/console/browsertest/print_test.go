@@ -31,7 +31,7 @@ func TestPrint(t *testing.T) {
 	js[bool](p, "localStorage.setItem('bunting.theme', 'dark'), true")
 	for _, path := range []string{"p/1/flags/1", "p/1/flags/1/history", "p/1/experiments/1", "p/1/dashboards/1"} {
 		p.visit(path)
-		p.settled()
+		p.waitLoaded()
 		if theme := js[string](p, "document.documentElement.dataset.theme"); theme != "dark" {
 			t.Fatalf("the look is %q, want dark", theme)
 		}

@@ -23,7 +23,7 @@ func TestCohorts(t *testing.T) {
 	p.fill("pro", "group", "Filter 1", "combobox", "Value")
 	p.enter()
 	p.click("button", "Preview")
-	p.says("2 people match")
+	p.waitAnnounced("2 people match")
 	p.node("table", "Preview", "link", "cleo@example.com")
 	p.accessible()
 	p.click("button", "Add group")
@@ -32,30 +32,30 @@ func TestCohorts(t *testing.T) {
 	p.fill("ben@example.com", "group", "Group 2", "combobox", "Value")
 	p.enter()
 	p.click("button", "Preview")
-	p.says("3 people match")
+	p.waitAnnounced("3 people match")
 	p.click("group", "Group 2", "button", "Remove group 2")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "Paying")
 	p.node("table", "People in Paying", "link", "ana@example.com")
-	p.gone("link", "ben@example.com")
+	p.waitRemoved("link", "ben@example.com")
 	filter := map[string]any{"key": "id", "type": "cohort", "value": 1}
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{filter}}}}}, nil)
 	p.visit("p/1/cohorts/1")
 	p.node("list", "Used by", "link", "banner")
 	p.accessible()
 	p.click("button", "Count again")
-	p.says("Counted: 2 people")
+	p.waitAnnounced("Counted: 2 people")
 	p.click("button", "Copy as list")
 	p.node("heading", "Paying (static copy)")
 	p.click("button", "Remove cleo@example.com")
-	p.says("Removed cleo@example.com")
-	p.gone("link", "cleo@example.com")
+	p.waitAnnounced("Removed cleo@example.com")
+	p.waitRemoved("link", "cleo@example.com")
 	p.click("button", "Add people")
 	p.fill("ben@example.com\nnobody", "dialog", "Add people", "textbox", "People, one a line")
 	p.accessible()
 	p.click("dialog", "Add people", "button", "Add people")
-	p.says("Added 1 person, 1 line not found")
+	p.waitAnnounced("Added 1 person, 1 line not found")
 	p.node("table", "People in Paying (static copy)", "link", "ben@example.com")
 
 	cohortsByList(s, p)
@@ -70,7 +70,7 @@ func cohortsByList(s *server, p *page) {
 	p.click("radio", "By list")
 	p.fill("ana\nben@example.com\nzoe", "textbox", "People, one a line")
 	p.click("button", "Preview")
-	p.says("2 people match")
+	p.waitAnnounced("2 people match")
 	p.node("list", "Not found")
 	p.accessible()
 	p.click("button", "Save")
@@ -80,7 +80,7 @@ func cohortsByList(s *server, p *page) {
 	p.click("radio", "By CSV")
 	js[any](p, `(() => { const f = new DataTransfer(); f.items.add(new File(["name,email\nAna,ana@example.com\n"], "a.csv")); const i = document.querySelector("input[type=file]"); i.files = f.files; i.dispatchEvent(new Event("change")); })()`)
 	p.click("button", "Preview")
-	p.says("1 person matches. 1 row, people are named by email")
+	p.waitAnnounced("1 person matches. 1 row, people are named by email")
 	p.click("button", "Save")
 	p.node("heading", "File")
 	p.node("table", "People in File", "link", "ana@example.com")
@@ -132,7 +132,7 @@ func TestExperiments(t *testing.T) {
 	p.node("dialog", "Launch Checkout test?")
 	p.accessible()
 	p.click("dialog", "Launch Checkout test?", "button", "Launch")
-	p.says("Launched")
+	p.waitAnnounced("Launched")
 	p.node("heading", "Nobody has met a variant yet")
 	if got := s.flag("checkout", "ana"); got != "control" && got != "test" {
 		t.Errorf("ana gets %v, want a variant", got)
@@ -177,20 +177,20 @@ func experimentStopped(s *server, p *page) {
 	p.click("navigation", "Experiment", "link", "Setup")
 	p.choose("Count per person", "combobox", "Metric kind")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	js[any](p, "scrollTo(0, 0)") // nothing half below the banner
 	p.accessible()
 	p.click("button", "Stop")
 	p.choose("Everybody gets test", "dialog", "Stop Checkout test?", "combobox", "Afterwards")
 	p.accessible()
 	p.click("dialog", "Stop Checkout test?", "button", "Stop")
-	p.says("Stopped")
+	p.waitAnnounced("Stopped")
 	if got := s.flag("checkout", "somebody new"); got != "test" {
 		t.Errorf("somebody new gets %v, want test", got)
 	}
 	p.click("button", "Archive")
 	p.click("dialog", "Archive Checkout test?", "button", "Archive")
-	p.says("Archived Checkout test")
+	p.waitAnnounced("Archived Checkout test")
 	p.click("link", "Experiments")
 	p.choose("Archived", "combobox", "Status")
 	p.node("table", "Experiments", "link", "Checkout test")
@@ -203,11 +203,11 @@ func experimentStopped(s *server, p *page) {
 func TestDataPages_States(t *testing.T) {
 	s := serve(t)
 	key := func(scopes ...string) *server {
-		var made struct{ Value string }
-		s.api("POST", "/api/personal_api_keys/", map[string]any{"label": scopes[0], "scopes": scopes, "scoped_teams": []int{}, "scoped_organizations": []string{}}, &made)
-		other := *s
-		other.key = made.Value
-		return &other
+		var created struct{ Value string }
+		s.api("POST", "/api/personal_api_keys/", map[string]any{"label": scopes[0], "scopes": scopes, "scoped_teams": []int{}, "scoped_organizations": []string{}}, &created)
+		otherServer := *s
+		otherServer.key = created.Value
+		return &otherServer
 	}
 	p := key("feature_flag:read").open(t, "p/1")
 	for _, page := range sample([][2]string{
@@ -266,7 +266,7 @@ func tilesAndDrafts(s *server) {
 	p.click("alertdialog", "Leave without saving?", "button", "Leave")
 	p.node("heading", "No cohorts yet")
 	p.click("button", "New cohort")
-	p.says("Draft restored")
+	p.waitAnnounced("Draft restored")
 	if got := js[string](p, "document.activeElement.value"); got != "Half" {
 		t.Errorf("the name is %q, want Half", got)
 	}

@@ -60,13 +60,13 @@ func TestEveryRoute_PhoneAndLargeText(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "account")
 	for _, path := range sample(s.everyRoute()) {
-		if asks := js[bool](p, "!dispatchEvent(new Event('beforeunload', {cancelable: true}))"); asks {
+		if asksBeforeUnload := js[bool](p, "!dispatchEvent(new Event('beforeunload', {cancelable: true}))"); asksBeforeUnload {
 			t.Errorf("before %s: a form has changes that nobody made", path)
 		}
 		js[bool](p, fmt.Sprintf("history.pushState({}, '', '/console/%s'), dispatchEvent(new PopStateEvent('popstate', {state: {}}))", path))
-		p.settled()
-		if at := js[string](p, "location.pathname"); at != "/console/"+path {
-			t.Fatalf("the page is %s, want %s", at, path)
+		p.waitLoaded()
+		if pathname := js[string](p, "location.pathname"); pathname != "/console/"+path {
+			t.Fatalf("the page is %s, want %s", pathname, path)
 		}
 		for _, c := range []struct {
 			name        string

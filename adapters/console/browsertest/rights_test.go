@@ -17,7 +17,7 @@ func TestRights_ReadOnly(t *testing.T) {
 	}
 	for _, path := range []string{"p/1/flags", "p/1/flags/1/history", "p/1/flags/1/schedule", "p/1/flags/1/people", "p/1/cohorts", "p/1/experiments", "p/1/insights", "p/1/dashboards", "p/1/surveys", "p/1/exports", "p/1/errors/rules"} {
 		p.visit(path)
-		p.settled()
+		p.waitLoaded()
 		for _, name := range js[[]string](p, unexplained) {
 			t.Errorf("%s: %q is disabled and does not say why", path, name)
 		}
@@ -26,7 +26,7 @@ func TestRights_ReadOnly(t *testing.T) {
 	if code := js[string](p, write); code != "read_only" {
 		t.Errorf("the API answers %q, want read_only", code)
 	}
-	if got := s.described(); got != "Banner, version 1" {
+	if got := s.describeFlag(); got != "Banner, version 1" {
 		t.Errorf("the flag is %q", got)
 	}
 }
@@ -35,12 +35,12 @@ func TestRights_ReadOnly(t *testing.T) {
 func TestRights_OneScope(t *testing.T) {
 	s := serve(t)
 	s.banner()
-	var made struct{ Value string }
-	s.api("POST", "/api/personal_api_keys/", map[string]any{"label": "reader", "scopes": []string{"feature_flag:read"}, "scoped_teams": []int{}, "scoped_organizations": []string{}}, &made)
-	reader := &server{t: t, url: s.url, publicKey: s.publicKey, key: made.Value}
+	var created struct{ Value string }
+	s.api("POST", "/api/personal_api_keys/", map[string]any{"label": "reader", "scopes": []string{"feature_flag:read"}, "scoped_teams": []int{}, "scoped_organizations": []string{}}, &created)
+	reader := &server{t: t, url: s.url, publicKey: s.publicKey, key: created.Value}
 	p := reader.open(t, "p/1/flags")
 	p.node("link", "banner")
-	p.settled()
+	p.waitLoaded()
 	for _, name := range js[[]string](p, unexplained) {
 		t.Errorf("%q is disabled and does not say why", name)
 	}

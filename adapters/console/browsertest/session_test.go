@@ -20,8 +20,8 @@ func (s *server) banner() {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
 }
 
-// described are the description and the version of flag 1.
-func (s *server) described() string {
+// describeFlag are the description and the version of flag 1.
+func (s *server) describeFlag() string {
 	s.t.Helper()
 	var f struct {
 		Name    string
@@ -34,20 +34,20 @@ func (s *server) described() string {
 // signInAs gives a key to the controls of a dialog or of the page.
 func (p *page) signInAs(key string, within ...string) {
 	p.t.Helper()
-	p.on(p.node(append(within, "button", "Sign in with key")...), fmt.Sprintf("function() { this.closest('form').querySelector('input[type=password]').value = %q; }", key))
+	p.callFunction(p.node(append(within, "button", "Sign in with key")...), fmt.Sprintf("function() { this.closest('form').querySelector('input[type=password]').value = %q; }", key))
 	p.click(append(within, "button", "Sign in with key")...)
 }
 
-// anew loads the page again at once; what the browser asks before is answered with yes.
-func (p *page) anew() {
+// reload loads the page again at once; what the browser asks before is answered with yes.
+func (p *page) reload() {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// yes lets the browser leave pages with changes that are not saved.
-func (p *page) yes() {
+// confirmLeaving lets the browser leave pages with changes that are not saved.
+func (p *page) confirmLeaving() {
 	p.t.Helper()
 	err := chromedp.Listen(p.ctx, func(ev any) {
 		if _, is := ev.(*cdpage.EventJavascriptDialogOpening); is {
@@ -72,22 +72,22 @@ func (p *page) value(label string) string {
 func TestSession_EndsInAnEdit(t *testing.T) {
 	s := serve(t)
 	s.banner()
-	ben := s.invited("ben@example.com")
+	ben := s.acceptInvite("ben@example.com")
 	p := s.open(t, "p/1/flags/1")
-	p.yes()
+	p.confirmLeaving()
 	p.fill("Mine", "textbox", "Description")
 	p.click("button", "Save")
 	save := p.node("dialog", "Review changes", "button", "Save changes")
 	s.endSessions()
-	p.on(save, "function() { this.click(); }") // before the page asks for anything by itself
+	p.callFunction(save, "function() { this.click(); }") // before the page asks for anything by itself
 	p.node("dialog", "Sign in again", "button", "Sign in with key")
-	p.looked()
+	p.checkAccessible()
 	if got := p.value("Description"); got != "Mine" {
 		t.Errorf("below the dialog is %q, want what was typed", got)
 	}
 	p.signInAs(s.key, "dialog", "Sign in again")
-	p.says("Saved version 2")
-	if got := s.described(); got != "Mine, version 2" {
+	p.waitAnnounced("Saved version 2")
+	if got := s.describeFlag(); got != "Mine, version 2" {
 		t.Errorf("the flag is %q, want what was typed, once", got)
 	}
 
@@ -95,7 +95,7 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	p.fill("Mine too", "textbox", "Description")
 	save = p.node("button", "Save")
 	s.endSessions()
-	p.on(save, "function() { this.click(); }")
+	p.callFunction(save, "function() { this.click(); }")
 	p.click("dialog", "Sign in again", "button", "Cancel")
 	p.node("alert", "")
 	if got := p.value("Description"); got != "Mine too" {
@@ -104,10 +104,10 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 
 	// A reload at once, without a session: the draft is there after signing in.
 	p.fill("Mine three", "textbox", "Description")
-	p.anew()
+	p.reload()
 	p.node("heading", "Sign in")
 	p.signInAs(s.key)
-	p.says("Draft restored")
+	p.waitAnnounced("Draft restored")
 	if got := p.value("Description"); got != "Mine three" {
 		t.Errorf("after a reload and signing in there is %q", got)
 	}
@@ -115,24 +115,24 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	// Somebody else, in the same tab: over the page and after a reload.
 	save = p.node("button", "Save")
 	s.endSessions()
-	p.on(save, "function() { this.click(); }")
+	p.callFunction(save, "function() { this.click(); }")
 	p.signInAs(ben.key, "dialog", "Sign in again")
 	eventually(t, "the page of ben, with what is stored", func() bool { return p.value("Description") == "Mine" })
-	p.settled()
-	if who := js[string](p, "fetch('/api/users/@me/').then(r => r.json()).then(u => u.email)"); who != "ben@example.com" {
-		t.Errorf("the page is that of %s", who)
+	p.waitLoaded()
+	if email := js[string](p, "fetch('/api/users/@me/').then(r => r.json()).then(u => u.email)"); email != "ben@example.com" {
+		t.Errorf("the page is that of %s", email)
 	}
-	if got := s.described(); got != "Mine, version 2" {
+	if got := s.describeFlag(); got != "Mine, version 2" {
 		t.Errorf("the flag is %q: ben has saved what somebody else typed", got)
 	}
-	p.gone("dialog", "Review changes")
-	p.gone("StaticText", "Draft restored")
+	p.waitRemoved("dialog", "Review changes")
+	p.waitRemoved("StaticText", "Draft restored")
 	ben.endSessions()
 	p.visit("p/1/flags/1")
 	p.signInAs(s.key)
-	p.says("Draft restored")
+	p.waitAnnounced("Draft restored")
 	p.click("button", "Discard")
-	p.anew()
+	p.reload()
 	p.node("textbox", "Description")
 	if got := p.value("Description"); got != "Mine" {
 		t.Errorf("after Discard and a reload there is %q", got)
@@ -155,17 +155,17 @@ func TestDrafts_OutliveAReload(t *testing.T) {
 		return len(issues.Results) == 1
 	})
 	p := s.open(t, "p/1")
-	p.yes()
+	p.confirmLeaving()
 	for _, form := range []struct{ path, label string }{
 		{"flags/new", "Description"}, {"cohorts/new", "Name"}, {"experiments/new", "Name"}, {"insights/new", "Name"}, {"surveys/new", "Name"}, {"early-access/new", "Name"},
 		{"cohorts/1", "Description"}, {"experiments/1/setup", "Hypothesis"}, {"early-access/" + feature.ID, "Name"}, {"errors/" + issues.Results[0].ID, "Name"},
 	} {
 		p.visit("p/1/" + form.path)
 		p.fill("typed", "textbox", form.label)
-		p.anew()
+		p.reload()
 		p.node("textbox", form.label)
 		eventually(t, form.path+" with what was typed", func() bool { return p.value(form.label) == "typed" })
-		p.says("Draft restored")
+		p.waitAnnounced("Draft restored")
 	}
 	s.api("PATCH", "/api/projects/1/early_access_feature/"+feature.ID+"/", map[string]any{"description": "by ben"}, nil)
 	p.visit("p/1/early-access/" + feature.ID)

@@ -10,7 +10,7 @@ import (
 // first steps, and works once (console.md §5.2).
 func TestFirstRun_Link(t *testing.T) {
 	s := serve(t)
-	p := s.stranger(t)
+	p := s.openAnonymous(t)
 	p.visit(strings.TrimPrefix(s.link, s.url+"/console/"))
 	eventually(t, "whose link it is", func() bool { return js[bool](p, "(document.body?.innerText ?? '').includes('owner@localhost')") })
 	if got := js[string](p, "location.hash"); got != "" {
@@ -28,16 +28,16 @@ func TestFirstRun_Link(t *testing.T) {
 	if got := js[int](p, "fetch('../../../api/users/@me/').then(r => r.status)"); got != http.StatusUnauthorized {
 		t.Errorf("after signing out the API answers %d, want 401", got)
 	}
-	again := s.stranger(t)
+	again := s.openAnonymous(t)
 	again.visit(strings.TrimPrefix(s.link, s.url+"/console/"))
 	again.node("button", "Sign in with key")
-	again.gone("button", "Sign in")
+	again.waitRemoved("button", "Sign in")
 }
 
 // A wrong key is told so, and nobody is in (console.md §3.2).
 func TestSignIn_WrongKey(t *testing.T) {
 	s := serve(t)
-	p := s.stranger(t)
+	p := s.openAnonymous(t)
 	p.visit("sign-in")
 	p.node("button", "Sign in with key")
 	js[bool](p, "document.querySelector('input[type=password]').value = 'phx_wrong', true")

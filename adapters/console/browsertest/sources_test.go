@@ -20,25 +20,25 @@ func TestLinks_LeadSomewhere(t *testing.T) {
 	s.person("ana", map[string]any{"email": "ana@example.com"})
 	p := s.open(t, "p/1")
 	rows := map[string]string{"/console/p/1/flags": "banner", "/console/p/1/people": "ana@example.com"} // that come after the page
-	seen, next := map[string]bool{}, []string{js[string](p, "location.pathname")}
-	for len(next) > 0 && (*long || len(seen) < 15) {
-		at := next[0]
+	visited, next := map[string]bool{}, []string{js[string](p, "location.pathname")}
+	for len(next) > 0 && (*long || len(visited) < 15) {
+		path := next[0]
 		next = next[1:]
-		if seen[at] {
+		if visited[path] {
 			continue
 		}
-		seen[at] = true
-		p.visit(at[len("/console/"):])
-		p.settled()
-		if rows[at] != "" {
-			p.node("link", rows[at])
+		visited[path] = true
+		p.visit(path[len("/console/"):])
+		p.waitLoaded()
+		if rows[path] != "" {
+			p.node("link", rows[path])
 		}
 		if js[string](p, "document.querySelector('h1').innerText") == "Not found" {
-			t.Errorf("a link leads to %s, where nothing is", at)
+			t.Errorf("a link leads to %s, where nothing is", path)
 		}
 		next = append(next, js[[]string](p, "[...document.querySelectorAll('a[href]:not(.skip)')].map(a => new URL(a.href).pathname)")...)
 	}
-	if len(seen) < 8 {
-		t.Errorf("links lead to %v alone", seen)
+	if len(visited) < 8 {
+		t.Errorf("links lead to %v alone", visited)
 	}
 }

@@ -48,7 +48,7 @@ func TestEarlyAccess(t *testing.T) {
 	p.node("alert", "")
 	p.fill("", "combobox", "Flag")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "New menu")
 	p.node("link", "new-menu")
 	p.node("link", "Documentation")
@@ -64,7 +64,7 @@ func TestEarlyAccess(t *testing.T) {
 	}
 	p.choose("Beta", "combobox", "Stage")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	eventually(t, "people can enroll", func() bool { return list() == 1 && got.Features[0].FlagKey == "new-menu" })
 	p.click("link", "Early access")
 	p.node("table", "Early access", "cell", "Beta")
@@ -72,7 +72,7 @@ func TestEarlyAccess(t *testing.T) {
 	p.click("table", "Early access", "link", "New menu")
 	p.click("button", "Delete feature")
 	p.click("alertdialog", "Delete New menu?", "button", "Delete")
-	p.says("Deleted New menu")
+	p.waitAnnounced("Deleted New menu")
 	p.node("heading", "No features yet")
 }
 
@@ -106,7 +106,7 @@ func TestSurveys(t *testing.T) {
 	p.fill("menu", "combobox", "Only with flag")
 	p.enter()
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	p.node("heading", "Menu")
 	p.accessible()
 	surveyLife(s, p)
@@ -116,31 +116,31 @@ func TestSurveys(t *testing.T) {
 func surveyLife(s *server, p *page) {
 	t := s.t
 	t.Helper()
-	var seen struct {
+	var state struct {
 		Surveys []struct {
 			Flag      *string `json:"linked_flag_key"`
 			End       *string `json:"end_date"`
 			Questions []struct{ Question string }
 		}
 	}
-	shown := func(is func() bool) func() bool {
-		return func() bool { s.public("/api/surveys/?token="+s.publicKey, &seen); return is() }
+	whileVisible := func(is func() bool) func() bool {
+		return func() bool { s.public("/api/surveys/?token="+s.publicKey, &state); return is() }
 	}
 	p.click("button", "Launch")
 	p.click("dialog", "Launch Menu?", "button", "Launch")
-	p.says("Launched")
-	eventually(t, "SDKs see the survey", shown(func() bool {
-		return len(seen.Surveys) == 1 && seen.Surveys[0].Flag != nil && *seen.Surveys[0].Flag == "menu" && seen.Surveys[0].Questions[0].Question == "What is missing?"
+	p.waitAnnounced("Launched")
+	eventually(t, "SDKs see the survey", whileVisible(func() bool {
+		return len(state.Surveys) == 1 && state.Surveys[0].Flag != nil && *state.Surveys[0].Flag == "menu" && state.Surveys[0].Questions[0].Question == "What is missing?"
 	}))
 	p.click("button", "Stop")
 	p.click("dialog", "Stop Menu?", "button", "Stop")
-	p.says("Stopped")
+	p.waitAnnounced("Stopped")
 	p.click("button", "Resume")
-	p.says("Resumed")
+	p.waitAnnounced("Resumed")
 	p.fill("", "combobox", "Only with flag")
 	p.fill("", "textbox", "More settings")
 	p.click("button", "Save")
-	p.says("Saved")
+	p.waitAnnounced("Saved")
 	var got struct {
 		Results []struct {
 			Limit *int `json:"responses_limit"`
@@ -158,5 +158,5 @@ func surveyLife(s *server, p *page) {
 	p.click("table", "Surveys", "link", "Menu")
 	p.click("button", "Delete survey")
 	p.click("alertdialog", "Delete Menu?", "button", "Delete")
-	p.says("Deleted Menu")
+	p.waitAnnounced("Deleted Menu")
 }

@@ -10,9 +10,9 @@ func TestWarnings(t *testing.T) {
 	p := s.open(t, "p/1/warnings")
 	p.node("heading", "Nothing was dropped")
 	p.accessible()
-	nobody := map[string]any{"event": "$identify", "distinct_id": "ana", "properties": map[string]any{"$process_person_profile": false}}
+	anonymous := map[string]any{"event": "$identify", "distinct_id": "ana", "properties": map[string]any{"$process_person_profile": false}}
 	s.capture(
-		nobody, nobody,
+		anonymous, anonymous,
 		map[string]any{"event": "$groupidentify", "distinct_id": "ben", "properties": map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": "pro"}},
 		map[string]any{"event": "$$client_ingestion_warning", "distinct_id": "cleo", "properties": map[string]any{"$$client_ingestion_warning_message": "<i>too fast</i>"}},
 	)
@@ -30,7 +30,7 @@ func TestWarnings(t *testing.T) {
 	p.node("table", "Warnings", "cell", "The SDK said: <i>too fast</i> by cleo")
 	p.accessible()
 	p.choose("invalid_group_set", "combobox", "Type")
-	p.gone("cell", "2")
+	p.waitRemoved("cell", "2")
 	p.node("table", "Warnings", "cell", "invalid_group_set")
 	p.visit("p/1/warnings?type=event_too_large")
 	p.node("heading", "No warnings of this type")

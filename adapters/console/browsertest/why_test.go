@@ -24,18 +24,18 @@ func TestWhy(t *testing.T) {
 	p.node("tree", "Explanation", "treeitem", "Condition 1: did not match")
 	p.node("treeitem", `plan is "pro": saw "free" (stored): no`)
 	p.accessible()
-	asked := func(want int) {
+	wantRequests := func(want int) {
 		t.Helper()
 		if got := js[int](p, "performance.getEntriesByType('resource').filter(e => e.name.includes('/explain/')).length"); got != want {
 			t.Errorf("%d explanations were asked for, want %d", got, want)
 		}
 	}
-	asked(1)
+	wantRequests(1)
 	p.fill("plan", "region", "What if", "textbox", "Property")
 	p.fill("pro", "region", "What if", "textbox", "Value")
 	p.click("region", "What if", "button", "Try")
-	p.says("With this: new-checkout is true for ana@example.com")
-	asked(2)
+	p.waitAnnounced("With this: new-checkout is true for ana@example.com")
+	wantRequests(2)
 	if got := js[string](p, "new URLSearchParams(location.search).get('what')"); got != `{"plan":"pro"}` {
 		t.Errorf("the address has %s", got)
 	}

@@ -26,11 +26,11 @@ func TestDist_IsABuildOfTheSources(t *testing.T) {
 	}
 	all, first := 0, 0
 	for name, want := range files {
-		kept := name
+		original := name
 		if name != "shell.html" {
-			kept += ".gz"
+			original += ".gz"
 		}
-		got, err := os.ReadFile(filepath.Join("../dist", kept))
+		got, err := os.ReadFile(filepath.Join("../dist", original))
 		if err != nil {
 			t.Errorf("%v: go generate ./adapters/console", err)
 			continue
@@ -59,12 +59,12 @@ func TestSources_AreShort(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(file)
-		most := 500
+		maxLines := 500
 		if strings.HasSuffix(file, "ui/dom.ts") {
-			most = 350
+			maxLines = 350
 		}
-		if lines := bytes.Count(text, []byte("\n")); lines > most {
-			t.Errorf("%s has %d lines, at most %d", file, lines, most)
+		if lines := bytes.Count(text, []byte("\n")); lines > maxLines {
+			t.Errorf("%s has %d lines, at most %d", file, lines, maxLines)
 		}
 		return err
 	})

@@ -15,13 +15,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-func asking(c *remote.Config) { c.AskServer = true }
+func askRemote(c *remote.Config) { c.AskServer = true }
 
 // The server knows what the client cannot: who is in a static cohort, what is
 // stored, flags that are withheld. It is asked by choice only, and for those alone.
 func TestRemote_Ask(t *testing.T) {
-	h := newHouse(t)
-	quiet, c := h.client(t, nil), h.client(t, asking)
+	h := newTestServer(t)
+	quiet, c := h.client(t, nil), h.client(t, askRemote)
 	sub := &flags.Subject{DistinctID: "user_1", Person: flags.Properties{"age": 7}, Groups: map[string]string{"company": "acme"}, DeviceID: "d1"}
 	for _, key := range []string{"on", "for-pro", "for-gold", "same", "withheld"} {
 		_, _, _ = quiet.Decide(ctx, key, sub)
@@ -52,12 +52,12 @@ func TestRemote_Ask(t *testing.T) {
 			}
 			continue
 		}
-		want := []seen{{path: "/flags/", query: "v=2", agent: got[0].agent, body: map[string]any{
+		want := []receivedRequest{{path: "/flags/", query: "v=2", agent: got[0].agent, body: map[string]any{
 			"api_key": "phc_x", "distinct_id": "user_1", "$device_id": "d1", "groups": map[string]any{"company": "acme"}, "group_properties": map[string]any{},
 			"person_properties": map[string]any{"age": 7.0}, "flag_keys_to_evaluate": []any{tt.key},
 			"geoip_disable": true, "evaluation_runtime": "all",
 		}}}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(seen{})); diff != "" || !strings.HasPrefix(got[0].agent, "bunting-go/") {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(receivedRequest{})); diff != "" || !strings.HasPrefix(got[0].agent, "bunting-go/") {
 			t.Errorf("%s asked as %s (-want +got)\n%s", tt.key, got[0].agent, diff)
 		}
 	}
@@ -90,7 +90,7 @@ func TestRemote_Ask(t *testing.T) {
 		color.Reason.Description() != "Matched condition set 1" || !answer.Decisions[0].Failed() || answer.RequestID == "" || answer.EvaluatedAt.IsZero() {
 		t.Errorf("%+v", answer)
 	}
-	if v, d := c.BoolDetail(ctx, "for-gold", sub, false); !v || !d.Asked || d.Err != nil {
+	if v, d := c.BoolDetail(ctx, "for-gold", sub, false); !v || !d.FromServer || d.Err != nil {
 		t.Error(v, d)
 	}
 }
@@ -98,7 +98,7 @@ func TestRemote_Ask(t *testing.T) {
 // When asking fails the fallback is served, what is not decided stays so, and the
 // reason is told.
 func TestRemote_AskFails(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	answer := func(status int, text string) func(http.ResponseWriter, *http.Request, http.Handler) {
 		return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(status)
@@ -129,7 +129,7 @@ func TestRemote_AskFails(t *testing.T) {
 					c.ProjectKey = tt.key
 				}
 			})
-			h.between = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			h.proxy = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				if tt.between == nil || r.URL.Path != "/flags/" {
 					next.ServeHTTP(w, r)
 					return
@@ -160,7 +160,7 @@ func TestRemote_AskFails(t *testing.T) {
 
 // Without definitions everything is asked for, by choice.
 func TestRemote_AskWithoutDefinitions(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	c := started(t, remote.Config{URL: h.URL + "/", ProjectKey: "phc_x", Key: "phs_wrong", NoCopy: true, AskServer: true})
 	sub := &flags.Subject{DistinctID: "user_1"}
 	if got := show(c.Decide(ctx, "color", sub)); got != "blue" {

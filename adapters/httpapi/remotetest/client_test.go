@@ -16,7 +16,7 @@ import (
 // A Client on its own Source: static cohorts are decided in this process (decision
 // 5), a change of definitions arrives, and after Close no goroutine is left.
 func TestRemote_New(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	h.Client().CloseIdleConnections()
 	ignore := goleak.IgnoreCurrent()
 	c, err := remote.New(remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", Dir: t.TempDir()})
@@ -63,8 +63,8 @@ func TestRemote_New(t *testing.T) {
 // One that keeps the method is.
 func TestRemote_Redirects(t *testing.T) {
 	for status, want := range map[int]uint64{301: 0, 302: 0, 303: 0, 307: 1, 308: 1} {
-		h := newHouse(t)
-		h.between = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		h := newTestServer(t)
+		h.proxy = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.URL.Path == "/batch/" {
 				http.Redirect(w, r, "/i/v0/e/?compression=gzip", status)
 				return

@@ -28,8 +28,8 @@ const numbersFlags = `"group_type_mapping": {"0": "company"}, "flags": [
 
 // Numbers mean the same here and to the server that is asked, what encoding/json writes
 // (decision 32): whichever decides, the flags of §4.2's text are on.
-func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
-	h, stop, err := startHouse(`{"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
+func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
+	h, stop, err := startTestServer(`{"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
 		"projects": [{"id": 1, "api_key": "phc_x", `+numbersFlags+`}]}`, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 		t.Errorf("asked about NaN: %v", err)
 	}
 	for _, key := range []string{"point", "whole", "set"} {
-		if _, detail := c.BoolDetail(context.Background(), key, sub, true); !errors.Is(detail.Err, flags.ErrNoJSONForm) || detail.Asked || !strings.Contains(detail.Err.Error(), `person property "n"`) {
+		if _, detail := c.BoolDetail(context.Background(), key, sub, true); !errors.Is(detail.Err, flags.ErrNoJSONForm) || detail.FromServer || !strings.Contains(detail.Err.Error(), `person property "n"`) {
 			t.Errorf("%s: %+v", key, detail)
 		}
 	}
@@ -103,11 +103,11 @@ const openReason = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": 
 // The value is used, the server is not asked for the reason, and the exposure leaves
 // it out.
 func TestRemote_OpenReason(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", AskServer: true}, openReason)
 	sub := &flags.Subject{DistinctID: "user_1"}
 	v, detail := c.NumberDetail(ctx, "f", sub, 1)
-	if v != 5 || detail.Err != nil || detail.Asked || detail.ReasonOpen == nil || detail.Reason.Description() != "" {
+	if v != 5 || detail.Err != nil || detail.FromServer || detail.ReasonOpen == nil || detail.Reason.Description() != "" {
 		t.Errorf("%v %+v", v, detail)
 	}
 	var all flags.Decisions

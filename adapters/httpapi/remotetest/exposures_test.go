@@ -13,7 +13,7 @@ import (
 // exposuresOf sends what waits and gives the properties of the exposures stored
 // since the last call, without those that differ from run to run and those that the
 // server adds.
-func exposuresOf(t *testing.T, h *house, c *remote.Client, past map[string]bool) (out []map[string]any) {
+func exposuresOf(t *testing.T, h *testServer, c *remote.Client, past map[string]bool) (out []map[string]any) {
 	t.Helper()
 	flush(t, c)
 	for _, e := range h.stored(t) {
@@ -36,7 +36,7 @@ func exposuresOf(t *testing.T, h *house, c *remote.Client, past map[string]bool)
 // 1.27.0 names the same, but for the reason, id and version of what it decides
 // itself.
 func TestRemote_10_3_Exposures(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	past := map[string]bool{}
 	base := func(more map[string]any) map[string]any {
 		p := map[string]any{"$lib": "bunting-go", "$is_server": true, "$geoip_disable": true}
@@ -97,14 +97,14 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 		})
 	}
 
-	c := h.client(t, asking)
+	c := h.client(t, askRemote)
 	c.Bool(ctx, "for-gold", &flags.Subject{DistinctID: "user_1"}, false)
 	got := exposuresOf(t, h, c, past)
 	if len(got) != 1 {
 		t.Fatalf("%v", got)
 	}
-	if id, at := got[0]["$feature_flag_request_id"], got[0]["$feature_flag_evaluated_at"]; len(id.(string)) != 36 || at.(float64) < 1.7e12 {
-		t.Errorf("request %v at %v", id, at)
+	if id, evaluatedAt := got[0]["$feature_flag_request_id"], got[0]["$feature_flag_evaluated_at"]; len(id.(string)) != 36 || evaluatedAt.(float64) < 1.7e12 {
+		t.Errorf("request %v at %v", id, evaluatedAt)
 	}
 	delete(got[0], "$feature_flag_request_id")
 	delete(got[0], "$feature_flag_evaluated_at")
@@ -122,7 +122,7 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 // time; Decide and DecideAll send none, nor does anything with NoExposures or
 // without an id.
 func TestRemote_10_3_Once(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	past := map[string]bool{}
 	c := h.client(t, nil)
 	subjects := []*flags.Subject{
@@ -159,9 +159,9 @@ func TestRemote_10_3_Once(t *testing.T) {
 		t.Errorf("%v, want true, false and null", got)
 	}
 
-	none := h.client(t, func(c *remote.Config) { c.NoExposures = true })
-	none.Bool(ctx, "on", subjects[0], false)
-	if got := exposuresOf(t, h, none, past); len(got) != 0 {
+	silent := h.client(t, func(c *remote.Config) { c.NoExposures = true })
+	silent.Bool(ctx, "on", subjects[0], false)
+	if got := exposuresOf(t, h, silent, past); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 
@@ -181,7 +181,7 @@ func TestRemote_10_3_Once(t *testing.T) {
 
 // An exposure that finds the queue full is told when the flag is read again.
 func TestRemote_10_3_FullQueue(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	c := h.client(t, func(c *remote.Config) { c.QueueEvents = 1 })
 	sub := &flags.Subject{DistinctID: "a"}
 	for range 3 {

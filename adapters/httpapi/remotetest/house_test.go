@@ -25,8 +25,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// houseFlags are the flags of the server that a Client's tests stand before.
-const houseFlags = `
+// serverFlags are the flags of the server that a Client's tests stand before.
+const serverFlags = `
 	{"id": 1, "key": "on", "active": true, "version": 3, "has_experiment": false, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "{\"limit\": 10}"}}},
 	{"id": 2, "key": "off", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}},
 	{"id": 3, "key": "color", "active": true, "version": 7, "has_experiment": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100, "variant": "blue"}],
@@ -40,44 +40,44 @@ const houseFlags = `
 	{"id": 9, "key": "for-gold", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 13}], "rollout_percentage": 100}]}},
 	{"id": 10, "key": "broken", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 99}], "rollout_percentage": 100}]}}`
 
-const houseFile = `{
+const serverFile = `{
 	"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
 	"projects": [
-		{"id": 1, "api_key": "phc_x", "secret_api_keys": ["phs_x"], "cohorts": {"13": {"is_static": true, "members": ["user_1"]}}, "flags": [` + houseFlags + `,
+		{"id": 1, "api_key": "phc_x", "secret_api_keys": ["phs_x"], "cohorts": {"13": {"is_static": true, "members": ["user_1"]}}, "flags": [` + serverFlags + `,
 			{"id": 11, "key": "withheld", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}]}}]},
-		{"id": 2, "api_key": "phc_paused", "quota_limited": ["feature_flags"], "flags": [` + houseFlags + `]}
+		{"id": 2, "api_key": "phc_paused", "quota_limited": ["feature_flags"], "flags": [` + serverFlags + `]}
 	]}`
 
 // localFlags are the flags as a Client has them: one is withheld, and nobody knows
 // who is in the static cohort.
-func localFlags(more string) string { return `{"flags": [` + houseFlags + `]` + more + `}` }
+func localFlags(more string) string { return `{"flags": [` + serverFlags + `]` + more + `}` }
 
 var ctx = context.Background()
 
 const unknownMembers = `, "static_cohorts": [13]`
 
-// house is a server as cmd/bunting wires one, on a store in memory. between, when
+// testServer is a server as cmd/bunting wires one, on a store in memory. between, when
 // set, stands before it. seen are the requests that came through.
-type house struct {
+type testServer struct {
 	*httptest.Server
 	handler *httpapi.Handler
 	store   *sqlstore.Store
-	between func(w http.ResponseWriter, r *http.Request, next http.Handler)
+	proxy   func(w http.ResponseWriter, r *http.Request, next http.Handler)
 	// local, when set, are the definitions that clients get, whatever the server's are.
 	local string
 
-	mu   sync.Mutex
-	seen []seen
+	mu       sync.Mutex
+	received []receivedRequest
 }
 
-type seen struct {
+type receivedRequest struct {
 	path, query, agent string
 	body               map[string]any
 }
 
-func newHouse(t testing.TB) *house {
+func newTestServer(t testing.TB) *testServer {
 	t.Helper()
-	h, stop, err := startHouse(houseFile, func(err error) { t.Error("a commit failed:", err) })
+	h, stop, err := startTestServer(serverFile, func(err error) { t.Error("a commit failed:", err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +91,10 @@ func newHouse(t testing.TB) *house {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startHouse serves the projects of a definitions file, whose keys are as in
-// houseKeys.
-func startHouse(projects string, onFailure func(error)) (h *house, stop func() error, err error) {
-	h = &house{}
+// startTestServer serves the projects of a definitions file, whose keys are as in
+// testServerKeys.
+func startTestServer(projects string, onFailure func(error)) (h *testServer, stop func() error, err error) {
+	h = &testServer{}
 	if h.store, err = sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{}); err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,7 @@ func startHouse(projects string, onFailure func(error)) (h *house, stop func() e
 		return nil, nil, err
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: onFailure})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Into: recorder, Usage: h.store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Appender: recorder, Usage: h.store})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func startHouse(projects string, onFailure func(error)) (h *house, stop func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	if h.handler, err = httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: h.store, Keys: houseKeys{}}); err != nil {
+	if h.handler, err = httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: h.store, Keys: testServerKeys{}}); err != nil {
 		return nil, nil, err
 	}
 	h.Server = httptest.NewServer(h)
@@ -126,10 +126,10 @@ func startHouse(projects string, onFailure func(error)) (h *house, stop func() e
 	}, nil
 }
 
-// houseKeys: the secret key phs_… opens the project phc_….
-type houseKeys struct{}
+// testServerKeys: the secret key phs_… opens the project phc_….
+type testServerKeys struct{}
 
-func (houseKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
+func (testServerKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
 	name, ok := strings.CutPrefix(key, "phs_")
 	if !ok {
 		return httpapi.Key{}, flags.ErrUnknownKey
@@ -137,7 +137,7 @@ func (houseKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
 	return httpapi.Key{Secret: true, Projects: []string{"phc_" + name}}, nil
 }
 
-func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	local := h.local
 	h.mu.Unlock()
@@ -155,34 +155,34 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			plain, _ = io.ReadAll(unzip)
 		}
 	}
-	s := seen{path: r.URL.Path, query: r.URL.RawQuery, agent: r.UserAgent()}
+	s := receivedRequest{path: r.URL.Path, query: r.URL.RawQuery, agent: r.UserAgent()}
 	_ = json.Unmarshal(plain, &s.body)
 	h.mu.Lock()
-	h.seen = append(h.seen, s)
+	h.received = append(h.received, s)
 	h.mu.Unlock()
 	r.Body = io.NopCloser(bytes.NewReader(raw))
-	if h.between != nil {
-		h.between(w, r, h.handler)
+	if h.proxy != nil {
+		h.proxy(w, r, h.handler)
 		return
 	}
 	h.handler.ServeHTTP(w, r)
 }
 
 // requests are those to a path; all are forgotten.
-func (h *house) requests(path string) (out []seen) {
+func (h *testServer) requests(path string) (out []receivedRequest) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range h.seen {
+	for _, s := range h.received {
 		if s.path == path {
 			out = append(out, s)
 		}
 	}
-	h.seen = nil
+	h.received = nil
 	return out
 }
 
 // stored are all events of project 1, with their properties.
-func (h *house) stored(t testing.TB) (out []storedEvent) {
+func (h *testServer) stored(t testing.TB) (out []storedEvent) {
 	t.Helper()
 	var after *capture.EventCursor
 	for {
@@ -210,7 +210,7 @@ type storedEvent struct {
 }
 
 // client is a Client of the house, on the flags as a client has them.
-func (h *house) client(t testing.TB, change func(*remote.Config)) *remote.Client {
+func (h *testServer) client(t testing.TB, change func(*remote.Config)) *remote.Client {
 	t.Helper()
 	c := remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}
 	if change != nil {
@@ -220,7 +220,7 @@ func (h *house) client(t testing.TB, change func(*remote.Config)) *remote.Client
 }
 
 // clientOn is a Client with these definitions, which do not change.
-func (h *house) clientOn(t testing.TB, c remote.Config, definitions string) *remote.Client {
+func (h *testServer) clientOn(t testing.TB, c remote.Config, definitions string) *remote.Client {
 	t.Helper()
 	h.mu.Lock()
 	h.local = definitions

@@ -20,11 +20,11 @@ import (
 // exposure is stored once (§14.1, §13.3), and in the order of each person.
 func TestRemote_14_ExactlyOnce(t *testing.T) {
 	const persons, rounds = 20, 60
-	h := newHouse(t)
+	h := newTestServer(t)
 	rng := rand.New(rand.NewPCG(7, 11))
 	var mu sync.Mutex
 	faults := map[string]int{}
-	h.between = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	h.proxy = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		mu.Lock()
 		fault := []string{"none", "none", "cut before", "cut after", "500 after", "503", "429", "413"}[rng.IntN(8)]
 		faults[fault]++

@@ -123,7 +123,7 @@ func compareProject(t *testing.T, seed uint64) (sum tally) {
 	var answered []byte
 	c, err := remote.New(remote.Config{
 		URL: "http://server", ProjectKey: "phc_x", Key: "phs_x", NoCopy: true, NoStream: true, Now: clock,
-		HTTPClient: &http.Client{Transport: direct{handler, &answered}},
+		HTTPClient: &http.Client{Transport: directTransport{handler, &answered}},
 	})
 	if err != nil {
 		t.Error(err)
@@ -223,14 +223,14 @@ func askServer(t *testing.T, c *remote.Client, answered *[]byte, sub *flags.Subj
 	return answer.Flags
 }
 
-// direct carries requests to a handler without a network, and keeps the last answer to
+// directTransport carries requests to a handler without a network, and keeps the last answer to
 // a question for flags.
-type direct struct {
+type directTransport struct {
 	handler  http.Handler
 	answered *[]byte
 }
 
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d directTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := r.Clone(r.Context())
 	if in.Body == nil {
 		in.Body = http.NoBody

@@ -24,10 +24,10 @@ func pick[T any](g parityGenerator, list ...T) T { return list[g.IntN(len(list))
 type object = map[string]any
 
 var (
-	parityKeys   = []string{"plan", "age", "$browser", "$initial_browser", "version", "joined", "distinct_id", "email"}
-	parityValues = []any{"pro", "Free", "true", true, 1, 2.5, 30, "30", nil, "1.2.0", "2026-01-01", "2026-11-19T08:00:00Z", []any{"pro", 1}, "ana@example.com", object{"a": 1}, 30.0, float32(2.5), []any{30.0}}
-	parityWanted = []any{"pro", "free", "true", true, 1, 2.5, "30", "30.0", "[30.0]", []any{"pro", "Free"}, []any{"true", 30}, "1.2.0", ">=1.0.0", "2026-01-01", "-7d", "^p.o", "@example.com"}
-	parityOps    = []string{
+	parityKeys     = []string{"plan", "age", "$browser", "$initial_browser", "version", "joined", "distinct_id", "email"}
+	parityValues   = []any{"pro", "Free", "true", true, 1, 2.5, 30, "30", nil, "1.2.0", "2026-01-01", "2026-11-19T08:00:00Z", []any{"pro", 1}, "ana@example.com", object{"a": 1}, 30.0, float32(2.5), []any{30.0}}
+	parityExpected = []any{"pro", "free", "true", true, 1, 2.5, "30", "30.0", "[30.0]", []any{"pro", "Free"}, []any{"true", 30}, "1.2.0", ">=1.0.0", "2026-01-01", "-7d", "^p.o", "@example.com"}
+	parityOps      = []string{
 		"exact", "is_not", "icontains", "not_icontains", "is_set", "is_not_set", "gt", "gte", "lt", "lte", "regex", "not_regex",
 		"is_date_before", "is_date_after", "is_date_exact", "semver_eq", "semver_gt", "semver_neq", "semver_caret", "starts_with", "ends_with", "in", "not_in",
 	}
@@ -150,9 +150,9 @@ func (g parityGenerator) property(id int) object {
 	case !g.stored || n < 40:
 		return object{"key": "distinct_id", "type": "person", "operator": pick(g, "exact", "is_not", "regex", "starts_with"), "value": pick[any](g, "u1", "^u", []any{"u0", "someone"})}
 	case id > 0 && n < 50:
-		return object{"key": pick(g, "plan", "$group_key"), "type": "group", "group_type_index": g.IntN(2), "operator": pick(g, parityOps...), "value": pick(g, parityWanted...)}
+		return object{"key": pick(g, "plan", "$group_key"), "type": "group", "group_type_index": g.IntN(2), "operator": pick(g, parityOps...), "value": pick(g, parityExpected...)}
 	}
-	p := object{"key": pick(g, parityKeys...), "type": "person", "operator": pick(g, parityOps...), "value": pick(g, parityWanted...)}
+	p := object{"key": pick(g, parityKeys...), "type": "person", "operator": pick(g, parityOps...), "value": pick(g, parityExpected...)}
 	if g.one(15) {
 		p["negation"] = true
 	}

@@ -25,14 +25,14 @@ func definitions(names ...string) string {
 	return `{"flags": [` + strings.Join(list, ", ") + `]}`
 }
 
-// changing is one project behind the server's handler; its definitions can be changed.
-type changing struct {
+// changingSource is one project behind the server's handler; its definitions can be changed.
+type changingSource struct {
 	mu       sync.Mutex
 	revision int64
 	defs     flags.Definitions
 }
 
-func (p *changing) set(t testing.TB, text string) {
+func (p *changingSource) set(t testing.TB, text string) {
 	t.Helper()
 	d, err := flags.ParseDefinitions([]byte(text))
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *changing) set(t testing.TB, text string) {
 	p.defs = d
 }
 
-func (p *changing) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
+func (p *changingSource) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if key != "phc_x" {
@@ -53,7 +53,7 @@ func (p *changing) ProjectByKey(_ context.Context, key string) (flags.Project, e
 	return flags.Project{ID: 1, APIKey: key, Revision: p.revision}, nil
 }
 
-func (p *changing) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (p *changingSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.defs, nil
@@ -61,7 +61,7 @@ func (p *changing) Definitions(context.Context, flags.Project) (flags.Definition
 
 // serve starts the server. Its clock runs fast, so that a change of definitions is
 // seen with the next request. Each request is told to seen.
-func (p *changing) serve(t testing.TB, seen func(*http.Request)) string {
+func (p *changingSource) serve(t testing.TB, record func(*http.Request)) string {
 	t.Helper()
 	var seconds atomic.Int64
 	now := func() time.Time { return time.Unix(1_800_000_000+2*seconds.Add(1), 0) }
@@ -69,12 +69,12 @@ func (p *changing) serve(t testing.TB, seen func(*http.Request)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: houseKeys{}})
+	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: testServerKeys{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen(r)
+		record(r)
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
@@ -106,14 +106,14 @@ func keys(s *remote.Client) string {
 // A change is asked for with the ETag of what is known, and comes with the next
 // poll; what is not news is not taken in again (§1.8, §11).
 func TestSource_1_8_PollsWithETags(t *testing.T) {
-	var p changing
+	var p changingSource
 	p.set(t, definitions("one"))
 	var mu sync.Mutex
-	asked := map[string]int{}
+	requests := map[string]int{}
 	url := p.serve(t, func(r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
+		requests[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
 	})
 	s := started(t, remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond})
 	if err := s.WaitForReady(t.Context()); err != nil {
@@ -127,21 +127,21 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 	until(t, "polls", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return asked[request+`W/"`+st.Version+`"`] > 3
+		return requests[request+`W/"`+st.Version+`"`] > 3
 	})
 	if again := s.Status(); again.Revision != 1 || again.LastError != nil || !again.StaleSince.IsZero() || again.Streaming {
 		t.Errorf("status %+v", again)
 	}
 	p.set(t, definitions("one", "two"))
 	until(t, "the change", func() bool { return keys(s) == "one two" })
-	if s.Status().Revision != 2 || asked[request] != 1 {
-		t.Errorf("status %+v, requests %v", s.Status(), asked)
+	if s.Status().Revision != 2 || requests[request] != 1 {
+		t.Errorf("status %+v, requests %v", s.Status(), requests)
 	}
 }
 
 // Changes come by the server's stream, on one connection, and are in the copy.
 func TestSource_Decision5_Streams(t *testing.T) {
-	var p changing
+	var p changingSource
 	p.set(t, definitions("one"))
 	var requests atomic.Int64
 	url := p.serve(t, func(*http.Request) { requests.Add(1) })
@@ -168,8 +168,8 @@ func TestSource_Decision5_Streams(t *testing.T) {
 }
 
 // The server's own words, with what to look at.
-func TestSource_SaysWhatIsWrong(t *testing.T) {
-	var p changing
+func TestSource_ReportsErrors(t *testing.T) {
+	var p changingSource
 	p.set(t, definitions("one"))
 	s := started(t, remote.Config{URL: p.serve(t, func(*http.Request) {}), ProjectKey: "phc_x", Key: "wrong", NoCopy: true})
 	until(t, "the failure", func() bool { return s.Status().LastError != nil })

@@ -21,7 +21,7 @@ type agent struct {
 	used map[string]bool // the tools that have answered
 }
 
-func (a *agent) try(tool string, params object) (text, refused string) {
+func (a *agent) try(tool string, params object) (text, failure string) {
 	a.t.Helper()
 	var got struct{ Text, Refused string }
 	a.do("call", object{"tool": tool, "params": params}, &got)
@@ -31,9 +31,9 @@ func (a *agent) try(tool string, params object) (text, refused string) {
 // call lets a tool answer, and reads what it answers into a value.
 func (a *agent) call(tool string, params object, into any) string {
 	a.t.Helper()
-	text, refused := a.try(tool, params)
-	if refused != "" {
-		a.t.Fatalf("%s refuses %v: %s", tool, params, refused)
+	text, failure := a.try(tool, params)
+	if failure != "" {
+		a.t.Fatalf("%s refuses %v: %s", tool, params, failure)
 	}
 	a.used[tool] = true
 	if into == nil {
@@ -45,8 +45,8 @@ func (a *agent) call(tool string, params object, into any) string {
 	return text
 }
 
-// notHere are tools that ask the vendor's own models and warehouses.
-var notHere = []string{"query-generate-hogql-from-question", "docs-search"}
+// unsupportedTools are tools that ask the vendor's own models and warehouses.
+var unsupportedTools = []string{"query-generate-hogql-from-question", "docs-search"}
 
 // spec/clients.md §14.1: every tool of @posthog/agent-toolkit does its work against
 // Bunting. What it expects of answers, its own schemas check.
@@ -67,12 +67,12 @@ func TestAgentToolkit(t *testing.T) {
 	a.surveys()
 	a.experiments()
 	for _, tool := range tools {
-		if !a.used[tool] && !slices.Contains(notHere, tool) {
+		if !a.used[tool] && !slices.Contains(unsupportedTools, tool) {
 			t.Errorf("%s was not tried", tool)
 		}
 	}
-	if _, refused := a.try("query-generate-hogql-from-question", object{"question": "how many?"}); !strings.Contains(refused, "404") {
-		t.Errorf("a question for the vendor's model: %q, want 404", refused)
+	if _, failure := a.try("query-generate-hogql-from-question", object{"question": "how many?"}); !strings.Contains(failure, "404") {
+		t.Errorf("a question for the vendor's model: %q, want 404", failure)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestAgentToolkit(t *testing.T) {
 // bob's, an exception of each.
 func captureOf(t *testing.T, s *served.Server, now time.Time) {
 	t.Helper()
-	at := now.Add(-time.Hour).Format(time.RFC3339)
+	sentAt := now.Add(-time.Hour).Format(time.RFC3339)
 	exception := object{"$exception_list": []any{object{"type": "TypeError", "value": "x is not a function"}}, "$lib": "posthog-node", "$session_id": "s1"}
 	var batch []any
 	for _, e := range []struct {
@@ -91,7 +91,7 @@ func captureOf(t *testing.T, s *served.Server, now time.Time) {
 		{"purchase", "ann", object{"amount": 12.5}}, {"$exception", "ann", exception}, {"$exception", "bob", exception},
 		{"$ai_generation", "ann", object{"$ai_total_cost_usd": 0.25, "$ai_model": "m"}},
 	} {
-		batch = append(batch, object{"event": e.name, "distinct_id": e.who, "timestamp": at, "properties": e.properties})
+		batch = append(batch, object{"event": e.name, "distinct_id": e.who, "timestamp": sentAt, "properties": e.properties})
 	}
 	body, err := json.Marshal(object{"api_key": served.ProjectKey, "historical_migration": true, "batch": batch})
 	if err != nil {
@@ -102,7 +102,7 @@ func captureOf(t *testing.T, s *served.Server, now time.Time) {
 		t.Fatal(res, err)
 	}
 	_ = res.Body.Close()
-	for deadline := time.Now().Add(served.Patience); len(s.Issues()) == 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(served.WaitTimeout); len(s.Issues()) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("there is no issue of the exceptions")
 		}
@@ -162,15 +162,15 @@ func (a *agent) queries(now time.Time) {
 		"HogQL":   {object{"kind": "DataVisualizationNode", "source": object{"kind": "HogQLQuery", "query": "SELECT properties.$browser, count() FROM events WHERE event = '$pageview' GROUP BY properties.$browser ORDER BY count() DESC", "filters": object{"dateRange": week}}}, `\[\s*"Firefox",\s*2\s*\],\s*\[\s*"Chrome",\s*1`},
 		"unknown": {object{"kind": "DataVisualizationNode", "source": object{"kind": "HogQLQuery", "query": "SELECT nothing FROM nowhere"}}, ""},
 	} {
-		text, refused := a.try("query-run", object{"query": c.query})
+		text, failure := a.try("query-run", object{"query": c.query})
 		if c.want == "" {
-			if !strings.Contains(refused, "Validation error") {
-				a.t.Errorf("%s: %s%s, want a refusal", name, text, refused)
+			if !strings.Contains(failure, "Validation error") {
+				a.t.Errorf("%s: %s%s, want a refusal", name, text, failure)
 			}
 			continue
 		}
-		if refused != "" || !regexp.MustCompile(c.want).MatchString(text) {
-			a.t.Errorf("%s: %s%s, want %s in it", name, text, refused, c.want)
+		if failure != "" || !regexp.MustCompile(c.want).MatchString(text) {
+			a.t.Errorf("%s: %s%s, want %s in it", name, text, failure, c.want)
 		}
 	}
 	a.used["query-run"] = true

@@ -23,31 +23,31 @@ func TestGo_Binary(t *testing.T) {
 	}
 	p := s.projects["main"]
 	asking, deciding := goClient(t, s, p, nil), goClient(t, s, p, local(p.personalKey()))
-	for i, who := range readSubjects(t) {
+	for i, subject := range readSubjects(t) {
 		if i%10 != 0 {
 			continue
 		}
-		want := decide(p, who, flags.Selection{}, goPayload)
-		remote, err := asking.EvaluateFlags(goQuestion(who, false))
+		want := decide(p, subject, flags.Selection{}, goPayload)
+		remote, err := asking.EvaluateFlags(goQuestion(subject, false))
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, who.Name, want, goAnswers(remote))
-		alone, err := deciding.EvaluateFlags(goQuestion(who, true))
+		same(t, subject.Name, want, goAnswers(remote))
+		localAnswers, err := deciding.EvaluateFlags(goQuestion(subject, true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, mine := range goAnswers(alone) {
+		for key, mine := range goAnswers(localAnswers) {
 			server, ok := want[key]
 			if !ok {
 				server = off
 			}
-			if mine != server && explain(pair{"go", p, p.flag(key), who}, mine, server) == nil {
-				t.Errorf("%s for %s: %v, the server says %v", key, who.Name, mine, server)
+			if mine != server && explain(pair{"go", p, p.flag(key), subject}, mine, server) == nil {
+				t.Errorf("%s for %s: %v, the server says %v", key, subject.Name, mine, server)
 			}
 		}
-		if len(alone.Keys()) == 0 {
-			t.Errorf("%s: nothing was decided locally", who.Name)
+		if len(localAnswers.Keys()) == 0 {
+			t.Errorf("%s: nothing was decided locally", subject.Name)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func runBinary(t *testing.T, binary string) string {
 	select {
 	case found := <-url:
 		return found
-	case <-time.After(served.Patience):
+	case <-time.After(served.WaitTimeout):
 		t.Fatalf("the program does not say where it listens\n%s", errors)
 		return ""
 	}

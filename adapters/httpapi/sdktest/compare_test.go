@@ -61,10 +61,10 @@ func sortedJSON(raw json.RawMessage) string {
 	return describe(v)
 }
 
-// leftToServer are, by project, the flags that need a murmur3 bucket or depend
+// serverOnlyFlags are, by project, the flags that need a murmur3 bucket or depend
 // on one that does: no SDK may decide them (decision 1). The other murmur flags
 // need no bucket: a rollout of 0 or 100, a single or a forced variant.
-var leftToServer = map[string][]string{
+var serverOnlyFlags = map[string][]string{
 	"main": {
 		"murmur-half", "murmur-variants", "murmur-later", "murmur-group", "murmur-device", "murmur-mixed",
 		"murmur-dependant", "murmur-dependant-2", "murmur-dependant-3", "murmur-dependant-variant",
@@ -104,39 +104,39 @@ type pair struct {
 // comparison counts what an SDK decided by itself, and holds it against the
 // server and against what flags.LocalProblems says of it.
 type comparison struct {
-	sdk                      string
-	read                     reader
-	seen                     map[string]int // rows of the tables, by why
-	foretold                 map[string]*foretold
-	decided, left, different int
+	sdk                          string
+	read                         reader
+	seen                         map[string]int // rows of the tables, by why
+	expected                     map[string]*expectation
+	decided, deferred, different int
 }
 
 func newComparison(sdk string, read reader) *comparison {
-	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, foretold: map[string]*foretold{}}
+	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, expected: map[string]*expectation{}}
 }
 
-// foretold is what LocalProblems says of a project's flags for one SDK, by key:
+// expectation is what LocalProblems says of a project's flags for one SDK, by key:
 // left to the server for somebody, or decided otherwise for somebody.
-type foretold struct {
-	asks, differs map[string]string
-	left, other   map[string]int // how often that was seen
+type expectation struct {
+	asksServer, differs map[string]string
+	deferred, other     map[string]int // how often that was seen
 }
 
-func (c *comparison) problems(p *project) *foretold {
-	if known := c.foretold[p.Name]; known != nil {
-		return known
+func (c *comparison) problems(p *project) *expectation {
+	if expected := c.expected[p.Name]; expected != nil {
+		return expected
 	}
-	out := &foretold{map[string]string{}, map[string]string{}, map[string]int{}, map[string]int{}}
+	out := &expectation{map[string]string{}, map[string]string{}, map[string]int{}, map[string]int{}}
 	for _, l := range flags.LocalProblems(p.Definitions) {
 		switch {
 		case l.SDK != "all" && l.SDK != c.sdk:
 		case l.Differs:
 			out.differs[l.Key] = l.Why
 		default:
-			out.asks[l.Key] = l.Why
+			out.asksServer[l.Key] = l.Why
 		}
 	}
-	c.foretold[p.Name] = out
+	c.expected[p.Name] = out
 	return out
 }
 
@@ -144,21 +144,21 @@ func (c *comparison) problems(p *project) *foretold {
 func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Selection, got answers) {
 	t.Helper()
 	want := decide(p, s, sel, c.read)
-	says := c.problems(p)
-	for _, key := range leftToServer[p.Name] {
+	problems := c.problems(p)
+	for _, key := range serverOnlyFlags[p.Name] {
 		if mine, ok := got[key]; ok {
 			t.Errorf("%s %s rests on a murmur3 bucket, but %s decides %s for %s", p.Name, key, c.sdk, describe(mine), s.Name)
 		}
 	}
 	for i := range p.Definitions.Flags {
 		f := &p.Definitions.Flags[i]
-		at := pair{c.sdk, p, f, s}
+		pr := pair{c.sdk, p, f, s}
 		mine, ok := got[f.Key]
 		if !ok {
-			c.left++
-			says.left[f.Key]++
-			if says.asks[f.Key] == "" && f.Active && !f.Deleted && at.filtered(sel) && at.given() {
-				c.unexpected(t, at)
+			c.deferred++
+			problems.deferred[f.Key]++
+			if problems.asksServer[f.Key] == "" && f.Active && !f.Deleted && pr.filtered(sel) && pr.withSubject() {
+				c.unexpected(t, pr)
 			}
 			continue
 		}
@@ -171,30 +171,30 @@ func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Sel
 			continue
 		}
 		c.different++
-		says.other[f.Key]++
-		row := explain(at, mine, server)
+		problems.other[f.Key]++
+		row := explain(pr, mine, server)
 		if row == nil {
 			t.Errorf("%s %s %s for %s: %s decides %s, the server %s", p.Name, f.Key, record(f), describe(s), c.sdk, describe(mine), describe(server))
 			continue
 		}
-		c.seen[row.why]++
-		if row.kind == foreseen && says.differs[f.Key] == "" {
-			t.Errorf("LocalProblems has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.why)
+		c.seen[row.reason]++
+		if row.kind == expectedDisagreement && problems.differs[f.Key] == "" {
+			t.Errorf("LocalProblems has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.reason)
 		}
 	}
 }
 
 // unexpected looks for the reason why a flag was left to the server though
 // LocalProblems has nothing on it.
-func (c *comparison) unexpected(t *testing.T, at pair) {
+func (c *comparison) unexpected(t *testing.T, pr pair) {
 	t.Helper()
 	for _, row := range undecided {
-		if strings.Contains(row.sdks, c.sdk) && row.applies(at) {
+		if strings.Contains(row.sdks, c.sdk) && row.applies(pr) {
 			c.seen[row.why]++
 			return
 		}
 	}
-	t.Errorf("LocalProblems has nothing on %s %s %s, and %s leaves it to the server for %s", at.Project.Name, at.Flag.Key, record(at.Flag), c.sdk, describe(at.Subject))
+	t.Errorf("LocalProblems has nothing on %s %s %s, and %s leaves it to the server for %s", pr.Project.Name, pr.Flag.Key, record(pr.Flag), c.sdk, describe(pr.Subject))
 }
 
 // loaded fails when an SDK decided nothing in a project: then it could not read
@@ -209,15 +209,15 @@ func (c *comparison) loaded(t *testing.T, p *project, before int) {
 // finish logs the counts and fails for rows that were not needed.
 func (c *comparison) finish(t *testing.T) {
 	t.Helper()
-	t.Logf("%s: %d decided locally, %d of them otherwise than the server, %d left to it", c.sdk, c.decided, c.different, c.left)
+	t.Logf("%s: %d decided locally, %d of them otherwise than the server, %d left to it", c.sdk, c.decided, c.different, c.deferred)
 	var lines []string
-	for _, row := range slices.Concat(known, payloads) {
+	for _, row := range slices.Concat(disagreements, payloads) {
 		if !strings.Contains(row.sdks, c.sdk) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%6d  %s: %s", c.seen[row.why], row.clause, row.why))
-		if c.seen[row.why] == 0 {
-			t.Errorf("never seen with %s any more, take it out: %s, %s", c.sdk, row.clause, row.why)
+		lines = append(lines, fmt.Sprintf("%6d  %s: %s", c.seen[row.reason], row.clause, row.reason))
+		if c.seen[row.reason] == 0 {
+			t.Errorf("never seen with %s any more, take it out: %s, %s", c.sdk, row.clause, row.reason)
 		}
 	}
 	for _, row := range undecided {
@@ -225,9 +225,9 @@ func (c *comparison) finish(t *testing.T) {
 			t.Errorf("never seen with %s any more, take it out: %s", c.sdk, row.why)
 		}
 	}
-	for name, says := range c.foretold {
-		c.check(t, name, "leaves to the server", says.asks, says.left)
-		c.check(t, name, "decides otherwise", says.differs, says.other)
+	for name, problems := range c.expected {
+		c.check(t, name, "leaves to the server", problems.asksServer, problems.deferred)
+		c.check(t, name, "decides otherwise", problems.differs, problems.other)
 	}
 	for _, row := range unseen {
 		if strings.Contains(row.sdks, c.sdk) && c.seen[row.reason] == 0 {
@@ -238,10 +238,10 @@ func (c *comparison) finish(t *testing.T) {
 }
 
 // check fails for problems that no subject shows.
-func (c *comparison) check(t *testing.T, project, what string, problems map[string]string, seen map[string]int) {
+func (c *comparison) check(t *testing.T, project, what string, problems map[string]string, found map[string]int) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(problems)) {
-		if seen[key] > 0 {
+		if found[key] > 0 {
 			continue
 		}
 		excused := false

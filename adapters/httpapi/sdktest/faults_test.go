@@ -33,15 +33,15 @@ var faults = []fault{
 	// The system takes the request for the server, which finds it after the SDK has
 	// given that attempt up.
 	{name: "frozen", begin: func(t *testing.T, s *served.Server) (string, func()) {
-		s.Freeze()
+		s.Pause()
 		return s.URL, func() {
 			time.Sleep(met)
-			s.Thaw()
+			s.Resume()
 		}
 	}},
 	{name: "answers lost", again: true, begin: func(t *testing.T, s *served.Server) (string, func()) {
 		p := served.NewProxy(t, s)
-		p.Lose(2)
+		p.LoseAnswers(2)
 		return p.URL, func() {}
 	}},
 }

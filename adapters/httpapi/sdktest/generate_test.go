@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// reading is a program of somebody's, with the functions that were generated. The
+// userProgram is a program of somebody's, with the functions that were generated. The
 // reader has the two methods of posthog-js, and the answers of a server for the demo.
-const reading = `
+const userProgram = `
 import { readCheckoutLayout, readCheckoutLayoutPayload, readNewOnboarding, type CheckoutLayout, type FlagReader } from './flags.js'
 
 const answers: Record<string, string | boolean> = { 'new-onboarding': true, 'checkout-layout': 'steps' }
@@ -50,7 +50,7 @@ func TestGenerate_TypeScript(t *testing.T) {
 		return path
 	}
 	in("package.json", `{"type": "module"}`)
-	in("use.ts", reading)
+	in("use.ts", userProgram)
 	compile := func(definitions string) (string, error) {
 		generate := exec.Command(served.Binary(t), "generate", "ts", in("flags.json", definitions), "--output", filepath.Join(dir, "flags.ts"))
 		if out, err := generate.CombinedOutput(); err != nil {

@@ -56,9 +56,9 @@ func TestOpenAPI_Valid(t *testing.T) {
 	ran(t, "node", args...)
 }
 
-// whatClientsSay is what the programs of apiclient say, with the key of the flag that
+// clientOutput is what the programs of apiclient say, with the key of the flag that
 // they make.
-const whatClientsSay = "flags 1 KEY true\nerror not_found\nenabled true\nvalue true static\ncaptured 1\n"
+const clientOutput = "flags 1 KEY true\nerror not_found\nenabled true\nvalue true static\ncaptured 1\n"
 
 // oapi-codegen makes a client of all of the description in OpenAPI 3.0, which
 // compiles; a program asks a server with it (spec/clients.md §15).
@@ -67,12 +67,12 @@ func TestGenerated_Go(t *testing.T) {
 	document, code, overlay := filepath.Join(dir, "openapi.json"), filepath.Join(dir, "client.go"), filepath.Join(dir, "overlay.json")
 	describedIn(t, s.URL, "3.0", document)
 	ran(t, "go", "tool", "oapi-codegen", "-generate", "types,client,skip-prune", "-package", "api", "-o", code, document)
-	place, err := filepath.Abs("apiclient/api/client.go")
+	path, err := filepath.Abs("apiclient/api/client.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The client stands in its place for the compiler alone.
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{place: code}})
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: code}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestGenerated_Go(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ran(t, "go", "run", "-tags", "generated", "-overlay", overlay, "./apiclient", s.URL, managedKey)
-	if want := strings.Replace(whatClientsSay, "KEY", "go", 1); got != want {
+	if want := strings.Replace(clientOutput, "KEY", "go", 1); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 }
@@ -114,7 +114,7 @@ func TestGenerated_TypeScript(t *testing.T) {
 	ran(t, "node", "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022",
 		"--module", "nodenext", "--lib", "es2023,dom,dom.iterable", "--outDir", dir, in("use.ts"))
 	got := ran(t, "node", in("use.js"), s.URL, managedKey)
-	if want := strings.Replace(whatClientsSay, "KEY", "ts", 1); got != want {
+	if want := strings.Replace(clientOutput, "KEY", "ts", 1); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 }

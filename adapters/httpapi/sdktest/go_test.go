@@ -10,21 +10,21 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// quiet is a logger that says nothing.
-type quiet struct{}
+// quietLogger is a logger that says nothing.
+type quietLogger struct{}
 
-func (quiet) Debugf(string, ...any) {}
-func (quiet) Logf(string, ...any)   {}
-func (quiet) Warnf(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
+func (quietLogger) Debugf(string, ...any) {}
+func (quietLogger) Logf(string, ...any)   {}
+func (quietLogger) Warnf(string, ...any)  {}
+func (quietLogger) Errorf(string, ...any) {}
 
 // goClient is posthog-go as an application would set it up. Events are
 // dropped unless a test wants them.
 func goClient(t testing.TB, s *server, p *project, change func(*posthog.Config)) posthog.Client {
 	t.Helper()
-	none := 0
+	noRetries := 0
 	config := posthog.Config{
-		Endpoint: s.URL, Logger: quiet{}, MaxRetries: &none, ShutdownTimeout: 5 * time.Second,
+		Endpoint: s.URL, Logger: quietLogger{}, MaxRetries: &noRetries, ShutdownTimeout: 5 * time.Second,
 		FeatureFlagRequestTimeout: 20 * time.Second,
 		BeforeSend:                func(posthog.Message) posthog.Message { return nil },
 	}
@@ -88,12 +88,12 @@ func TestGo_Remote(t *testing.T) {
 			continue
 		}
 		client := goClient(t, s, p, nil)
-		for _, who := range readSubjects(t) {
-			e, err := client.EvaluateFlags(goQuestion(who, false))
+		for _, subject := range readSubjects(t) {
+			e, err := client.EvaluateFlags(goQuestion(subject, false))
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, p.Name+" "+who.Name, decide(p, who, flags.Selection{}, goPayload), goAnswers(e))
+			same(t, p.Name+" "+subject.Name, decide(p, subject, flags.Selection{}, goPayload), goAnswers(e))
 		}
 	}
 	for _, r := range s.evaluations() {
@@ -110,12 +110,12 @@ func TestGo_Local(t *testing.T) {
 		before := c.decided
 		p := s.projects[name]
 		client := goClient(t, s, p, local(p.personalKey()))
-		for _, who := range readSubjects(t) {
-			e, err := client.EvaluateFlags(goQuestion(who, true))
+		for _, subject := range readSubjects(t) {
+			e, err := client.EvaluateFlags(goQuestion(subject, true))
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.subject(t, p, who, flags.Selection{}, goAnswers(e))
+			c.subject(t, p, subject, flags.Selection{}, goAnswers(e))
 		}
 		c.loaded(t, p, before)
 	}

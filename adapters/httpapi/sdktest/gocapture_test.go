@@ -21,40 +21,40 @@ const (
 
 func TestMain(m *testing.M) { served.Main(m, "../../..") }
 
-// hearing keeps what posthog-go tells an application: what it delivered, what it
+// recordingLogger keeps what posthog-go tells an application: what it delivered, what it
 // gave up, and what it logs.
-type hearing struct {
+type recordingLogger struct {
 	mu       sync.Mutex
 	sent     []served.Sent
 	failures []string
 	log      []string
 }
 
-func (h *hearing) Success(m posthog.APIMessage) {
+func (h *recordingLogger) Success(m posthog.APIMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sent = append(h.sent, identityOf(m))
 }
 
-func (h *hearing) Failure(m posthog.APIMessage, err error) {
+func (h *recordingLogger) Failure(m posthog.APIMessage, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failures = append(h.failures, fmt.Sprint(identityOf(m), err))
 }
 
-func (h *hearing) line(format string, args []any) {
+func (h *recordingLogger) line(format string, args []any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.log = append(h.log, fmt.Sprintf(format, args...))
 }
 
-func (h *hearing) Debugf(string, ...any)             {}
-func (h *hearing) Logf(format string, args ...any)   { h.line(format, args) }
-func (h *hearing) Warnf(format string, args ...any)  { h.line(format, args) }
-func (h *hearing) Errorf(format string, args ...any) { h.line(format, args) }
+func (h *recordingLogger) Debugf(string, ...any)             {}
+func (h *recordingLogger) Logf(format string, args ...any)   { h.line(format, args) }
+func (h *recordingLogger) Warnf(format string, args ...any)  { h.line(format, args) }
+func (h *recordingLogger) Errorf(format string, args ...any) { h.line(format, args) }
 
 // outcome is what was delivered so far and what was given up.
-func (h *hearing) outcome() (sent []served.Sent, failures []string) {
+func (h *recordingLogger) outcome() (sent []served.Sent, failures []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.sent), slices.Clone(h.failures)
@@ -62,7 +62,7 @@ func (h *hearing) outcome() (sent []served.Sent, failures []string) {
 
 // noComplaint checks that nothing was given up and, as is said at a retry or
 // at a refusal, nothing was logged.
-func (h *hearing) noComplaint(t *testing.T) {
+func (h *recordingLogger) noComplaint(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,10 +89,10 @@ func identityOf(m posthog.APIMessage) served.Sent {
 }
 
 // goSender is posthog-go as it comes, apart from what change says.
-func goSender(t *testing.T, url string, change func(*posthog.Config)) (posthog.Client, *hearing) {
+func goSender(t *testing.T, url string, change func(*posthog.Config)) (posthog.Client, *recordingLogger) {
 	t.Helper()
-	h := &hearing{}
-	config := posthog.Config{Endpoint: url, Logger: h, Callback: h, ShutdownTimeout: served.Patience}
+	h := &recordingLogger{}
+	config := posthog.Config{Endpoint: url, Logger: h, Callback: h, ShutdownTimeout: served.WaitTimeout}
 	if change != nil {
 		change(&config)
 	}

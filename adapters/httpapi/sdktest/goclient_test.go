@@ -22,21 +22,21 @@ func TestGo_SingleFlags(t *testing.T) {
 	s := serve(t)
 	p := s.projects["main"]
 	client := goClient(t, s, p, nil)
-	for i, who := range readSubjects(t) {
+	for i, subject := range readSubjects(t) {
 		if i%40 != 0 {
 			continue
 		}
-		want := decide(p, who, flags.Selection{}, goPayload)
+		want := decide(p, subject, flags.Selection{}, goPayload)
 		for _, f := range p.Definitions.Flags {
 			q := posthog.FeatureFlagPayload{
-				Key: f.Key, DistinctId: who.DistinctID, DeviceId: who.DeviceID, Groups: goGroups(who, false),
-				PersonProperties: posthog.Properties(who.Person), GroupProperties: goGroupProperties(who),
+				Key: f.Key, DistinctId: subject.DistinctID, DeviceId: subject.DeviceID, Groups: goGroups(subject, false),
+				PersonProperties: posthog.Properties(subject.Person), GroupProperties: goGroupProperties(subject),
 			}
 			server, answered := want[f.Key]
 			result, err := client.GetFeatureFlagResult(q)
 			if errors.Is(err, posthog.ErrFlagNotFound) { // not answered, or failed
 				if server != off && answered {
-					t.Errorf("%s for %s: %v, the server says %v", f.Key, who.Name, err, server)
+					t.Errorf("%s for %s: %v, the server says %v", f.Key, subject.Name, err, server)
 				}
 				continue
 			}
@@ -51,7 +51,7 @@ func TestGo_SingleFlags(t *testing.T) {
 				got.Payload = *result.RawPayload
 			}
 			if got != server {
-				t.Errorf("%s for %s: %v, the server says %v", f.Key, who.Name, got, server)
+				t.Errorf("%s for %s: %v, the server says %v", f.Key, subject.Name, got, server)
 			}
 		}
 	}
@@ -63,15 +63,15 @@ func TestGo_FlagKeys(t *testing.T) {
 	p := s.projects["main"]
 	client := goClient(t, s, p, nil)
 	keys := []string{"chain-3", "variants", "no-such-flag", "inactive"}
-	for _, who := range readSubjects(t) {
-		q := goQuestion(who, false)
+	for _, subject := range readSubjects(t) {
+		q := goQuestion(subject, false)
 		q.FlagKeys = keys
 		e, err := client.EvaluateFlags(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := decide(p, who, flags.Selection{}, goPayload)
-		same(t, who.Name, answers{"chain-3": all["chain-3"], "variants": all["variants"]}, goAnswers(e))
+		all := decide(p, subject, flags.Selection{}, goPayload)
+		same(t, subject.Name, answers{"chain-3": all["chain-3"], "variants": all["variants"]}, goAnswers(e))
 	}
 	for _, r := range s.evaluations() {
 		var body struct {
@@ -83,10 +83,10 @@ func TestGo_FlagKeys(t *testing.T) {
 	}
 }
 
-// forwarding puts the address of the application's user on requests.
-type forwarding struct{}
+// forwardingTransport puts the address of the application's user on requests.
+type forwardingTransport struct{}
 
-func (forwarding) RoundTrip(r *http.Request) (*http.Response, error) {
+func (forwardingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("X-Forwarded-For", "203.0.113.7")
 	return http.DefaultTransport.RoundTrip(r)
@@ -95,7 +95,7 @@ func (forwarding) RoundTrip(r *http.Request) (*http.Response, error) {
 // The address is located unless the SDK says no, which is its default (§8.3).
 func TestGo_GeoIP(t *testing.T) {
 	s := serve(t)
-	client := goClient(t, s, s.projects["main"], func(c *posthog.Config) { c.Transport = forwarding{} })
+	client := goClient(t, s, s.projects["main"], func(c *posthog.Config) { c.Transport = forwardingTransport{} })
 	for _, c := range []struct {
 		disable *bool
 		person  posthog.Properties
@@ -123,18 +123,18 @@ func TestGo_Fallback(t *testing.T) {
 	for _, name := range []string{"main", "murmur"} {
 		p := s.projects[name]
 		client := goClient(t, s, p, local(p.personalKey()))
-		for _, who := range readSubjects(t) {
-			alone, err := client.EvaluateFlags(goQuestion(who, true))
+		for _, subject := range readSubjects(t) {
+			localAnswers, err := client.EvaluateFlags(goQuestion(subject, true))
 			if err != nil {
 				t.Fatal(err)
 			}
-			q := goQuestion(who, false)
-			q.Groups = goGroups(who, true)
+			q := goQuestion(subject, false)
+			q.Groups = goGroups(subject, true)
 			both, err := client.EvaluateFlags(q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked(t, p, who, decide(p, who, flags.Selection{}, goPayload), goAnswers(alone), goAnswers(both))
+			checkAnswers(t, p, subject, decide(p, subject, flags.Selection{}, goPayload), goAnswers(localAnswers), goAnswers(both))
 		}
 	}
 	if got, want := len(s.evaluations()), 2*len(readSubjects(t)); got != want {
@@ -170,12 +170,12 @@ func TestGo_WrongKeys(t *testing.T) {
 		s := serve(t)
 		p := s.projects["main"]
 		client := goClient(t, s, p, local(key))
-		who := readSubjects(t)[0]
-		e, err := client.EvaluateFlags(goQuestion(who, false))
+		subject := readSubjects(t)[0]
+		e, err := client.EvaluateFlags(goQuestion(subject, false))
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, key, decide(p, who, flags.Selection{}, goPayload), goAnswers(e))
+		same(t, key, decide(p, subject, flags.Selection{}, goPayload), goAnswers(e))
 		if got := s.requestsTo("/flags/definitions"); len(got) != 1 || got[0].Status != status {
 			t.Errorf("%s: %+v, want one with status %d", key, got, status)
 		}
@@ -282,19 +282,19 @@ func TestGo_LocalMonths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := posthog.NewWithConfig("phc", posthog.Config{SecretKey: "phs", Logger: quiet{}, Transport: inProcess{handler}})
+		client, err := posthog.NewWithConfig("phc", posthog.Config{SecretKey: "phs", Logger: quietLogger{}, Transport: inProcess{handler}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = client.Close() }()
 		got := map[bool]any{}
-		for _, alone := range []bool{true, false} {
-			q := posthog.EvaluateFlagsPayload{DistinctId: "u", PersonProperties: posthog.Properties{"since": "2000-03-01"}, OnlyEvaluateLocally: alone}
+		for _, localOnly := range []bool{true, false} {
+			q := posthog.EvaluateFlagsPayload{DistinctId: "u", PersonProperties: posthog.Properties{"since": "2000-03-01"}, OnlyEvaluateLocally: localOnly}
 			e, err := client.EvaluateFlags(q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[alone] = e.GetFlag("m")
+			got[localOnly] = e.GetFlag("m")
 		}
 		var server flags.Decisions
 		flags.Compile(d).Evaluate(&flags.Subject{DistinctID: "u", Person: flags.Properties{"since": "2000-03-01"}}, time.Now(), &server)

@@ -26,15 +26,15 @@ func remoteClient(t *testing.T, url, projectKey, key string, change func(*remote
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), served.WaitTimeout)
 		defer cancel()
 		_ = client.Close(ctx)
 	})
 	return client
 }
 
-// without leaves out what says which SDK sent it.
-func without(p map[string]any, more ...string) map[string]any {
+// withoutMember leaves out what says which SDK sent it.
+func withoutMember(p map[string]any, more ...string) map[string]any {
 	p = maps.Clone(p)
 	for _, name := range append(more, "$lib", "$lib_version", "$os", "$os_version", "$os_distro", "$go_version") {
 		delete(p, name)
@@ -51,7 +51,7 @@ func TestGo_RemoteEvents(t *testing.T) {
 		if warnings := s.Warnings(); len(warnings) > 0 {
 			t.Errorf("warnings %v", warnings)
 		}
-		return outcome{without(s.EventNamed("purchase").Properties, "$sent_at"), without(s.PersonOf("user_1").Properties, "$creator_event_uuid")}
+		return outcome{withoutMember(s.EventNamed("purchase").Properties, "$sent_at"), withoutMember(s.PersonOf("user_1").Properties, "$creator_event_uuid")}
 	}
 	theirs := served.New(t, definitions)
 	client, h := goSender(t, theirs.URL, nil)
@@ -111,7 +111,7 @@ func TestGo_RemoteExposures(t *testing.T) {
 			key = "phs_nobody"
 		}
 		own := remoteClient(t, s.URL, p.APIKey, key, func(c *remote.Config) { c.AskServer = !here })
-		ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), served.WaitTimeout)
 		defer cancel()
 		if here {
 			if err := own.WaitForReady(ctx); err != nil {
@@ -134,7 +134,7 @@ func TestGo_RemoteExposures(t *testing.T) {
 			if here {
 				differ = append(differ, "$feature_flag_definitions_loaded_at", "$feature_flag_reason")
 			}
-			for name, want := range without(theirs[i], differ...) {
+			for name, want := range withoutMember(theirs[i], differ...) {
 				if got, has := ours[i][name]; !has || !cmp.Equal(want, got) {
 					t.Errorf("here %v, %s: %s is %v, posthog-go says %v", here, keys[i], name, got, want)
 				}

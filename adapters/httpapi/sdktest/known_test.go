@@ -12,7 +12,7 @@ import (
 type disagreement struct {
 	sdks    string // "go", "node" or both
 	clause  string // of the specification; "not in §11" where its table has no row
-	why     string
+	reason  string
 	kind    kind
 	applies func(pair) bool
 }
@@ -21,32 +21,32 @@ type disagreement struct {
 type kind uint8
 
 const (
-	// foreseen: it shows in the definition and LocalProblems lists the flag.
-	foreseen kind = iota
+	// expectedDisagreement: it shows in the definition and LocalProblems lists the flag.
+	expectedDisagreement kind = iota
 	// data: it depends on the subject's properties.
 	data
 )
 
-// known is the table of disagreements. The first row that applies explains a
+// disagreements is the table of disagreements. The first row that applies explains a
 // difference; a row that explains none fails the test.
-var known = []disagreement{
+var disagreements = []disagreement{
 	{"go node", "§11 Long distinct_id", "a distinct id of more than 200 bytes is not cut", data, func(at pair) bool {
 		return len(at.Subject.DistinctID) > 200 && at.hashed()
 	}},
-	{"go node", "§11 Runtime/context filters", "the evaluation runtime is not looked at", foreseen, func(at pair) bool {
+	{"go node", "§11 Runtime/context filters", "the evaluation runtime is not looked at", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool { return f.Runtime == "client" })
 	}},
-	{"go node", "§11 Early access enrollment", "early access enrollment is ignored", foreseen, func(at pair) bool {
+	{"go node", "§11 Early access enrollment", "early access enrollment is ignored", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool { return f.Enrollment && at.has("$feature_enrollment/"+f.Key) })
 	}},
-	{"go", "§11 Holdout", "the holdout is ignored", foreseen, func(at pair) bool {
+	{"go", "§11 Holdout", "the holdout is ignored", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool { return f.Holdout != nil })
 	}},
-	{"go", "§8.4, not in §11", "the device id in person properties is not looked at", foreseen, func(at pair) bool {
+	{"go", "§8.4, not in §11", "the device id in person properties is not looked at", expectedDisagreement, func(at pair) bool {
 		id, _ := at.Subject.Person["$device_id"].(string)
 		return at.anyFlag(func(f *flags.Flag) bool { return f.DeviceBucketing }) && id != ""
 	}},
-	{"go", "§11 Device bucketing, no device id", "the distinct id is hashed instead", foreseen, func(at pair) bool {
+	{"go", "§11 Device bucketing, no device id", "the distinct id is hashed instead", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool { return f.DeviceBucketing }) && at.Subject.DeviceID == nil
 	}},
 
@@ -56,35 +56,35 @@ var known = []disagreement{
 	{"go node", "§11 $group_key", "a $group_key in the group's properties wins over groups", data, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool { return p.Key == "$group_key" }) && at.Subject.GroupProperties["company"]["$group_key"] != nil
 	}},
-	{"go node", "§4.1, not in §11", "a filter on another group's property is read from the condition's group", foreseen, func(at pair) bool {
+	{"go node", "§4.1, not in §11", "a filter on another group's property is read from the condition's group", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool {
 			return p.Type == flags.GroupProperty && p.GroupType != nil && at.Flag.Group != nil && *p.GroupType != *at.Flag.Group
 		})
 	}},
-	{"go node", "§4.1 and §12.4 row 91, not in §11", "a cohort of a group flag is read from the group's properties", foreseen, func(at pair) bool {
+	{"go node", "§4.1 and §12.4 row 91, not in §11", "a cohort of a group flag is read from the group's properties", expectedDisagreement, func(at pair) bool {
 		return at.Flag.Group != nil && at.anyProperty(func(p *flags.Property) bool { return p.Type == flags.CohortProperty })
 	}},
-	{"go", "§1.3 and §12.2 row 47, not in §11", "an explicit person condition in a group flag is decided for the group", foreseen, func(at pair) bool {
+	{"go", "§1.3 and §12.2 row 47, not in §11", "an explicit person condition in a group flag is decided for the group", expectedDisagreement, func(at pair) bool {
 		return at.personCondition()
 	}},
-	{"node", "§1.3 and §12.2 row 47, not in §11", "an explicit person condition in a group flag is decided as one of the group", foreseen, func(at pair) bool {
+	{"node", "§1.3 and §12.2 row 47, not in §11", "an explicit person condition in a group flag is decided as one of the group", expectedDisagreement, func(at pair) bool {
 		return at.personCondition()
 	}},
-	{"go node", "§4.1, not in §11", "a person filter in a group condition is read from the group's properties", foreseen, func(at pair) bool {
+	{"go node", "§4.1, not in §11", "a person filter in a group condition is read from the group's properties", expectedDisagreement, func(at pair) bool {
 		return at.Flag.Group != nil && at.anyProperty(func(p *flags.Property) bool { return p.Type == flags.PersonProperty })
 	}},
 
-	{"go", "§11 Cohort operator", "not_in of a cohort is read as in", foreseen, func(at pair) bool {
+	{"go", "§11 Cohort operator", "not_in of a cohort is read as in", expectedDisagreement, func(at pair) bool {
 		return at.cohortOperator(flags.NotIn)
 	}},
-	{"go node", "§11 Cohort operator", "exact of a cohort is read as in", foreseen, func(at pair) bool { return at.cohortOperator(flags.Exact) }},
-	{"go node", "§5.1 and §12.4 row 83, not in §11", "the id of a cohort may be text", foreseen, func(at pair) bool {
+	{"go node", "§11 Cohort operator", "exact of a cohort is read as in", expectedDisagreement, func(at pair) bool { return at.cohortOperator(flags.Exact) }},
+	{"go node", "§5.1 and §12.4 row 83, not in §11", "the id of a cohort may be text", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool {
 			_, text := p.Value.(string)
 			return p.Type == flags.CohortProperty && text
 		})
 	}},
-	{"go", "§11 Empty AND / OR group", "everybody is in a cohort without conditions", foreseen, func(at pair) bool {
+	{"go", "§11 Empty AND / OR group", "everybody is in a cohort without conditions", expectedDisagreement, func(at pair) bool {
 		return at.anyCohort(func(c flags.Cohort) bool {
 			return !c.Static && (c.Tree == nil || c.Tree.Any && len(c.Tree.Children) == 0)
 		})
@@ -93,10 +93,10 @@ var known = []disagreement{
 		return at.anyCohort(func(flags.Cohort) bool { return true }) && at.anyProperty(func(p *flags.Property) bool { return !at.has(p.Key) })
 	}},
 
-	{"go", "§4.4 and §12.3 row 79, not in §11", "a filter without value compares with null", foreseen, func(at pair) bool {
+	{"go", "§4.4 and §12.3 row 79, not in §11", "a filter without value compares with null", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool { return !p.HasValue && p.Operator == flags.IsNot })
 	}},
-	{"go", "§11 regex", "what RE2 refuses never matches, look-around for one", foreseen, func(at pair) bool {
+	{"go", "§11 regex", "what RE2 refuses never matches, look-around for one", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool {
 			_, err := regexp.Compile(asText(p.Value))
 			return isRegex(p) && err != nil
@@ -120,7 +120,7 @@ var known = []disagreement{
 		return at.anyProperty(func(p *flags.Property) bool { return isOrder(p) && strings.HasPrefix(at.text(p), "0x") })
 	}},
 
-	{"go node", "§4.8, not in §11", "a wildcard without * is not a caret", foreseen, func(at pair) bool {
+	{"go node", "§4.8, not in §11", "a wildcard without * is not a caret", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool {
 			return p.Operator == flags.SemverWildcard && !strings.Contains(asText(p.Value), "*")
 		})
@@ -136,12 +136,12 @@ var known = []disagreement{
 			return isSemver(p) && (strings.HasPrefix(text(p), "V") || strings.Count(text(p), ".") > 2 || strings.TrimSpace(text(p)) != text(p))
 		})
 	}},
-	{"node", "§11 Flag dependency: wrong operator", "the operator of a dependency is not looked at", foreseen, func(at pair) bool {
+	{"node", "§11 Flag dependency: wrong operator", "the operator of a dependency is not looked at", expectedDisagreement, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool {
 			return p.Type == flags.FlagProperty && p.Operator != flags.FlagEvaluatesTo
 		})
 	}},
-	{"node", "§1.1 match_mode, not in §11", "one context is enough for a flag that wants all of its contexts", foreseen, func(at pair) bool {
+	{"node", "§1.1 match_mode, not in §11", "one context is enough for a flag that wants all of its contexts", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool { return f.ContextsAll })
 	}},
 	{"node", "§8.4, not in §11", "a device id may be a number", data, func(at pair) bool {
@@ -171,23 +171,23 @@ var known = []disagreement{
 	{"node", "§11 Dates", "Date makes a date of many a text", data, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool { return isDate(p) && !isoDate.MatchString(at.text(p)) && at.text(p) != "" })
 	}},
-	{"go node", "§4.7 and §11 Dates", "a date without a zone is in UTC, not in the project's zone", foreseen, func(at pair) bool {
+	{"go node", "§4.7 and §11 Dates", "a date without a zone is in UTC, not in the project's zone", expectedDisagreement, func(at pair) bool {
 		return at.Project.Definitions.Timezone != "" && at.anyProperty(isDate)
 	}},
 	{"node", "§4.8, not in §11", "an empty part of a version is 0", data, func(at pair) bool {
 		return at.anyProperty(func(p *flags.Property) bool { return isSemver(p) && strings.Contains(at.text(p), "..") })
 	}},
-	{"go node", "§4, partly in §11", "the value of a filter is read otherwise", foreseen, func(at pair) bool { return at.Project.Name == "values" || at.Flag.Key == "semver_wildcard-3" }},
+	{"go node", "§4, partly in §11", "the value of a filter is read otherwise", expectedDisagreement, func(at pair) bool { return at.Project.Name == "values" || at.Flag.Key == "semver_wildcard-3" }},
 }
 
 // payloads are the disagreements about payloads alone.
 var payloads = []disagreement{
-	{"go node", "§3.4 and §11 Early access enrollment", "who has opted out gets no payload", foreseen, func(at pair) bool {
+	{"go node", "§3.4 and §11 Early access enrollment", "who has opted out gets no payload", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool {
 			return f.Enrollment && at.Subject.Person["$feature_enrollment/"+f.Key] == false
 		})
 	}},
-	{"node", "not in §11", "a payload that JavaScript takes for false is none", foreseen, func(at pair) bool {
+	{"node", "not in §11", "a payload that JavaScript takes for false is none", expectedDisagreement, func(at pair) bool {
 		for _, raw := range at.Flag.Payloads {
 			switch nodePayload(raw) {
 			case "0", "false", `""`:
@@ -199,13 +199,13 @@ var payloads = []disagreement{
 }
 
 // explain finds the row for a difference, nil if there is none.
-func explain(at pair, mine, server answer) *disagreement {
-	table := known
+func explain(pr pair, mine, server answer) *disagreement {
+	table := disagreements
 	if mine.Value == server.Value {
 		table = payloads
 	}
 	for i := range table {
-		if strings.Contains(table[i].sdks, at.SDK) && table[i].applies(at) {
+		if strings.Contains(table[i].sdks, pr.SDK) && table[i].applies(pr) {
 			return &table[i]
 		}
 	}

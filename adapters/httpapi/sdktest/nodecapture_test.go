@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// heard is what posthog-node tells an application: what it took over for
+// nodeReport is what posthog-node tells an application: what it took over for
 // sending, the errors that it emits, and what it logs.
-type heard struct {
+type nodeReport struct {
 	Taken []struct {
 		UUID       string
 		Event      string
@@ -24,7 +24,7 @@ type heard struct {
 // sent are the events that were taken over since it was asked before.
 func (n *node) sent(t *testing.T, quiet bool) (out []served.Sent) {
 	t.Helper()
-	var h heard
+	var h nodeReport
 	n.do("heard", nil, &h)
 	if len(h.Errors) > 0 || quiet && len(h.Complaints) > 0 {
 		t.Errorf("posthog-node emitted %q and logged %q", h.Errors, h.Complaints)

@@ -72,12 +72,12 @@ func TestNode_SingleFlags(t *testing.T) {
 	n := startNode(t)
 	p := s.projects["main"]
 	n.open("c", s, p, object{"sendFeatureFlagEvent": false})
-	for i, who := range nodeSubjects(t) {
+	for i, subject := range nodeSubjects(t) {
 		if i%60 != 0 {
 			continue
 		}
-		want := decide(p, who, flags.Selection{}, nodePayload)
-		options := nodeOptions(who)
+		want := decide(p, subject, flags.Selection{}, nodePayload)
+		options := nodeOptions(subject)
 		options["sendFeatureFlagEvents"] = false
 		for _, f := range p.Definitions.Flags {
 			var got *struct {
@@ -85,11 +85,11 @@ func TestNode_SingleFlags(t *testing.T) {
 				Variant string
 				Payload json.RawMessage
 			}
-			n.method("c", "getFeatureFlagResult", &got, f.Key, who.DistinctID, options)
+			n.method("c", "getFeatureFlagResult", &got, f.Key, subject.DistinctID, options)
 			server, answered := want[f.Key]
 			if !answered || got == nil {
 				if answered || got != nil {
-					t.Errorf("%s for %s: %v, the server says %v", f.Key, who.Name, got, server)
+					t.Errorf("%s for %s: %v, the server says %v", f.Key, subject.Name, got, server)
 				}
 				continue
 			}
@@ -98,7 +98,7 @@ func TestNode_SingleFlags(t *testing.T) {
 				mine.Value = got.Variant
 			}
 			if mine != server {
-				t.Errorf("%s for %s: %v, the server says %v", f.Key, who.Name, mine, server)
+				t.Errorf("%s for %s: %v, the server says %v", f.Key, subject.Name, mine, server)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestNode_AllFlagsAndPayloads(t *testing.T) {
 	n := startNode(t)
 	p := s.projects["main"]
 	n.open("c", s, p, object{"sendFeatureFlagEvent": false})
-	for i, who := range nodeSubjects(t) {
+	for i, subject := range nodeSubjects(t) {
 		if i%20 != 0 {
 			continue
 		}
@@ -118,12 +118,12 @@ func TestNode_AllFlagsAndPayloads(t *testing.T) {
 			FeatureFlags        map[string]any
 			FeatureFlagPayloads map[string]json.RawMessage
 		}
-		n.method("c", "getAllFlagsAndPayloads", &got, who.DistinctID, nodeOptions(who))
+		n.method("c", "getAllFlagsAndPayloads", &got, subject.DistinctID, nodeOptions(subject))
 		mine := answers{}
 		for key, value := range got.FeatureFlags {
 			mine[key] = answer{value, sortedJSON(got.FeatureFlagPayloads[key])}
 		}
-		want := decide(p, who, flags.Selection{}, func(raw json.RawMessage) string {
+		want := decide(p, subject, flags.Selection{}, func(raw json.RawMessage) string {
 			switch string(raw) {
 			case "0", "false", `""`: // not told by this method
 				return ""
@@ -135,11 +135,11 @@ func TestNode_AllFlagsAndPayloads(t *testing.T) {
 				want[key] = off
 			}
 		}
-		same(t, who.Name, want, mine)
+		same(t, subject.Name, want, mine)
 		var on bool
-		n.method("c", "isFeatureEnabled", &on, "variants", who.DistinctID, nodeOptions(who))
+		n.method("c", "isFeatureEnabled", &on, "variants", subject.DistinctID, nodeOptions(subject))
 		if on != (want["variants"].Value != false) {
-			t.Errorf("variants for %s: enabled %v, the server says %v", who.Name, on, want["variants"])
+			t.Errorf("variants for %s: enabled %v, the server says %v", subject.Name, on, want["variants"])
 		}
 	}
 }
@@ -197,10 +197,10 @@ func TestNode_Fallback(t *testing.T) {
 	for _, name := range []string{"main", "murmur"} {
 		p := s.projects[name]
 		n.open(name, s, p, object{"secretKey": p.personalKey()})
-		alone := n.evaluate(name, subjects, object{"onlyEvaluateLocally": true})
+		localAnswers := n.evaluate(name, subjects, object{"onlyEvaluateLocally": true})
 		both := n.evaluate(name, subjects, nil)
-		for i, who := range subjects {
-			asked(t, p, who, decide(p, who, flags.Selection{}, nodePayload), alone[i], both[i])
+		for i, sub := range subjects {
+			checkAnswers(t, p, sub, decide(p, sub, flags.Selection{}, nodePayload), localAnswers[i], both[i])
 		}
 		n.do("close", object{"client": name}, nil)
 	}
@@ -242,12 +242,12 @@ func TestNode_Polling(t *testing.T) {
 // without flags.
 func TestNode_WrongKeys(t *testing.T) {
 	n := startNode(t)
-	who := nodeSubjects(t)[0]
+	sub := nodeSubjects(t)[0]
 	for key, status := range wrongKeys {
 		s := serve(t)
 		p := s.projects["main"]
 		n.open(key, s, p, object{"secretKey": key})
-		same(t, key, decide(p, who, flags.Selection{}, nodePayload), n.evaluate(key, []*subject{who}, nil)[0])
+		same(t, key, decide(p, sub, flags.Selection{}, nodePayload), n.evaluate(key, []*subject{sub}, nil)[0])
 		if got := s.requestsTo("/flags/definitions"); len(got) != 1 || got[0].Status != status {
 			t.Errorf("%s: %+v, want one with status %d", key, got, status)
 		}

@@ -40,13 +40,13 @@ func managedServer(t testing.TB) *httptest.Server {
 		t.Fatal(err)
 	}
 	store := sqlstore.ManagementStore{Store: s}
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	verified := true
-	user, err := json.Marshal(management.User{ID: 1, UUID: managedUser, DistinctID: "owner", FirstName: "Owner", Email: "owner@example.com", EmailVerified: &verified, Joined: management.At(at)})
+	user, err := json.Marshal(management.User{ID: 1, UUID: managedUser, DistinctID: "owner", FirstName: "Owner", Email: "owner@example.com", EmailVerified: &verified, Joined: management.NewStamp(now)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	member, err := json.Marshal(management.Membership{ID: managedUser, Organization: managedOrg, User: managedUser, Level: management.Owner, Joined: management.At(at), Updated: management.At(at)})
+	member, err := json.Marshal(management.Membership{ID: managedUser, Organization: managedOrg, User: managedUser, Level: management.Owner, Joined: management.NewStamp(now), Updated: management.NewStamp(now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func managedServer(t testing.TB) *httptest.Server {
 		for _, do := range []func() error{
 			func() error { _, err := tx.Next("user"); return err },
 			func() error {
-				return tx.PutOrganization(&management.OrganizationRecord{ID: managedOrg, Name: "A", CreatedAt: at})
+				return tx.PutOrganization(&management.OrganizationRecord{ID: managedOrg, Name: "A", CreatedAt: now})
 			},
 			func() error {
-				return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: managedOrg, Name: "P", APIKey: "phc_1", CreatedAt: at})
+				return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: managedOrg, Name: "P", APIKey: "phc_1", CreatedAt: now})
 			},
 			func() error {
 				return tx.Put(&management.Record{Kind: "user", ID: managedUser, Sort: fmt.Sprintf("%020d", 1), Unique: "owner@example.com", Data: user})
@@ -66,7 +66,7 @@ func managedServer(t testing.TB) *httptest.Server {
 				return tx.Put(&management.Record{Kind: "member", Parent: managedOrg, ID: managedUser, Other: managedUser, Sort: "1", Data: member})
 			},
 			func() error {
-				return tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey(managedKey), User: 1, Scopes: []string{"*"}, CreatedAt: at})
+				return tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey(managedKey), User: 1, Scopes: []string{"*"}, CreatedAt: now})
 			},
 		} {
 			if err := do(); err != nil {
@@ -83,7 +83,7 @@ func managedServer(t testing.TB) *httptest.Server {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: s, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s}, Into: recorder, Usage: s})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s}, Appender: recorder, Usage: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +91,11 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk, err := queries.New(queries.Config{Source: s, States: s, NewID: rand.Text, Limits: queries.Limits{Workers: 1}})
+	runner, err := queries.New(queries.Config{Source: s, States: s, NewID: rand.Text, Limits: queries.Limits{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, Queries: desk, History: s, People: &capture.People{History: s, Between: recorder, Intake: intake}, Management: service})
+	h, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, Queries: runner, History: s, People: &capture.People{History: s, Transactor: recorder, Intake: intake}, Management: service})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,13 +171,13 @@ var sdkWalk = []struct{ request, body, header string }{
 // What SDKs ask and are answered is what the descriptions say, refusals too.
 func TestOpenAPI_SDKs(t *testing.T) {
 	s := managedServer(t)
-	made, err := http.NewRequest(http.MethodPost, s.URL+"/api/projects/1/feature_flags/", strings.NewReader(
+	createReq, err := http.NewRequest(http.MethodPost, s.URL+"/api/projects/1/feature_flags/", strings.NewReader(
 		`{"key": "a", "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": 100}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.Header = http.Header{"Authorization": {"Bearer " + managedKey}, "Content-Type": {"application/json"}}
-	if res, err := s.Client().Do(made); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusCreated {
+	createReq.Header = http.Header{"Authorization": {"Bearer " + managedKey}, "Content-Type": {"application/json"}}
+	if res, err := s.Client().Do(createReq); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusCreated {
 		t.Fatal(err)
 	}
 	described := described(t, s)
@@ -303,9 +303,9 @@ var describedWalk = []struct{ request, body, keep string }{
 func TestOpenAPI_Answers(t *testing.T) {
 	s := managedServer(t)
 	described := described(t, s)
-	known := []string{"{org}", managedOrg}
+	replacements := []string{"{org}", managedOrg}
 	for _, step := range describedWalk {
-		fill := strings.NewReplacer(known...)
+		fill := strings.NewReplacer(replacements...)
 		method, path, _ := strings.Cut(fill.Replace(step.request), " ")
 		sent := fill.Replace(step.body)
 		ask := func(url string) *http.Request {
@@ -323,11 +323,11 @@ func TestOpenAPI_Answers(t *testing.T) {
 		if status, body := described.ask(t, s, ask); status >= 400 && status != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s: %d %s", method, path, status, body)
 		} else if step.keep != "" {
-			var made struct{ ID any }
-			if err := json.Unmarshal(body, &made); err != nil || made.ID == nil {
+			var created struct{ ID any }
+			if err := json.Unmarshal(body, &created); err != nil || created.ID == nil {
 				t.Fatalf("%s %s: no id: %s", method, path, body)
 			}
-			known = append(known, "{"+step.keep+"}", fmt.Sprint(made.ID))
+			replacements = append(replacements, "{"+step.keep+"}", fmt.Sprint(created.ID))
 		}
 	}
 }

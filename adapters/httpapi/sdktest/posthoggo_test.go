@@ -48,9 +48,9 @@ func readSuites(t testing.TB) []*suite {
 	return all
 }
 
-// otherwise are the cases that the specification decides otherwise than posthog-go's
+// fallbackClause are the cases that the specification decides otherwise than posthog-go's
 // tests, by test and flag. One that explains no difference fails the test.
-var otherwise = []struct{ source, flag, why string }{
+var fallbackClause = []struct{ source, flag, why string }{
 	{"TestFlagDependenciesMalformedChain", "missing-chain-flag", "§1.8: the server works out every dependency_chain, also one that its source has not"},
 	{"TestFeatureFlagWithOverrides", "flag-with-groups", "§7, §11: the key of groups overwrites a supplied $group_key"},
 	{"TestMatchPropertyInvalidOperator", "case-1", "§13, case 80: a flag with an operator that nobody knows fails alone, and no client gets it"},
@@ -72,7 +72,7 @@ const flagLeaf = "§5.5: a cohort's leaf about a flag never matches"
 // and for a Set.
 func TestGo_OwnSuite(t *testing.T) {
 	s := serve(t)
-	explained := make([]bool, len(otherwise))
+	explained := make([]bool, len(fallbackClause))
 	cases := 0
 	for i, own := range readSuites(t) {
 		definitions, err := flags.ParseDefinitions(own.Definitions)
@@ -87,23 +87,23 @@ func TestGo_OwnSuite(t *testing.T) {
 		client := goClient(t, s, p, local(p.SecretKeys[0]))
 		var out flags.Decisions
 		for _, c := range own.Cases {
-			who := &c.subject
-			said, err := client.GetFeatureFlag(posthog.FeatureFlagPayload{
-				Key: c.Flag, DistinctId: c.DistinctID, DeviceId: c.DeviceID, Groups: goGroups(who, true),
-				PersonProperties: posthog.Properties(c.Person), GroupProperties: goGroupProperties(who), OnlyEvaluateLocally: true,
+			subject := &c.subject
+			got, err := client.GetFeatureFlag(posthog.FeatureFlagPayload{
+				Key: c.Flag, DistinctId: c.DistinctID, DeviceId: c.DeviceID, Groups: goGroups(subject, true),
+				PersonProperties: posthog.Properties(c.Person), GroupProperties: goGroupProperties(subject), OnlyEvaluateLocally: true,
 			})
 			decided := c.Want
 			if c.Want != nil { // else the client leaves it to the server, which may say anything
-				d, _ := p.Set.EvaluateFlag(c.Flag, who.subject(), time.Now(), &out)
+				d, _ := p.Set.EvaluateFlag(c.Flag, subject.subject(), time.Now(), &out)
 				decided = valueOf(&d)
 			}
 			cases++
-			if said == c.Want && decided == c.Want {
+			if got == c.Want && decided == c.Want {
 				continue
 			}
-			row := slices.IndexFunc(otherwise, func(o struct{ source, flag, why string }) bool { return o.source == own.Source && o.flag == c.Flag })
+			row := slices.IndexFunc(fallbackClause, func(o struct{ source, flag, why string }) bool { return o.source == own.Source && o.flag == c.Flag })
 			if row < 0 {
-				t.Errorf("%s, %s for %+v: posthog-go says %v (%v), the set %v, the test %v", own.Source, c.Flag, *who, said, err, decided, c.Want)
+				t.Errorf("%s, %s for %+v: posthog-go says %v (%v), the set %v, the test %v", own.Source, c.Flag, *subject, got, err, decided, c.Want)
 				continue
 			}
 			explained[row] = true
@@ -112,7 +112,7 @@ func TestGo_OwnSuite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i, o := range otherwise {
+	for i, o := range fallbackClause {
 		if !explained[i] {
 			t.Errorf("%s, %s: nothing is otherwise (%s)", o.source, o.flag, o.why)
 		}

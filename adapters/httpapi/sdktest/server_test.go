@@ -149,11 +149,11 @@ func (s *server) now() time.Time {
 
 // change changes a project and puts the server's clock two seconds ahead, by
 // which time it looks at the project again.
-func (s *server) change(name string, by func(*flags.FileProject)) {
+func (s *server) change(name string, edit func(*flags.FileProject)) {
 	key := s.projects[name].APIKey
 	s.source.mu.Lock()
 	p := s.source.projects[key]
-	by(&p)
+	edit(&p)
 	p.Revision++
 	s.source.projects[key] = p
 	s.source.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *server) evaluations() []request {
 // eventually waits for what another goroutine or process is about to do.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(served.Patience); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(served.WaitTimeout); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain for " + what)
 		}

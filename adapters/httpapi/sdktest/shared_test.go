@@ -24,23 +24,23 @@ var wrongKeys = map[string]int{
 	"phx_main_narrow": http.StatusForbidden,    // without the scope
 }
 
-// asked checks an SDK that decides what it can and asks for the rest.
-func asked(t *testing.T, p *project, who *subject, want, alone, both answers) {
+// checkAnswers checks an SDK that decides what it can and asks for the rest.
+func checkAnswers(t *testing.T, p *project, sub *subject, want, localAnswers, both answers) {
 	t.Helper()
-	for key, mine := range alone {
+	for key, mine := range localAnswers {
 		if both[key] != mine {
-			t.Errorf("%s for %s: %v once, then %v", key, who.Name, mine, both[key])
+			t.Errorf("%s for %s: %v once, then %v", key, sub.Name, mine, both[key])
 		}
 	}
 	for key, server := range want {
 		mine, answered := both[key]
-		if _, decided := alone[key]; !decided && (!answered || mine != server) {
-			t.Errorf("%s for %s: %v, the server says %v", key, who.Name, mine, server)
+		if _, decided := localAnswers[key]; !decided && (!answered || mine != server) {
+			t.Errorf("%s for %s: %v, the server says %v", key, sub.Name, mine, server)
 		}
 	}
-	for _, key := range leftToServer[p.Name] {
+	for _, key := range serverOnlyFlags[p.Name] {
 		if both[key] != want[key] {
-			t.Errorf("%s for %s: %v, the server says %v", key, who.Name, both[key], want[key])
+			t.Errorf("%s for %s: %v, the server says %v", key, sub.Name, both[key], want[key])
 		}
 	}
 }
@@ -173,14 +173,14 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // tail keeps the last of what is written to it.
-type tail struct{ kept []byte }
+type tail struct{ buffer []byte }
 
 func (w *tail) Write(p []byte) (int, error) {
-	w.kept = append(w.kept, p...)
-	if n := len(w.kept) - 4096; n > 0 {
-		w.kept = w.kept[n:]
+	w.buffer = append(w.buffer, p...)
+	if n := len(w.buffer) - 4096; n > 0 {
+		w.buffer = w.buffer[n:]
 	}
 	return len(p), nil
 }
 
-func (w *tail) String() string { return string(w.kept) }
+func (w *tail) String() string { return string(w.buffer) }

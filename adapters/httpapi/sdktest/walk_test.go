@@ -142,7 +142,7 @@ func checkWalk(t *testing.T, s *served.Server, sent []served.Sent, tolerance tim
 }
 
 // checkEvent checks properties, time and mode of an event with a person.
-func checkEvent(t *testing.T, s *served.Server, name string, want values, at time.Time, near cmp.Option) {
+func checkEvent(t *testing.T, s *served.Server, name string, want values, sentAt time.Time, near cmp.Option) {
 	t.Helper()
 	e := s.EventNamed(name)
 	got := values{}
@@ -152,7 +152,7 @@ func checkEvent(t *testing.T, s *served.Server, name string, want values, at tim
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("properties of %s (-want +got)\n%s", name, diff)
 	}
-	if diff := cmp.Diff(at, e.Timestamp, near); diff != "" {
+	if diff := cmp.Diff(sentAt, e.Timestamp, near); diff != "" {
 		t.Errorf("time of %s (-want +got)\n%s", name, diff)
 	}
 	if e.PersonMode != "full" {
@@ -190,7 +190,7 @@ func checkRequests(t *testing.T, p *served.Proxy, path, encoding string, n int) 
 			t.Errorf("%s with Content-Encoding %q: %d, want %s with %q: 200", r.Path, r.Header.Get("Content-Encoding"), r.Status, path, encoding)
 		}
 	}
-	for _, r := range p.Seen() {
+	for _, r := range p.Requests() {
 		if r.Status != http.StatusOK {
 			t.Errorf("%s %s: %d", r.Method, r.Path, r.Status)
 		}

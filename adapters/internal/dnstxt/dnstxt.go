@@ -31,14 +31,14 @@ const (
 type Resolver struct {
 	// server is host and port, empty for those of the system.
 	server string
-	// within bounds one look-up: Timeout outside tests.
-	within time.Duration
+	// timeout bounds one look-up: Timeout outside tests.
+	timeout time.Duration
 }
 
 // New makes a Resolver that asks one server (HOST:PORT), or those of the system
 // where that is empty. It fails where the system names none.
 func New(server string) (*Resolver, error) {
-	r := &Resolver{server: server, within: Timeout}
+	r := &Resolver{server: server, timeout: Timeout}
 	if server != "" {
 		if host, port, err := net.SplitHostPort(server); err != nil || host == "" || port == "" {
 			return nil, fmt.Errorf("dnstxt: want HOST:PORT such as 192.0.2.1:53, not %q", server)
@@ -71,7 +71,7 @@ func (r *Resolver) servers() ([]string, error) {
 // answer; none where there is no such host. Bytes outside of printable ASCII,
 // quotes and backslashes are written as zone files have them, such as \255.
 func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.within)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if _, ok := dns.IsDomainName(host); !ok {
 		return nil, fmt.Errorf("dnstxt: %q is no name", host)
@@ -115,7 +115,7 @@ func (r *Resolver) ask(ctx context.Context, server, host string) (*dns.Msg, erro
 }
 
 func (r *Resolver) exchange(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
-	client := &dns.Client{Net: network, Timeout: r.within, UDPSize: payload}
+	client := &dns.Client{Net: network, Timeout: r.timeout, UDPSize: payload}
 	answer, _, err := client.ExchangeContext(ctx, question, server)
 	return answer, err
 }

@@ -142,7 +142,7 @@ func TestTXT_Time(t *testing.T) {
 		ctx    context.Context
 		within time.Duration
 	}{{ctx, time.Hour}, {t.Context(), 50 * time.Millisecond}} { // the other time would be that of a test that hangs
-		r.within = c.within
+		r.timeout = c.within
 		if _, err := r.TXT(c.ctx, "silent.example.com"); err == nil {
 			t.Error("an answer out of nowhere")
 		}

@@ -33,7 +33,7 @@ func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Into: recorder, Usage: store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Appender: recorder, Usage: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,21 +62,21 @@ func TestHTTP_Bunting(t *testing.T) {
 	config := httpConfig(url + "/batch/")
 	j := job("HTTP", config, 2000)
 	all := j.Rows
-	gone := errors.New("the store is gone")
+	lost := errors.New("the store is gone")
 	j.Rows = func(ctx context.Context, yield func([]any) error) error {
 		n := 0
 		return all(ctx, func(row []any) error {
 			if n++; n > 1500 {
-				return gone
+				return lost
 			}
 			return yield(row)
 		})
 	}
-	if _, err := reaching().Run(t.Context(), j); !errors.Is(err, gone) {
+	if _, err := newRunner().Run(t.Context(), j); !errors.Is(err, lost) {
 		t.Fatalf("error %v, want that of the rows", err)
 	}
 	j.Rows = all
-	if done := run(t, reaching(), j); done.Rows != 2000 {
+	if done := run(t, newRunner(), j); done.Rows != 2000 {
 		t.Errorf("done %+v", done)
 	}
 	stored, err := store.Events(t.Context(), 1, capture.EventQuery{Limit: 5000})
@@ -102,9 +102,9 @@ func TestHTTP_Bunting(t *testing.T) {
 		t.Error(diff)
 	}
 
-	allSteps(t, reaching(), destination("HTTP", config), nil)
+	allSteps(t, newRunner(), destination("HTTP", config), nil)
 	config["token"] = "phc_wrong_one"
-	_, err = reaching().Run(t.Context(), job("HTTP", config, 1))
+	_, err = newRunner().Run(t.Context(), job("HTTP", config, 1))
 	wantError(t, err, "does not take the token", true)
 	wantNoSecret(t, err, "phc_wrong_one")
 }

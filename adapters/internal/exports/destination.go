@@ -47,7 +47,7 @@ type Runner struct {
 // destination is one that is open. It is used by one goroutine.
 type destination interface {
 	// run writes all rows.
-	run(ctx context.Context, rows *rows) (batchexports.Done, error)
+	run(ctx context.Context, rows *rows) (batchexports.RunTotals, error)
 	// steps are the steps of the test, in the order of Runner.Steps.
 	steps() []func(context.Context) error
 	// needs are the settings that a run, or a test, cannot do without: names and values.

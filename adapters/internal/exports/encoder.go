@@ -27,7 +27,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// wrong is a value that is not of its column's type.
-func wrong(c batchexports.Column, v any) error {
+// typeError is a value that is not of its column's type.
+func typeError(c batchexports.Column, v any) error {
 	return fmt.Errorf("column %s has a %T", c.Name, v)
 }

@@ -17,23 +17,23 @@ import (
 // maxReason bounds the text of an error, in bytes.
 const maxReason = 1000
 
-// refused makes an error that lasts until somebody changes something.
-func refused(format string, args ...any) error {
-	return &batchexports.Refused{Reason: fmt.Sprintf(format, args...)}
+// rejectf makes an error that lasts until somebody changes something.
+func rejectf(format string, args ...any) error {
+	return &batchexports.PermanentError{Reason: fmt.Sprintf(format, args...)}
 }
 
-func isRefused(err error) bool {
-	var r *batchexports.Refused
+func isRejected(err error) bool {
+	var r *batchexports.PermanentError
 	return errors.As(err, &r)
 }
 
 // withoutSecrets is an error as people may be told it: a text alone, without secrets.
 func withoutSecrets(d destination, err error) error {
-	if !isRefused(err) {
+	if !isRejected(err) {
 		err = d.explain(err)
 	}
 	text := err.Error()
-	var r *batchexports.Refused
+	var r *batchexports.PermanentError
 	if errors.As(err, &r) {
 		text = r.Reason
 	}
@@ -42,7 +42,7 @@ func withoutSecrets(d destination, err error) error {
 		text = strings.ToValidUTF8(text[:maxReason], "")
 	}
 	if r != nil {
-		return &batchexports.Refused{Reason: text}
+		return &batchexports.PermanentError{Reason: text}
 	}
 	return errors.New(text)
 }
@@ -74,15 +74,15 @@ func explainNet(err error) error {
 	var request *url.Error
 	switch {
 	case errors.As(err, &address):
-		return refused("%s", address.Error())
+		return rejectf("%s", address.Error())
 	case errors.As(err, &certificate):
-		return refused("The server's certificate is not trusted: %s", certificateReason(certificate.Err))
+		return rejectf("The server's certificate is not trusted: %s", certificateReason(certificate.Err))
 	case errors.As(err, &name) && name.IsNotFound:
 		return errors.New("the server cannot be reached: its name has no address")
 	case errors.As(err, &name):
 		return errors.New("the server cannot be reached: its name cannot be looked up")
 	case errors.As(err, &dial):
-		return unreached(dial)
+		return describeUnreachable(dial)
 	case errors.As(err, &request):
 		if strings.Contains(request.Err.Error(), "malformed HTTP") { // which shows what it says instead
 			return errors.New("the server does not speak HTTP")
@@ -92,7 +92,7 @@ func explainNet(err error) error {
 	return err
 }
 
-func unreached(err *net.OpError) error {
+func describeUnreachable(err *net.OpError) error {
 	var code syscall.Errno
 	reason := "the connection broke"
 	switch {

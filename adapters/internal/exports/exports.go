@@ -6,7 +6,7 @@
 // connection is checked after names have been resolved, also behind redirects:
 // addresses that are not public are refused unless Config.Allowed has them.
 //
-// Errors that another attempt does not mend are *batchexports.Refused. No
+// Errors that another attempt does not mend are *batchexports.PermanentError. No
 // error has a secret of its destination in it.
 package exports
 
@@ -37,23 +37,23 @@ func (r *Runner) open(d batchexports.ExportDestination) (destination, error) {
 	case typeHTTP:
 		return r.openHTTP(d)
 	}
-	return nil, refused("There are no exports to %q.", d.Type)
+	return nil, rejectf("There are no exports to %q.", d.Type)
 }
 
 // Run writes a job whole. A run that is repeated replaces what it has left.
-func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.Done, error) {
+func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.RunTotals, error) {
 	d, err := r.open(job.Destination)
 	if err != nil {
-		return batchexports.Done{}, err
+		return batchexports.RunTotals{}, err
 	}
 	defer d.close()
-	if err := need(d.needs(false)); err != nil {
-		return batchexports.Done{}, err
+	if err := requireSettings(d.needs(false)); err != nil {
+		return batchexports.RunTotals{}, err
 	}
 	seen := map[string]bool{}
 	for _, c := range job.Columns {
 		if seen[c.Name] {
-			return batchexports.Done{}, refused("The export has two columns %q.", c.Name)
+			return batchexports.RunTotals{}, rejectf("The export has two columns %q.", c.Name)
 		}
 		seen[c.Name] = true
 	}
@@ -63,11 +63,11 @@ func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.D
 	case err == nil:
 		return done, nil
 	case ctx.Err() != nil:
-		return batchexports.Done{}, ctx.Err()
+		return batchexports.RunTotals{}, ctx.Err()
 	case rows.err != nil: // not of the destination
-		return batchexports.Done{}, rows.err
+		return batchexports.RunTotals{}, rows.err
 	}
-	return batchexports.Done{}, withoutSecrets(d, err)
+	return batchexports.RunTotals{}, withoutSecrets(d, err)
 }
 
 // Test does one step of the test of a destination.
@@ -80,18 +80,18 @@ func (r *Runner) Test(ctx context.Context, destination batchexports.ExportDestin
 	steps := d.steps()
 	switch {
 	case step < 0 || step >= len(steps):
-		return refused("There is no such step.")
-	case need(d.needs(true)) != nil:
-		return refused("The test step cannot run as it's not configured.")
+		return rejectf("There is no such step.")
+	case requireSettings(d.needs(true)) != nil:
+		return rejectf("The test step cannot run as it's not configured.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	if err := steps[step](ctx); err != nil {
 		err = withoutSecrets(d, err)
-		if isRefused(err) {
+		if isRejected(err) {
 			return err
 		}
-		return refused("The test step failed with an unknown error: %v.", err)
+		return rejectf("The test step failed with an unknown error: %v.", err)
 	}
 	return nil
 }

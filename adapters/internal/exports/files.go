@@ -31,13 +31,13 @@ func (r *Runner) openFiles(d batchexports.ExportDestination) (destination, error
 		err = f.check()
 	}
 	if err == nil {
-		f.begin, err = below(f.Path, f.Prefix)
+		f.begin, err = joinPrefix(f.Path, f.Prefix)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if r.Folder == "" {
-		return nil, refused("This server has no folder for exports.")
+		return nil, rejectf("This server has no folder for exports.")
 	}
 	if err := os.MkdirAll(r.Folder, 0o750); err != nil {
 		return nil, f.explain(err)
@@ -48,7 +48,7 @@ func (r *Runner) openFiles(d batchexports.ExportDestination) (destination, error
 	return f, nil
 }
 
-func (f *files) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
+func (f *files) run(ctx context.Context, rows *rows) (batchexports.RunTotals, error) {
 	return writeParts(ctx, rows, f, &f.format, f.begin)
 }
 
@@ -56,7 +56,7 @@ func (f *files) create(_ context.Context, name string) (part, error) {
 	if err := f.root.MkdirAll(path.Dir(name), 0o750); err != nil {
 		return nil, err
 	}
-	file, err := f.root.OpenFile(name+unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o640)
+	file, err := f.root.OpenFile(name+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o640)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (f *files) explain(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		if errors.Is(err, fs.ErrPermission) {
-			return refused("The server may not write to its folder for exports: %v.", at.Err)
+			return rejectf("The server may not write to its folder for exports: %v.", at.Err)
 		}
 		return errors.New("the folder for exports: " + at.Op + ": " + at.Err.Error())
 	}
@@ -155,10 +155,10 @@ func (p *filePart) commit() error {
 	}
 	err = errors.Join(err, file.Close())
 	if err == nil {
-		err = p.root.Rename(p.name+unfinished, p.name)
+		err = p.root.Rename(p.name+tempSuffix, p.name)
 	}
 	if err != nil {
-		_ = p.root.Remove(p.name + unfinished)
+		_ = p.root.Remove(p.name + tempSuffix)
 		return err
 	}
 	dir, err := p.root.Open(path.Dir(p.name))
@@ -171,6 +171,6 @@ func (p *filePart) commit() error {
 func (p *filePart) abort() {
 	if p.file != nil {
 		_ = p.file.Close()
-		_ = p.root.Remove(p.name + unfinished)
+		_ = p.root.Remove(p.name + tempSuffix)
 	}
 }

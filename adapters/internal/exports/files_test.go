@@ -56,7 +56,7 @@ func TestFiles_JSONLines(t *testing.T) {
 			folder := t.TempDir()
 			r := exports.New(exports.Config{Folder: folder})
 			config := map[string]any{"path": "a", "prefix": "b/c-", "compression": compression}
-			done := run(t, r, these(job("Files", config, 0), oddRows...))
+			done := run(t, r, jobOf(job("Files", config, 0), oddRows...))
 			name := "a/b/c-" + base + "1.jsonl" + map[string]string{"gzip": ".gz", "brotli": ".br"}[compression]
 			if diff := cmp.Diff([]string{name}, names(t, folder)); diff != "" {
 				t.Fatal(diff)
@@ -69,7 +69,7 @@ func TestFiles_JSONLines(t *testing.T) {
 			if diff := cmp.Diff(oddLines, string(got)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(batchexports.Done{Rows: 3, Bytes: int64(len(raw))}, done); diff != "" {
+			if diff := cmp.Diff(batchexports.RunTotals{Rows: 3, Bytes: int64(len(raw))}, done); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -124,7 +124,7 @@ func TestFiles_Parquet(t *testing.T) {
 			r := exports.New(exports.Config{Folder: folder})
 			config := map[string]any{"path": "", "file_format": "Parquet", "compression": compression}
 			odd := append(oddRows, oddRows[0])
-			done := run(t, r, these(job("Files", config, 0), odd...))
+			done := run(t, r, jobOf(job("Files", config, 0), odd...))
 			raw := read(t, folder, base+"1.parquet")
 			rows, file := readParquet(t, raw)
 			if done.Rows != 4 || done.Bytes != int64(len(raw)) {
@@ -263,9 +263,9 @@ func TestFiles_Failures(t *testing.T) {
 	if _, err := r.Run(ctx, job("Files", config, 5)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-	_, err := r.Run(t.Context(), these(job("Files", config, 0), make([]any, 1)))
+	_, err := r.Run(t.Context(), jobOf(job("Files", config, 0), make([]any, 1)))
 	wantError(t, err, "a row has 1 values, want 8", false)
-	_, err = r.Run(t.Context(), these(job("Files", config, 0), []any{1, 1, 1, 1, 1, 1, 1, 1}))
+	_, err = r.Run(t.Context(), jobOf(job("Files", config, 0), []any{1, 1, 1, 1, 1, 1, 1, 1}))
 	wantError(t, err, "column uuid has a int", false)
 	if diff := cmp.Diff(string(before), string(read(t, folder, "p/"+base+"1.jsonl"))); diff != "" {
 		t.Error(diff)

@@ -37,12 +37,12 @@ func (f *format) check() error {
 	known, ok := compressions[f.Format]
 	switch {
 	case !ok:
-		return refused("File format %s is not supported. Supported file formats are: JSONLines, Parquet.", f.Format)
+		return rejectf("File format %s is not supported. Supported file formats are: JSONLines, Parquet.", f.Format)
 	case !slices.Contains(known, f.Compression):
-		return refused("Compression %s is not supported for file format %s. Supported compressions are: %s.",
+		return rejectf("Compression %s is not supported for file format %s. Supported compressions are: %s.",
 			f.Compression, f.Format, strings.Join(known[1:], ", "))
 	case f.MaxMB < 0:
-		return refused("max_file_size_mb must not be negative.")
+		return rejectf("max_file_size_mb must not be negative.")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 	}
 	d := net.Dialer{Timeout: g.timeout, Control: func(_, resolved string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(resolved)
-		if err != nil || !g.allows(to.Addr()) {
+		if err != nil || !g.isAllowed(to.Addr()) {
 			return &addressError{}
 		}
 		return nil
@@ -55,20 +55,20 @@ func (g guard) try(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-func (g guard) allows(ip netip.Addr) bool {
+func (g guard) isAllowed(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	return public(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return isPublic(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// special are the networks of IANA's registries of special addresses that are
+// specialNetworks are the networks of IANA's registries of special addresses that are
 // not reachable for everybody and that package netip has no word for.
-var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+var specialNetworks = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10")
 
-// embedding are networks of IPv6 with an IPv4 address inside, and the byte where it begins:
+// embeddedIPv4 are networks of IPv6 with an IPv4 address inside, and the byte where it begins:
 // NAT64 and 6to4.
-var embedding = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
+var embeddedIPv4 = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
 
 func prefixes(texts ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(texts))
@@ -78,17 +78,17 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-func public(ip netip.Addr) bool {
+func isPublic(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false
 	}
-	for network, at := range embedding {
+	for network, at := range embeddedIPv4 {
 		if network.Contains(ip) {
 			b := ip.As16()
-			return public(netip.AddrFrom4([4]byte(b[at : at+4])))
+			return isPublic(netip.AddrFrom4([4]byte(b[at : at+4])))
 		}
 	}
-	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return !slices.ContainsFunc(specialNetworks, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // transport makes an HTTP transport behind the guard, without a proxy, which
@@ -100,7 +100,7 @@ func (g guard) transport(roots *x509.CertPool) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return &impatient{conn, g.timeout}, nil
+			return &timeoutConn{conn, g.timeout}, nil
 		},
 		TLSClientConfig:       &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout:   g.timeout,
@@ -112,21 +112,21 @@ func (g guard) transport(roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// impatient is a connection whose other side may not be silent for longer than
+// timeoutConn is a connection whose other side may not be silent for longer than
 // timeout.
-type impatient struct {
+type timeoutConn struct {
 	net.Conn
 	timeout time.Duration
 }
 
-func (c *impatient) Read(b []byte) (int, error) {
+func (c *timeoutConn) Read(b []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(b)
 }
 
-func (c *impatient) Write(b []byte) (int, error) {
+func (c *timeoutConn) Write(b []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}

@@ -20,16 +20,16 @@ func TestGuard_Addresses(t *testing.T) {
 		{"64:ff9b::7f00:1", false}, {"64:ff9b::a9fe:a9fe", false}, {"64:ff9b:1::1", false}, {"2002:7f00:1::", false}, {"2002:a00:1::", false},
 	} {
 		ip := netip.MustParseAddr(tt.address)
-		if got := (guard{}).allows(ip); got != tt.want {
+		if got := (guard{}).isAllowed(ip); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.address, got, tt.want)
 		}
-		if !(guard{allowed: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}).allows(ip) {
+		if !(guard{allowed: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}).isAllowed(ip) {
 			t.Errorf("%s is refused where everything is allowed", tt.address)
 		}
 	}
 	g := guard{allowed: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for address, want := range map[string]bool{"10.1.1.1": true, "::ffff:10.1.1.1": true, "192.168.0.1": false, "127.0.0.1": false, "8.8.8.8": true} {
-		if got := g.allows(netip.MustParseAddr(address)); got != want {
+		if got := g.isAllowed(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s beside 10.0.0.0/8: %v, want %v", address, got, want)
 		}
 	}

@@ -68,8 +68,8 @@ func job(kind string, config map[string]any, n int) *batchexports.Job {
 	}
 }
 
-// these makes a job of rows.
-func these(j *batchexports.Job, rows ...[]any) *batchexports.Job {
+// jobOf makes a job of rows.
+func jobOf(j *batchexports.Job, rows ...[]any) *batchexports.Job {
 	j.Rows = func(_ context.Context, yield func([]any) error) error {
 		for _, row := range rows {
 			if err := yield(row); err != nil {
@@ -94,7 +94,7 @@ func destination(kind string, config map[string]any) batchexports.ExportDestinat
 }
 
 // run runs a job that has to succeed.
-func run(t *testing.T, r *exports.Runner, j *batchexports.Job) batchexports.Done {
+func run(t *testing.T, r *exports.Runner, j *batchexports.Job) batchexports.RunTotals {
 	t.Helper()
 	done, err := r.Run(t.Context(), j)
 	if err != nil {
@@ -103,15 +103,15 @@ func run(t *testing.T, r *exports.Runner, j *batchexports.Job) batchexports.Done
 	return done
 }
 
-func isRefused(err error) bool {
-	var r *batchexports.Refused
+func isRejected(err error) bool {
+	var r *batchexports.PermanentError
 	return errors.As(err, &r)
 }
 
 // wantError holds an error against what has to be in it, and whether it lasts.
 func wantError(t *testing.T, err error, text string, lasts bool) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) || isRefused(err) != lasts {
+	if err == nil || !strings.Contains(err.Error(), text) || isRejected(err) != lasts {
 		t.Errorf("error %#v (%v), want one with %q, lasting: %v", err, err, text, lasts)
 	}
 }

@@ -61,11 +61,11 @@ func (r *Runner) openHTTP(d batchexports.ExportDestination) (destination, error)
 func redirect(next *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
-		return refused("The server redirects more than %d times.", maxRedirects)
+		return rejectf("The server redirects more than %d times.", maxRedirects)
 	case next.Method != http.MethodPost:
-		return refused("The server redirects in a way that loses the request's body: give the URL that it redirects to.")
+		return rejectf("The server redirects in a way that loses the request's body: give the URL that it redirects to.")
 	case next.URL.Scheme != "https" && via[0].URL.Scheme == "https":
-		return refused("The server redirects from https to http.")
+		return rejectf("The server redirects from https to http.")
 	}
 	return nil
 }
@@ -73,18 +73,18 @@ func redirect(next *http.Request, via []*http.Request) error {
 // eventColumns are the columns of an event that are sent, in the order of event.
 var eventColumns = []string{"uuid", "event", "distinct_id", "timestamp", "properties", "elements_chain"}
 
-func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
+func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.RunTotals, error) {
 	if rows.job.Model != "events" {
-		return batchexports.Done{}, refused("HTTP batch exports only support the events model")
+		return batchexports.RunTotals{}, rejectf("HTTP batch exports only support the events model")
 	}
 	at := make([]int, len(eventColumns))
 	for i, name := range eventColumns {
 		at[i] = slices.IndexFunc(rows.job.Columns, func(c batchexports.Column) bool { return c.Name == name })
 		if at[i] < 0 && i < 3 {
-			return batchexports.Done{}, refused("HTTP batch exports need the columns uuid, event and distinct_id.")
+			return batchexports.RunTotals{}, rejectf("HTTP batch exports need the columns uuid, event and distinct_id.")
 		}
 	}
-	b := &batch{endpoint: e, at: at}
+	b := &batch{endpoint: e, indexes: at}
 	err := rows.each(ctx, func(row []any) error { return b.add(ctx, row) })
 	if err == nil {
 		err = b.send(ctx)
@@ -95,18 +95,18 @@ func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.Done, erro
 // batch gathers events for a request.
 type batch struct {
 	*endpoint
-	at     []int // of eventColumns in a row, negative: not there
-	events bytes.Buffer
-	rows   int64
-	newest time.Time
-	done   batchexports.Done
+	indexes []int // of eventColumns in a row, negative: not there
+	events  bytes.Buffer
+	rows    int64
+	newest  time.Time
+	done    batchexports.RunTotals
 }
 
 func (b *batch) add(ctx context.Context, row []any) error {
 	if b.rows > 0 {
 		b.events.WriteByte(',')
 	}
-	newest, err := appendEvent(&b.events, row, b.at)
+	newest, err := appendEvent(&b.events, row, b.indexes)
 	if err != nil {
 		return err
 	}
@@ -121,12 +121,12 @@ func (b *batch) add(ctx context.Context, row []any) error {
 
 // appendEvent writes a row as an event of a batch, and returns its time. The uuid
 // is what makes one that is sent again the same one.
-func appendEvent(out *bytes.Buffer, row []any, at []int) (time.Time, error) {
+func appendEvent(out *bytes.Buffer, row []any, indexes []int) (time.Time, error) {
 	column := func(i int) any {
-		if at[i] < 0 {
+		if indexes[i] < 0 {
 			return nil
 		}
-		return row[at[i]]
+		return row[indexes[i]]
 	}
 	text := func(i int) string {
 		s, _ := column(i).(string)
@@ -139,21 +139,21 @@ func appendEvent(out *bytes.Buffer, row []any, at []int) (time.Time, error) {
 		Timestamp  *time.Time      `json:"timestamp,omitempty"`
 		Properties json.RawMessage `json:"properties"`
 	}{UUID: text(0), Event: text(1), DistinctID: text(2)}
-	when, known := column(3).(time.Time)
-	if known {
+	when, ok := column(3).(time.Time)
+	if ok {
 		event.Timestamp = &when
 	}
 	properties, _ := column(4).(json.RawMessage)
-	event.Properties = withoutPlace(properties, text(5))
+	event.Properties = withoutGeoIP(properties, text(5))
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	return when, enc.Encode(event)
 }
 
-// withoutPlace adds what keeps a server from taking an event for one that this
+// withoutGeoIP adds what keeps a server from taking an event for one that this
 // server's address has caused, and the clicked elements, where they are stored beside the
 // properties.
-func withoutPlace(properties json.RawMessage, elements string) json.RawMessage {
+func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(properties), []byte("{"))
 	if !ok {
 		rest = []byte("}")
@@ -210,7 +210,7 @@ func (e *endpoint) post(ctx context.Context, events []byte, historical bool) (in
 	body.WriteString(`]}`)
 	for attempt := 1; ; attempt++ {
 		err := e.exchange(ctx, body.Bytes())
-		var later *laterError
+		var later *retryError
 		if !errors.As(err, &later) || attempt == httpAttempts || later.wait > maxRetryAfter {
 			return int64(body.Len()), err
 		}
@@ -228,13 +228,13 @@ func (e *endpoint) post(ctx context.Context, events []byte, historical bool) (in
 	}
 }
 
-// laterError is the answer of a server that may take the request later.
-type laterError struct {
+// retryError is the answer of a server that may take the request later.
+type retryError struct {
 	text string
 	wait time.Duration // as the server asks, zero: it does not say
 }
 
-func (e *laterError) Error() string { return e.text }
+func (e *retryError) Error() string { return e.text }
 
 // exchange sends a request once.
 func (e *endpoint) exchange(ctx context.Context, body []byte) error {
@@ -255,18 +255,18 @@ func (e *endpoint) exchange(ctx context.Context, body []byte) error {
 	case code < 300:
 		return nil
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return refused("The server does not take the token. %s", text)
+		return rejectf("The server does not take the token. %s", text)
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
-		return &laterError{text, wire.RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())}
+		return &retryError{text, wire.RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())}
 	}
-	return refused("%s", text)
+	return rejectf("%s", text)
 }
 
 // detail is what an answer says of the reason, empty for nothing.
 func detail(answer []byte) string {
-	var said struct{ Detail, Error, Message string }
-	_ = json.Unmarshal(answer, &said) // most errors are JSON, but none has to be
-	for _, text := range []string{said.Detail, said.Error, said.Message} {
+	var reason struct{ Detail, Error, Message string }
+	_ = json.Unmarshal(answer, &reason) // most errors are JSON, but none has to be
+	for _, text := range []string{reason.Detail, reason.Error, reason.Message} {
 		if text != "" {
 			return ": " + text
 		}
@@ -300,7 +300,7 @@ func (e *endpoint) steps() []func(context.Context) error {
 				return err
 			}
 			err = e.exchange(ctx, body)
-			var target *batchexports.Refused
+			var target *batchexports.PermanentError
 			if errors.As(err, &target) && strings.HasPrefix(target.Reason, "The server answers 400") {
 				return nil
 			}

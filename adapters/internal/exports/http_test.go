@@ -17,16 +17,16 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// answering is a server that answers every request with the next of some
+// fakeReceiver is a server that answers every request with the next of some
 // answers, the last of them for ever, and keeps the bodies.
-type answering struct {
+type fakeReceiver struct {
 	*httptest.Server
 	calls  atomic.Int32
 	bodies chan []byte
 }
 
-func newAnswering(t *testing.T, answers ...http.HandlerFunc) *answering {
-	a := &answering{bodies: make(chan []byte, 100)}
+func newFakeReceiver(t *testing.T, answers ...http.HandlerFunc) *fakeReceiver {
+	a := &fakeReceiver{bodies: make(chan []byte, 100)}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		a.bodies <- body
@@ -49,11 +49,11 @@ func status(code int, headers ...string) http.HandlerFunc {
 
 func httpConfig(url string) map[string]any { return map[string]any{"url": url, "token": "phc_s3cret"} }
 
-func reaching() *exports.Runner { return exports.New(exports.Config{Allowed: loopback}) }
+func newRunner() *exports.Runner { return exports.New(exports.Config{Allowed: loopback}) }
 
 func TestHTTP_Batches(t *testing.T) {
-	a := newAnswering(t, status(200))
-	done := run(t, reaching(), job("HTTP", httpConfig(a.URL+"/batch/"), 2500))
+	a := newFakeReceiver(t, status(200))
+	done := run(t, newRunner(), job("HTTP", httpConfig(a.URL+"/batch/"), 2500))
 	if done.Rows != 2500 || a.calls.Load() != 3 {
 		t.Errorf("%d rows in %d requests, want 2500 in 3", done.Rows, a.calls.Load())
 	}
@@ -94,7 +94,7 @@ func TestHTTP_Batches(t *testing.T) {
 // Events of the last two days are not those of a migration (decision 16), and large
 // ones go in small numbers.
 func TestHTTP_RecentAndLarge(t *testing.T) {
-	a := newAnswering(t, status(200))
+	a := newFakeReceiver(t, status(200))
 	var rows [][]any
 	for i := range 5 {
 		values := make([]any, len(columns))
@@ -103,7 +103,7 @@ func TestHTTP_RecentAndLarge(t *testing.T) {
 		values[4] = json.RawMessage(`{"a":"` + strings.Repeat("a", 900_000) + `"}`)
 		rows = append(rows, values)
 	}
-	run(t, reaching(), these(job("HTTP", httpConfig(a.URL), 0), rows...))
+	run(t, newRunner(), jobOf(job("HTTP", httpConfig(a.URL), 0), rows...))
 	if n := a.calls.Load(); n != 2 {
 		t.Errorf("%d requests, want 2", n)
 	}
@@ -132,8 +132,8 @@ func TestHTTP_Answers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			a := newAnswering(t, tt.answers...)
-			_, err := reaching().Run(t.Context(), job("HTTP", httpConfig(a.URL), 3))
+			a := newFakeReceiver(t, tt.answers...)
+			_, err := newRunner().Run(t.Context(), job("HTTP", httpConfig(a.URL), 3))
 			if tt.text != "" {
 				wantError(t, err, tt.text, tt.lasts)
 			} else if err != nil {
@@ -153,7 +153,7 @@ func TestHTTP_Answers(t *testing.T) {
 }
 
 func TestHTTP_Redirects(t *testing.T) {
-	good := newAnswering(t, status(200))
+	good := newFakeReceiver(t, status(200))
 	for _, tt := range []struct {
 		name, text string
 		answers    []http.HandlerFunc
@@ -167,8 +167,8 @@ func TestHTTP_Redirects(t *testing.T) {
 		{"to a file", "unsupported protocol scheme", []http.HandlerFunc{status(307, "Location", "file:///etc/passwd")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := newAnswering(t, tt.answers...)
-			_, err := reaching().Run(t.Context(), job("HTTP", httpConfig(a.URL), 3))
+			a := newFakeReceiver(t, tt.answers...)
+			_, err := newRunner().Run(t.Context(), job("HTTP", httpConfig(a.URL), 3))
 			if tt.text == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -192,12 +192,12 @@ func TestHTTP_Redirects(t *testing.T) {
 	roots := secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	_, err := exports.New(exports.Config{Allowed: loopback, RootCAs: roots}).Run(t.Context(), job("HTTP", httpConfig(secure.URL), 3))
 	wantError(t, err, "from https to http", true)
-	_, err = reaching().Run(t.Context(), job("HTTP", httpConfig(secure.URL), 3))
+	_, err = newRunner().Run(t.Context(), job("HTTP", httpConfig(secure.URL), 3))
 	wantError(t, err, "certificate is not trusted", true)
 }
 
-func TestHTTP_Refused(t *testing.T) {
-	a := newAnswering(t, status(200))
+func TestHTTP_Rejected(t *testing.T) {
+	a := newFakeReceiver(t, status(200))
 	persons := job("HTTP", httpConfig(a.URL), 1)
 	persons.Model = "persons"
 	few := job("HTTP", httpConfig(a.URL), 1)
@@ -210,12 +210,12 @@ func TestHTTP_Refused(t *testing.T) {
 	}{
 		"private":     {exports.New(exports.Config{}), job("HTTP", httpConfig(a.URL), 1), "is not public, and this server does not allow it", true},
 		"by name":     {exports.New(exports.Config{}), job("HTTP", httpConfig(strings.Replace(a.URL, "127.0.0.1", "localhost", 1)), 1), "is not public, and this server does not allow it", true},
-		"persons":     {reaching(), persons, "HTTP batch exports only support the events model", true},
-		"few columns": {reaching(), few, "need the columns", true},
-		"no url":      {reaching(), job("HTTP", map[string]any{"token": "x"}, 1), "missing required field: 'url'", true},
-		"no token":    {reaching(), job("HTTP", map[string]any{"url": a.URL}, 1), "missing required field: 'token'", true},
-		"a file":      {reaching(), job("HTTP", httpConfig("file:///etc/passwd"), 1), "not an http or https URL", true},
-		"nobody":      {reaching(), job("HTTP", httpConfig("http://127.0.0.1:1/batch/"), 1), "connection refused", false},
+		"persons":     {newRunner(), persons, "HTTP batch exports only support the events model", true},
+		"few columns": {newRunner(), few, "need the columns", true},
+		"no url":      {newRunner(), job("HTTP", map[string]any{"token": "x"}, 1), "missing required field: 'url'", true},
+		"no token":    {newRunner(), job("HTTP", map[string]any{"url": a.URL}, 1), "missing required field: 'token'", true},
+		"a file":      {newRunner(), job("HTTP", httpConfig("file:///etc/passwd"), 1), "not an http or https URL", true},
+		"nobody":      {newRunner(), job("HTTP", httpConfig("http://127.0.0.1:1/batch/"), 1), "connection refused", false},
 	} {
 		_, err := tt.runner.Run(t.Context(), tt.job)
 		t.Run(name, func(t *testing.T) { wantError(t, err, tt.text, tt.lasts) })
@@ -226,37 +226,37 @@ func TestHTTP_Refused(t *testing.T) {
 }
 
 func TestHTTP_Silent(t *testing.T) {
-	a := newAnswering(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	a := newFakeReceiver(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	r := exports.New(exports.Config{Allowed: loopback, Timeout: 200 * time.Millisecond})
 	_, err := r.Run(t.Context(), job("HTTP", httpConfig(a.URL), 1))
 	wantError(t, err, "timeout", false)
 }
 
 func TestHTTP_Secrets(t *testing.T) {
-	echo := newAnswering(t, func(w http.ResponseWriter, _ *http.Request) {
+	echo := newFakeReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(400)
 		_, _ = fmt.Fprint(w, `{"detail":"phc_s3cret is bad, and so is pa%20ss"}`)
 	})
 	config := httpConfig(strings.Replace(echo.URL, "http://", "http://ann:pa%20ss@", 1))
-	_, err := reaching().Run(t.Context(), job("HTTP", config, 1))
+	_, err := newRunner().Run(t.Context(), job("HTTP", config, 1))
 	wantError(t, err, "*** is bad, and so is ***", true)
 	config["url"] = "http://ann:pa%20ss@127.0.0.1:1/batch/?key=phc_s3cret"
-	_, err = reaching().Run(t.Context(), job("HTTP", config, 1))
+	_, err = newRunner().Run(t.Context(), job("HTTP", config, 1))
 	wantError(t, err, "connection refused", false)
 	wantNoSecret(t, err, "phc_s3cret", "pa%20ss", "pa ss")
 	config["token"] = []string{"phc_s3cret"}
-	_, err = reaching().Run(t.Context(), job("HTTP", config, 1))
+	_, err = newRunner().Run(t.Context(), job("HTTP", config, 1))
 	wantError(t, err, "token", true)
 	wantNoSecret(t, err, "phc_s3cret")
 }
 
 func TestHTTP_Steps(t *testing.T) {
-	d := destination("HTTP", httpConfig(newAnswering(t, status(400), status(200)).URL))
-	allSteps(t, reaching(), d, nil)
-	d = destination("HTTP", httpConfig(newAnswering(t, status(401)).URL))
-	wantError(t, reaching().Test(t.Context(), d, 1), "does not take the token", true)
+	d := destination("HTTP", httpConfig(newFakeReceiver(t, status(400), status(200)).URL))
+	allSteps(t, newRunner(), d, nil)
+	d = destination("HTTP", httpConfig(newFakeReceiver(t, status(401)).URL))
+	wantError(t, newRunner().Test(t.Context(), d, 1), "does not take the token", true)
 	d = destination("HTTP", httpConfig("http://127.0.0.1:1/"))
-	wantError(t, reaching().Test(t.Context(), d, 0), "The test step failed with an unknown error: ", true)
+	wantError(t, newRunner().Test(t.Context(), d, 0), "The test step failed with an unknown error: ", true)
 	wantError(t, exports.New(exports.Config{}).Test(t.Context(), d, 0), "not public", true)
-	wantError(t, reaching().Test(t.Context(), destination("HTTP", nil), 0), "The test step cannot run as it's not configured.", true)
+	wantError(t, newRunner().Test(t.Context(), destination("HTTP", nil), 0), "The test step cannot run as it's not configured.", true)
 }

@@ -112,7 +112,7 @@ func (j *jsonLines) value(c batchexports.Column, v any) error {
 	case string, bool, int64:
 		return j.encode(v)
 	default:
-		return wrong(c, v)
+		return typeError(c, v)
 	}
 	j.line.WriteString("null")
 	return nil

@@ -30,22 +30,22 @@ var parquetCodecs = map[string]compress.Codec{
 // parquetFile writes rows as Parquet. All columns but lists are optional; times
 // are microseconds in UTC, JSON has its logical type.
 type parquetFile struct {
-	out     counter
-	w       *parquet.GenericWriter[any]
-	columns []batchexports.Column
-	row     parquet.Row
-	rows    int   // of the group
-	bytes   int64 // of the group
-	most    int64 // of bytes
+	out      counter
+	w        *parquet.GenericWriter[any]
+	columns  []batchexports.Column
+	row      parquet.Row
+	rows     int   // of the group
+	bytes    int64 // of the group
+	maxBytes int64 // of bytes
 }
 
-// inOrder is a group of columns in our order: parquet.Group sorts them.
-type inOrder struct {
+// orderedGroup is a group of columns in our order: parquet.Group sorts them.
+type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field
 }
 
-func (g inOrder) Fields() []parquet.Field { return g.fields }
+func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
 func schema(columns []batchexports.Column) *parquet.Schema {
 	group := parquet.Group{}
@@ -56,7 +56,7 @@ func schema(columns []batchexports.Column) *parquet.Schema {
 	for _, f := range group.Fields() {
 		named[f.Name()] = f
 	}
-	root := inOrder{Group: group}
+	root := orderedGroup{Group: group}
 	for _, c := range columns {
 		root.fields = append(root.fields, named[c.Name])
 	}
@@ -79,8 +79,8 @@ func node(t batchexports.ColumnType) parquet.Node {
 	return parquet.Optional(parquet.String())
 }
 
-func newParquet(w io.Writer, columns []batchexports.Column, compression string, most int64) *parquetFile {
-	p := &parquetFile{out: counter{Writer: w}, columns: columns, most: min(groupBytes, most)}
+func newParquet(w io.Writer, columns []batchexports.Column, compression string, maxBytes int64) *parquetFile {
+	p := &parquetFile{out: counter{Writer: w}, columns: columns, maxBytes: min(groupBytes, maxBytes)}
 	p.w = parquet.NewGenericWriter[any](&p.out, schema(columns), parquet.Compression(parquetCodecs[compression]),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("bunting", "", ""))
 	return p
@@ -97,7 +97,7 @@ func (p *parquetFile) write(row []any) error {
 		return err
 	}
 	p.bytes += overhead
-	if p.rows++; p.rows < groupRows && p.bytes < p.most {
+	if p.rows++; p.rows < groupRows && p.bytes < p.maxBytes {
 		return nil
 	}
 	p.rows, p.bytes = 0, 0
@@ -139,7 +139,7 @@ func (p *parquetFile) value(i int, v any) error {
 			return nil
 		}
 	default:
-		return wrong(p.columns[i], v)
+		return typeError(p.columns[i], v)
 	}
 	p.row = append(p.row, parquet.Value{}.Level(0, 0, i)) // null, or the empty list
 	return nil

@@ -11,14 +11,14 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// unfinished ends the name of a file while it is written.
-const unfinished = ".tmp"
+// tempSuffix ends the name of a file while it is written.
+const tempSuffix = ".tmp"
 
 // maxParts bounds the files of a run.
 const maxParts = 10_000
 
-// place is where files are written: a folder or a bucket.
-type place interface {
+// partStore is where files are written: a folder or a bucket.
+type partStore interface {
 	// create begins a file, or begins it anew.
 	create(ctx context.Context, name string) (part, error)
 	// list calls do with the names that begin with a prefix.
@@ -37,12 +37,12 @@ type part interface {
 
 // partWriter writes rows to files of bounded size.
 type partWriter struct {
-	place   place
+	store   partStore
 	format  *format
 	columns []batchexports.Column
 	base    string // of names: the number and the extension follow
 	written map[string]bool
-	done    batchexports.Done
+	done    batchexports.RunTotals
 
 	part part // nil between files
 	name string
@@ -52,9 +52,9 @@ type partWriter struct {
 
 // writeParts writes all rows to files whose names have a beginning, and removes
 // those that an earlier attempt has left over.
-func writeParts(ctx context.Context, rows *rows, to place, f *format, begin string) (batchexports.Done, error) {
+func writeParts(ctx context.Context, rows *rows, store partStore, f *format, begin string) (batchexports.RunTotals, error) {
 	w := &partWriter{
-		place: to, format: f, columns: rows.job.Columns,
+		store: store, format: f, columns: rows.job.Columns,
 		base: begin + runName(rows.job), written: map[string]bool{},
 	}
 	// First, because it fails where it is not allowed.
@@ -74,7 +74,7 @@ func writeParts(ctx context.Context, rows *rows, to place, f *format, begin stri
 	}
 	for _, name := range earlier {
 		if !w.written[name] {
-			if err := to.remove(ctx, name); err != nil {
+			if err := store.remove(ctx, name); err != nil {
 				return w.done, err
 			}
 		}
@@ -100,11 +100,11 @@ func runName(job *batchexports.Job) string {
 }
 
 // partName is what follows runName.
-var partName = regexp.MustCompile(`^[1-9][0-9]*\.(?:jsonl(?:\.gz|\.br)?|parquet)(?:\` + unfinished + `)?$`)
+var partName = regexp.MustCompile(`^[1-9][0-9]*\.(?:jsonl(?:\.gz|\.br)?|parquet)(?:\` + tempSuffix + `)?$`)
 
 // list returns the run's files of earlier attempts, in whatever format.
 func (w *partWriter) list(ctx context.Context) (names []string, err error) {
-	err = w.place.list(ctx, w.base, func(name string) {
+	err = w.store.list(ctx, w.base, func(name string) {
 		rest, ok := strings.CutPrefix(name, w.base)
 		if ok && len(names) < 2*maxParts && partName.MatchString(rest) {
 			names = append(names, name)
@@ -131,10 +131,10 @@ func (w *partWriter) row(ctx context.Context, row []any) error {
 
 func (w *partWriter) begin(ctx context.Context) (err error) {
 	if len(w.written) == maxParts {
-		return refused("The export would have more than %d files: max_file_size_mb is too small.", maxParts)
+		return rejectf("The export would have more than %d files: max_file_size_mb is too small.", maxParts)
 	}
 	w.name = fmt.Sprintf("%s%d%s", w.base, len(w.written)+1, w.format.extension())
-	if w.part, err = w.place.create(ctx, w.name); err != nil {
+	if w.part, err = w.store.create(ctx, w.name); err != nil {
 		w.part = nil
 		return err
 	}

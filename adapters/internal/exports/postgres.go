@@ -44,11 +44,11 @@ func (r *Runner) openPostgres(d batchexports.ExportDestination) (destination, er
 		return nil, err
 	}
 	if strings.HasPrefix(b.Host, "/") || strings.HasPrefix(b.Host, "@") || strings.ContainsAny(b.Host, "\x00,") {
-		return nil, refused("host is not the name or the address of one server.")
+		return nil, rejectf("host is not the name or the address of one server.")
 	}
 	for _, text := range []string{b.User, b.Password, b.Database, b.Schema, b.Table} {
 		if strings.Contains(text, "\x00") {
-			return nil, refused("Configuration must not contain NUL.")
+			return nil, rejectf("Configuration must not contain NUL.")
 		}
 	}
 	return b, nil
@@ -86,7 +86,7 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 		return conn, err
 	}
 	if b.SSLMode != batchexports.SSLPrefer {
-		return nil, refused("PostgreSQL does not speak TLS there, and without it the password and the events would be sent in plain text. To have that, set 'sslmode' to prefer or disable.")
+		return nil, rejectf("PostgreSQL does not speak TLS there, and without it the password and the events would be sent in plain text. To have that, set 'sslmode' to prefer or disable.")
 	}
 	config.TLSConfig = nil
 	return pgx.ConnectConfig(ctx, config)
@@ -135,7 +135,7 @@ func (b *database) steps() []func(context.Context) error {
 				var exists bool
 				err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)", b.Schema).Scan(&exists)
 				if err == nil && !exists {
-					err = refused("There is no schema %q in the database.", b.Schema)
+					err = rejectf("There is no schema %q in the database.", b.Schema)
 				}
 				return err
 			})
@@ -148,23 +148,23 @@ func (b *database) steps() []func(context.Context) error {
 // explain says what an error of PostgreSQL means. Those of the connection, of
 // resources, of an operator and of other transactions pass.
 func (b *database) explain(err error) error {
-	var said *pgconn.PgError
-	if !errors.As(err, &said) {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
 		return explainConnect(err)
 	}
-	switch said.Code {
+	switch pgErr.Code {
 	case "42P10": // no index for ON CONFLICT
-		return refused("Table %s has no unique index on the columns that make a row the same one: make one, or let the export make the table.", b.name(b.Table))
+		return rejectf("Table %s has no unique index on the columns that make a row the same one: make one, or let the export make the table.", b.name(b.Table))
 	case "28P01", "28000":
-		return refused("PostgreSQL does not take the user or the password.")
+		return rejectf("PostgreSQL does not take the user or the password.")
 	case "3D000":
-		return refused("PostgreSQL has no database %q.", b.Database)
+		return rejectf("PostgreSQL has no database %q.", b.Database)
 	}
-	switch text := fmt.Sprintf("PostgreSQL says: %s (SQLSTATE %s)", said.Message, said.Code); said.Code[:min(2, len(said.Code))] {
+	switch text := fmt.Sprintf("PostgreSQL says: %s (SQLSTATE %s)", pgErr.Message, pgErr.Code); pgErr.Code[:min(2, len(pgErr.Code))] {
 	case "08", "40", "53", "55", "57", "58", "XX":
 		return errors.New(text)
 	default:
-		return refused("%s", text)
+		return rejectf("%s", text)
 	}
 }
 
@@ -174,7 +174,7 @@ func explainConnect(err error) error {
 	var dial *net.OpError
 	var name *net.DNSError
 	explained := explainNet(err)
-	if isRefused(explained) || !errors.As(err, &connect) || errors.As(err, &dial) || errors.As(err, &name) {
+	if isRejected(explained) || !errors.As(err, &connect) || errors.As(err, &dial) || errors.As(err, &name) {
 		return explained
 	}
 	return errors.New("PostgreSQL cannot be reached")

@@ -78,7 +78,7 @@ func exec(t *testing.T, conn *pgx.Conn, text string) {
 func TestPostgres(t *testing.T) {
 	host := newHost(t)
 	for name, test := range map[string]func(*testing.T, *pgHost){
-		"rows": testPGRows, "again": testPGAgain, "upsert": testPGUpsert, "existing tables": testPGExisting, "all or nothing": testPGWhole,
+		"rows": testPGRows, "again": testPGAgain, "upsert": testPGUpsert, "existing tables": testPGExisting, "all or nothing": testPGAtomic,
 		"PostHog's table": testPGAppended, "newer rows": testPGNewer, "at once": testPGAtOnce, "errors": testPGErrors, "steps": testPGSteps, "TLS": testPGTLS,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, host) })
@@ -94,7 +94,7 @@ func testPGRows(t *testing.T, h *pgHost) {
 		{"u2", "a\x00b", "\xff", time.Time{}, json.RawMessage(`{"a\u0000":"\ud800","n":1e5000}`), false, int64(0), []string(nil)},
 		{"u3", nil, nil, nil, nil, nil, nil, nil},
 	}
-	done := run(t, reaching(), these(job("Postgres", config, 0), odd...))
+	done := run(t, newRunner(), jobOf(job("Postgres", config, 0), odd...))
 	if done.Rows != 3 || done.Bytes == 0 {
 		t.Errorf("done %+v", done)
 	}
@@ -120,17 +120,17 @@ func testPGRows(t *testing.T, h *pgHost) {
 func testPGAgain(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	j := job("Postgres", config, 1000)
-	first := run(t, reaching(), j)
+	first := run(t, newRunner(), j)
 	exec(t, conn, "DELETE FROM events WHERE uuid = '"+uuid(7)+"'")
-	asked := false
+	read := false
 	again := *j
-	again.Rows = func(context.Context, func([]any) error) error { asked = true; return nil }
-	if second := run(t, reaching(), &again); second != first || asked {
-		t.Errorf("again: %+v, rows asked for: %v; want %+v and not", second, asked, first)
+	again.Rows = func(context.Context, func([]any) error) error { read = true; return nil }
+	if second := run(t, newRunner(), &again); second != first || read {
+		t.Errorf("again: %+v, rows asked for: %v; want %+v and not", second, read, first)
 	}
 	exec(t, conn, "UPDATE bunting_export_runs SET finished_at = now() - interval '31 days'")
 	j.Run = "run-2"
-	run(t, reaching(), j)
+	run(t, newRunner(), j)
 	if diff := cmp.Diff([]string{`{"n": 1000}`}, rowsOf(t, conn, "SELECT count(*) AS n FROM events")); diff != "" {
 		t.Error(diff)
 	}
@@ -148,9 +148,9 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 		j.Model, j.Key = model, []string{"a"}
 		j.Columns = []batchexports.Column{{Name: "a"}, {Name: "n", Type: batchexports.IntColumn}}
 		j.Run = model + "1"
-		run(t, reaching(), these(j, []any{"x", int64(1)}))
+		run(t, newRunner(), jobOf(j, []any{"x", int64(1)}))
 		j.Run = model + "2"
-		run(t, reaching(), these(j, []any{"x", int64(2)}, []any{"x", int64(3)}))
+		run(t, newRunner(), jobOf(j, []any{"x", int64(2)}, []any{"x", int64(3)}))
 		if diff := cmp.Diff([]string{want}, rowsOf(t, conn, "SELECT * FROM "+model)); diff != "" {
 			t.Errorf("%s: %s", model, diff)
 		}
@@ -165,7 +165,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 	j.Model, j.Key, j.Columns = "sessions", []string{"a"}, []batchexports.Column{{Name: "a"}, {Name: "n", Type: batchexports.IntColumn}}
 	for _, name := range []string{"long1", "long2"} {
 		j.Run = name
-		run(t, reaching(), these(j, []any{long, int64(1)}, []any{long + "x", int64(2)}))
+		run(t, newRunner(), jobOf(j, []any{long, int64(1)}, []any{long + "x", int64(2)}))
 	}
 	want := []string{`{"n": 1, "short": true}`, `{"n": 2, "short": true}`}
 	if diff := cmp.Diff(want, rowsOf(t, conn, "SELECT n, octet_length(a) <= 1100 AND a LIKE 'é%#%' AS short FROM long ORDER BY n")); diff != "" {
@@ -175,12 +175,12 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 	config["table_name"] = "keys"
 	j = job("Postgres", config, 0)
 	j.Run, j.Model, j.Key, j.Columns = "keys", "persons", []string{"a"}, []batchexports.Column{{Name: "a"}}
-	run(t, reaching(), these(j, []any{"x"}, []any{"x"}))
+	run(t, newRunner(), jobOf(j, []any{"x"}, []any{"x"}))
 	// Without a key every row is one.
 	config["table_name"] = "loose"
 	j.Destination, j.Run, j.Key = destination("Postgres", config), "loose", nil
-	run(t, reaching(), these(j, []any{"x"}, []any{"x"}))
-	run(t, reaching(), these(j, []any{"x"}, []any{"x"}))
+	run(t, newRunner(), jobOf(j, []any{"x"}, []any{"x"}))
+	run(t, newRunner(), jobOf(j, []any{"x"}, []any{"x"}))
 	if diff := cmp.Diff([]string{`{"k": 1, "l": 2}`}, rowsOf(t, conn, "SELECT (SELECT count(*) FROM keys) AS k, (SELECT count(*) FROM loose) AS l")); diff != "" {
 		t.Error(diff)
 	}
@@ -192,7 +192,7 @@ func testPGExisting(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	exec(t, conn, "SET ROLE ann_s3cret")
 	exec(t, conn, "CREATE TABLE events (id bigserial, uuid uuid UNIQUE, event varchar(200), distinct_id varchar(200), timestamp timestamptz, properties json, identified bool, count int, ids jsonb)")
-	run(t, reaching(), job("Postgres", config, 2))
+	run(t, newRunner(), job("Postgres", config, 2))
 	want := []string{`{"id": 1, "ids": ["a", "0"], "uuid": "` + uuid(0) + `", "count": 0, "properties": {"n": 0}}`, `{"id": 2, "ids": ["a", "1"], "uuid": "` + uuid(1) + `", "count": 1, "properties": {"n": 1}}`}
 	if diff := cmp.Diff(want, rowsOf(t, conn, "SELECT id, uuid, count, properties, ids FROM events ORDER BY id")); diff != "" {
 		t.Error(diff)
@@ -206,14 +206,14 @@ func testPGExisting(t *testing.T, h *pgHost) {
 		j := job("Postgres", config, 0)
 		j.Run = text
 		j.Rows = func(context.Context, func([]any) error) error { t.Error("rows were read"); return nil }
-		_, err := reaching().Run(t.Context(), j)
+		_, err := newRunner().Run(t.Context(), j)
 		wantError(t, err, want, true)
 		exec(t, conn, "DROP TABLE events; CREATE TABLE events (uuid text PRIMARY KEY, event text, distinct_id text, timestamp timestamptz, properties jsonb, identified bool, count int, ids text[])")
 	}
 }
 
 // A run that breaks off leaves nothing behind, not even its marker.
-func testPGWhole(t *testing.T, h *pgHost) {
+func testPGAtomic(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	j := job("Postgres", config, 0)
 	broken := errors.New("the store is gone")
@@ -227,7 +227,7 @@ func testPGWhole(t *testing.T, h *pgHost) {
 		}
 		return broken
 	}
-	if _, err := reaching().Run(t.Context(), j); !errors.Is(err, broken) {
+	if _, err := newRunner().Run(t.Context(), j); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the rows", err)
 	}
 	// The connection is lost while the rows go out.
@@ -243,7 +243,7 @@ func testPGWhole(t *testing.T, h *pgHost) {
 		}
 		return errors.New("nobody noticed")
 	}
-	_, err := reaching().Run(t.Context(), j)
+	_, err := newRunner().Run(t.Context(), j)
 	wantError(t, err, "", false)
 	if err != nil && strings.Contains(err.Error(), "nobody noticed") {
 		t.Error(err)
@@ -251,7 +251,7 @@ func testPGWhole(t *testing.T, h *pgHost) {
 	if diff := cmp.Diff([]string{`{"e": 0, "r": 0}`}, rowsOf(t, conn, "SELECT (SELECT count(*) FROM events) AS e, (SELECT count(*) FROM bunting_export_runs) AS r")); diff != "" {
 		t.Error(diff)
 	}
-	run(t, reaching(), job("Postgres", config, 10))
+	run(t, newRunner(), job("Postgres", config, 10))
 }
 
 // Servers that do one run at once write it once, also when its table is not there
@@ -264,7 +264,7 @@ func testPGAtOnce(t *testing.T, h *pgHost) {
 			j := job("Postgres", config, 500)
 			j.Key = nil // without an upsert
 			j.Run = fmt.Sprintf("run-%d", i%2)
-			if done, err := reaching().Run(t.Context(), j); err != nil || done.Rows != 500 {
+			if done, err := newRunner().Run(t.Context(), j); err != nil || done.Rows != 500 {
 				t.Errorf("%+v, %v", done, err)
 			}
 		})
@@ -293,19 +293,19 @@ func testPGErrors(t *testing.T, h *pgHost) {
 	}{
 		"private":        {exports.New(exports.Config{}), config, "is not public, and this server does not allow it", true},
 		"by name":        {exports.New(exports.Config{}), with("host", "localhost"), "is not public, and this server does not allow it", true},
-		"a socket":       {reaching(), with("host", h.Dir), "not the name or the address of one server", true},
-		"two servers":    {reaching(), with("host", "10.0.0.1,127.0.0.1"), "not the name or the address of one server", true},
-		"password":       {reaching(), with("password", "wr0ng-one"), "does not take the user or the password", true},
-		"user":           {reaching(), with("user", "nobody_s3cret"), "does not take the user or the password", true},
-		"database":       {reaching(), with("database", "missing"), `no database "missing"`, true},
-		"schema":         {reaching(), with("schema", "missing"), `schema "missing" does not exist`, true},
-		"missing":        {reaching(), with("host", ""), "missing required field: 'host'", true},
-		"nobody listens": {reaching(), with("port", 1), "connection refused", false},
-		"plain text":     {reaching(), with("sslmode", nil), "does not speak TLS there", true},
-		"plain text 2":   {reaching(), with("sslmode", "require"), "does not speak TLS there", true},
-		"a large port":   {reaching(), with("port", 70000), "port", true},
-		"NUL":            {reaching(), with("password", "s3cret\x00"), "must not contain NUL", true},
-		"no such host":   {reaching(), with("host", "s3cret.invalid"), "its name ", false},
+		"a socket":       {newRunner(), with("host", h.Dir), "not the name or the address of one server", true},
+		"two servers":    {newRunner(), with("host", "10.0.0.1,127.0.0.1"), "not the name or the address of one server", true},
+		"password":       {newRunner(), with("password", "wr0ng-one"), "does not take the user or the password", true},
+		"user":           {newRunner(), with("user", "nobody_s3cret"), "does not take the user or the password", true},
+		"database":       {newRunner(), with("database", "missing"), `no database "missing"`, true},
+		"schema":         {newRunner(), with("schema", "missing"), `schema "missing" does not exist`, true},
+		"missing":        {newRunner(), with("host", ""), "missing required field: 'host'", true},
+		"nobody listens": {newRunner(), with("port", 1), "connection refused", false},
+		"plain text":     {newRunner(), with("sslmode", nil), "does not speak TLS there", true},
+		"plain text 2":   {newRunner(), with("sslmode", "require"), "does not speak TLS there", true},
+		"a large port":   {newRunner(), with("port", 70000), "port", true},
+		"NUL":            {newRunner(), with("password", "s3cret\x00"), "must not contain NUL", true},
+		"no such host":   {newRunner(), with("host", "s3cret.invalid"), "its name ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.runner.Run(t.Context(), job("Postgres", tt.config, 1))
@@ -314,7 +314,7 @@ func testPGErrors(t *testing.T, h *pgHost) {
 		})
 	}
 	// What PostgreSQL says may be the name of the user.
-	_, err := reaching().Run(t.Context(), job("Postgres", with("schema", "ann_s3cret"), 1))
+	_, err := newRunner().Run(t.Context(), job("Postgres", with("schema", "ann_s3cret"), 1))
 	wantError(t, err, `schema "***" does not exist`, true)
 	wantNoSecret(t, err, "ann_s3cret", annPassword)
 }
@@ -322,7 +322,7 @@ func testPGErrors(t *testing.T, h *pgHost) {
 func testPGSteps(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	d := destination("Postgres", config)
-	allSteps(t, reaching(), d, func(step int) {
+	allSteps(t, newRunner(), d, func(step int) {
 		want := `{"n": false}`
 		if step == 2 {
 			want = `{"n": true}`
@@ -333,9 +333,9 @@ func testPGSteps(t *testing.T, h *pgHost) {
 	})
 	wantError(t, exports.New(exports.Config{}).Test(t.Context(), d, 0), "not public", true)
 	config["schema"] = "missing"
-	wantError(t, reaching().Test(t.Context(), destination("Postgres", config), 1), `no schema "missing"`, true)
+	wantError(t, newRunner().Test(t.Context(), destination("Postgres", config), 1), `no schema "missing"`, true)
 	config["password"] = "wrong"
-	wantError(t, reaching().Test(t.Context(), destination("Postgres", config), 1), "does not take the user or the password", true)
+	wantError(t, newRunner().Test(t.Context(), destination("Postgres", config), 1), "does not take the user or the password", true)
 	delete(config, "user")
-	wantError(t, reaching().Test(t.Context(), destination("Postgres", config), 1), "it's not configured", true)
+	wantError(t, newRunner().Test(t.Context(), destination("Postgres", config), 1), "it's not configured", true)
 }

@@ -15,7 +15,7 @@ import (
 
 // eventsTable is a run into PostHog's table of events (spec/clients.md §16).
 func eventsTable(config map[string]any, run string, rows ...[]any) *batchexports.Job {
-	j := these(job("Postgres", config, 0), rows...)
+	j := jobOf(job("Postgres", config, 0), rows...)
 	j.Run, j.Key, j.Appended = run, []string{"team_id", "uuid", "event", "distinct_id"}, true
 	j.Columns = []batchexports.Column{
 		{Name: "uuid"}, {Name: "event"}, {Name: "properties", Type: batchexports.JSONColumn}, {Name: "elements", Type: batchexports.JSONColumn},
@@ -39,7 +39,7 @@ func testPGAppended(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	long := tableEvent("b")
 	long[1], long[8] = strings.Repeat("é", 201), strings.Repeat("x", 300)
-	run(t, reaching(), eventsTable(config, "one", tableEvent("a"), long))
+	run(t, newRunner(), eventsTable(config, "one", tableEvent("a"), long))
 	if diff := cmp.Diff([]string{`{"c": "uuid character varying 200, event character varying 200, properties jsonb, elements jsonb, set jsonb, set_once jsonb, ` +
 		`distinct_id character varying 200, team_id integer, ip character varying 200, site_url character varying 200, timestamp timestamp with time zone"}`},
 		rowsOf(t, conn, fmt.Sprintf(types, "events"))); diff != "" {
@@ -49,8 +49,8 @@ func testPGAppended(t *testing.T, h *pgHost) {
 		(SELECT count(*) FROM pg_index WHERE indrelid = 'events'::regclass AND indisunique) AS uniques`)); diff != "" {
 		t.Error(diff)
 	}
-	run(t, reaching(), eventsTable(config, "two", long, tableEvent("a"), tableEvent("c")))
-	run(t, reaching(), eventsTable(config, "two", tableEvent("d"))) // it has been done
+	run(t, newRunner(), eventsTable(config, "two", long, tableEvent("a"), tableEvent("c")))
+	run(t, newRunner(), eventsTable(config, "two", tableEvent("d"))) // it has been done
 	want := []string{
 		`{"ip": "1.2.3.4", "set": null, "uuid": "a", "event": "seen", "team_id": 1, "elements": "\"\"", "set_once": null, "site_url": null, "timestamp": "2026-01-01T10:00:00+00:00", "properties": {"a": 1}, "distinct_id": "ann"}`,
 		`{"ip": "` + strings.Repeat("x", 200) + `", "set": null, "uuid": "b", "event": "` + strings.Repeat("é", 200) + `", "team_id": 1, "elements": "\"\"", "set_once": null, "site_url": null, "timestamp": "2026-01-01T10:00:00+00:00", "properties": {"a": 1}, "distinct_id": "ann"}`,
@@ -67,7 +67,7 @@ func testPGAppended(t *testing.T, h *pgHost) {
 	var all sync.WaitGroup
 	for i := range 4 { // exports of the same events into one table
 		all.Go(func() {
-			if _, err := reaching().Run(t.Context(), eventsTable(config, fmt.Sprint("posthog", i), tableEvent("a"), tableEvent("b"))); err != nil {
+			if _, err := newRunner().Run(t.Context(), eventsTable(config, fmt.Sprint("posthog", i), tableEvent("a"), tableEvent("b"))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -98,10 +98,10 @@ func testPGNewer(t *testing.T, h *pgHost) {
 	} {
 		config["table_name"] = model
 		for i, row := range tt.rows {
-			j := these(job("Postgres", config, 0), row)
+			j := jobOf(job("Postgres", config, 0), row)
 			j.Run, j.Model, j.Key, j.Newer = fmt.Sprint(model, i), model, []string{"team_id", tt.key}, tt.newer
 			j.Columns = append([]batchexports.Column{{Name: "team_id", Type: batchexports.IntColumn}, {Name: tt.key}, {Name: "text"}}, tt.last...)
-			run(t, reaching(), j)
+			run(t, newRunner(), j)
 		}
 		if diff := cmp.Diff([]string{`{"text": "` + tt.want + `"}`}, rowsOf(t, conn, "SELECT text FROM "+model)); diff != "" {
 			t.Errorf("%s: %s", model, diff)

@@ -55,10 +55,10 @@ func pgJSON(raw []byte) []byte {
 		raw = bytes.ToValidUTF8(raw, []byte(replacement))
 	}
 	var out []byte // nil: raw is good so far
-	kept := 0      // up to here it is in out
+	copied := 0    // up to here it is in out
 	put := func(from, to int, text string) {
-		out = append(append(out, raw[kept:from]...), text...)
-		kept = to
+		out = append(append(out, raw[copied:from]...), text...)
+		copied = to
 	}
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
@@ -69,7 +69,7 @@ func pgJSON(raw []byte) []byte {
 			for end < len(raw) && strings.IndexByte("+-.0123456789eE", raw[end]) >= 0 {
 				end++
 			}
-			if number := raw[i:end]; tooLarge(number) {
+			if number := raw[i:end]; isTooLarge(number) {
 				put(i, end, `"`+string(number)+`"`)
 			}
 			i = end
@@ -80,7 +80,7 @@ func pgJSON(raw []byte) []byte {
 	if out == nil {
 		return raw
 	}
-	return append(out, raw[kept:]...)
+	return append(out, raw[copied:]...)
 }
 
 // pgString goes through a string, which begins at i behind its quote, and
@@ -93,7 +93,7 @@ func pgString(raw []byte, i int, put func(from, to int, text string)) int {
 		case i+1 >= len(raw) || raw[i+1] != 'u':
 			i += 2
 		default:
-			first, second := unit(raw, i), unit(raw, i+6)
+			first, second := readUnit(raw, i), readUnit(raw, i+6)
 			switch {
 			case first == 0 || utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) == utf8.RuneError:
 				put(i, min(i+6, len(raw)), "")
@@ -108,8 +108,8 @@ func pgString(raw []byte, i int, put func(from, to int, text string)) int {
 	return i + 1
 }
 
-// unit reads an escape \uXXXX, -1 for none.
-func unit(raw []byte, i int) rune {
+// readUnit reads an escape \uXXXX, -1 for none.
+func readUnit(raw []byte, i int) rune {
 	if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
 		return -1
 	}
@@ -120,9 +120,9 @@ func unit(raw []byte, i int) rune {
 	return rune(n)
 }
 
-// tooLarge reports whether a number has more digits than PostgreSQL is asked to
+// isTooLarge reports whether a number has more digits than PostgreSQL is asked to
 // store.
-func tooLarge(number []byte) bool {
+func isTooLarge(number []byte) bool {
 	if len(number) > maxNumber {
 		return true
 	}

@@ -54,10 +54,10 @@ func testPGTLS(t *testing.T, h *pgHost) {
 		runs++
 		j := job("Postgres", config, 0)
 		j.Run, j.Columns = fmt.Sprint(runs), []batchexports.Column{{Name: "uuid"}}
-		_, err := r.Run(t.Context(), these(j, []any{"a"}))
+		_, err := r.Run(t.Context(), jobOf(j, []any{"a"}))
 		return err
 	}
-	if err := try(reaching()); err != nil || secured() != `{"ssl": false}` {
+	if err := try(newRunner()); err != nil || secured() != `{"ssl": false}` {
 		t.Errorf("without TLS: %v, %s", err, secured())
 	}
 	h.WriteFile(t, "data/server.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
@@ -75,7 +75,7 @@ func testPGTLS(t *testing.T, h *pgHost) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 
-	wantError(t, try(reaching()), "certificate is not trusted", true)
+	wantError(t, try(newRunner()), "certificate is not trusted", true)
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func testPGTLS(t *testing.T, h *pgHost) {
 	}
 	exec(t, conn, "DELETE FROM tls_seen; INSERT INTO tls_seen VALUES (NULL)")
 	config["has_self_signed_cert"] = true
-	if err := try(reaching()); err != nil || secured() != `{"ssl": true}` {
+	if err := try(newRunner()); err != nil || secured() != `{"ssl": true}` {
 		t.Errorf("with a self-signed certificate: %v, %s", err, secured())
 	}
 }

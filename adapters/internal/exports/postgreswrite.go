@@ -44,7 +44,7 @@ var appendedTypes = map[batchexports.ColumnType]string{
 
 // run writes all rows and that the run is done in one transaction: it is there
 // whole or not at all, and a run that is repeated after it changes nothing.
-func (b *database) run(ctx context.Context, rows *rows) (done batchexports.Done, err error) {
+func (b *database) run(ctx context.Context, rows *rows) (done batchexports.RunTotals, err error) {
 	err = b.with(ctx, func(conn *pgx.Conn) error {
 		if err := b.createTables(ctx, conn, rows.job); err != nil {
 			return err
@@ -111,7 +111,7 @@ func quoteAll(names []string) []string {
 	return out
 }
 
-func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batchexports.Done, err error) {
+func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batchexports.RunTotals, err error) {
 	runs := b.name(runsTable)
 	// It waits for a transaction that is writing the same run.
 	tag, err := tx.Exec(ctx, "INSERT INTO "+runs+" (run, export) VALUES ($1, $2) ON CONFLICT DO NOTHING", rows.job.Run, rows.job.Export)
@@ -195,16 +195,16 @@ func (b *database) insert(columns string, job *batchexports.Job) string {
 	return text
 }
 
-// errEnough ends the rows when nobody takes more.
-var errEnough = errors.New("no more rows are wanted")
+// errStopped ends the rows when nobody takes more.
+var errStopped = errors.New("no more rows are wanted")
 
 // copyRows copies all rows to the stage as they come.
-func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done batchexports.Done, err error) {
+func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done batchexports.RunTotals, err error) {
 	source := &copySource{columns: rows.job.Columns, key: rows.job.Key, short: rows.job.Appended}
 	next, stop := iter.Pull(func(yield func([]any) bool) {
 		source.err = rows.each(ctx, func(row []any) error {
 			if !yield(row) {
-				return errEnough
+				return errStopped
 			}
 			return nil
 		})
@@ -266,7 +266,7 @@ func (s *copySource) Values() ([]any, error) {
 			}
 			s.row[i] = list
 		default:
-			return nil, wrong(s.columns[i], v)
+			return nil, typeError(s.columns[i], v)
 		}
 	}
 	return s.row, nil

@@ -46,13 +46,13 @@ func (r *Runner) openS3(d batchexports.ExportDestination) (destination, error) {
 		err = b.check()
 	}
 	if err == nil {
-		b.begin, err = below(b.Prefix, "")
+		b.begin, err = joinPrefix(b.Prefix, "")
 	}
 	if err == nil {
 		err = b.encrypt()
 	}
 	if err == nil && b.Bucket != "" && s3utils.CheckValidBucketName(b.Bucket) != nil {
-		err = refused("%q cannot be the name of a bucket.", b.Bucket)
+		err = rejectf("%q cannot be the name of a bucket.", b.Bucket)
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (r *Runner) openS3(d batchexports.ExportDestination) (destination, error) {
 			return nil, err
 		}
 		if endpoint.User != nil || strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" {
-			return nil, refused("endpoint_url may have a scheme, a host and a port only.")
+			return nil, rejectf("endpoint_url may have a scheme, a host and a port only.")
 		}
 	}
 	b.transport = r.guard.transport(r.RootCAs)
@@ -89,12 +89,12 @@ func (b *bucket) encrypt() (err error) {
 	case "aws:kms":
 		b.sse, err = encrypt.NewSSEKMS(b.KMSKey, nil)
 	default:
-		err = refused("Encryption %q is not supported. Supported are: AES256, aws:kms.", b.Encryption)
+		err = rejectf("Encryption %q is not supported. Supported are: AES256, aws:kms.", b.Encryption)
 	}
 	return err
 }
 
-func (b *bucket) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
+func (b *bucket) run(ctx context.Context, rows *rows) (batchexports.RunTotals, error) {
 	return writeParts(ctx, rows, b, &b.format, b.begin)
 }
 
@@ -172,7 +172,7 @@ func (b *bucket) steps() []func(context.Context) error {
 		func(ctx context.Context) error {
 			exists, err := b.client.BucketExists(ctx, b.Bucket)
 			if err == nil && !exists {
-				err = refused("Bucket %s does not exist, or the credentials do not let it be seen.", b.Bucket)
+				err = rejectf("Bucket %s does not exist, or the credentials do not let it be seen.", b.Bucket)
 			}
 			return err
 		},
@@ -199,12 +199,12 @@ func (b *bucket) explain(err error) error {
 	}
 	switch {
 	case r.Code == "NoSuchBucket":
-		return refused("Bucket %s does not exist.", b.Bucket)
+		return rejectf("Bucket %s does not exist.", b.Bucket)
 	case r.StatusCode == http.StatusForbidden:
-		return refused("S3 denies access (%s): %s The credentials need s3:ListBucket, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload.", r.Code, r.Message)
+		return rejectf("S3 denies access (%s): %s The credentials need s3:ListBucket, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload.", r.Code, r.Message)
 	case r.StatusCode >= 500, r.StatusCode == http.StatusRequestTimeout, r.StatusCode == http.StatusTooManyRequests,
 		r.StatusCode == 0, r.Code == "RequestTimeout", r.Code == "OperationAborted", r.Code == "NoSuchUpload":
 		return errors.New("S3 answers " + r.Code + ": " + r.Message)
 	}
-	return refused("S3 refuses (%s): %s", r.Code, r.Message)
+	return rejectf("S3 refuses (%s): %s", r.Code, r.Message)
 }

@@ -21,18 +21,18 @@ func settings(d batchexports.ExportDestination, into any) error {
 	switch {
 	case errors.As(err, &wrong):
 		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return refused("Configuration has an invalid type: %q.", name) // the value may be a secret
+		return rejectf("Configuration has an invalid type: %q.", name) // the value may be a secret
 	case err != nil:
-		return refused("Configuration cannot be read.")
+		return rejectf("Configuration cannot be read.")
 	}
 	return nil
 }
 
-// need refuses settings that are empty: pairs of names and values.
-func need(pairs []string) error {
+// requireSettings refuses settings that are empty: pairs of names and values.
+func requireSettings(pairs []string) error {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			return refused("Configuration missing required field: '%s'", pairs[i])
+			return rejectf("Configuration missing required field: '%s'", pairs[i])
 		}
 	}
 	return nil
@@ -41,20 +41,20 @@ func need(pairs []string) error {
 // maxPrefix bounds a prefix, in bytes. S3's keys may have 1024.
 const maxPrefix = 800
 
-// below is what the names of files begin with that lie in a folder and begin with
+// joinPrefix is what the names of files begin with that lie in a folder and begin with
 // a prefix there, as a path without dots, doubled slashes and one at its
 // beginning.
-func below(folder, prefix string) (string, error) {
+func joinPrefix(folder, prefix string) (string, error) {
 	text := folder + "/" + prefix
 	if len(text) > maxPrefix {
-		return "", refused("The prefix may have at most %d bytes.", maxPrefix)
+		return "", rejectf("The prefix may have at most %d bytes.", maxPrefix)
 	}
 	if strings.ContainsAny(text, "\\\x00") {
-		return "", refused("The prefix must not contain backslashes or NUL.")
+		return "", rejectf("The prefix must not contain backslashes or NUL.")
 	}
 	for name := range strings.SplitSeq(text, "/") {
 		if name == ".." {
-			return "", refused("The prefix must not contain .. as a folder.")
+			return "", rejectf("The prefix must not contain .. as a folder.")
 		}
 	}
 	clean := strings.TrimPrefix(path.Clean("/"+text), "/")
@@ -68,7 +68,7 @@ func below(folder, prefix string) (string, error) {
 func parseURL(name, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, refused("%s is not an http or https URL.", name)
+		return nil, rejectf("%s is not an http or https URL.", name)
 	}
 	return u, nil
 }

@@ -61,14 +61,14 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-func TestWithoutPlace(t *testing.T) {
+func TestWithoutGeoIP(t *testing.T) {
 	for _, tt := range []struct{ in, elements, want string }{
 		{``, "", `{"$geoip_disable":true,"$ip":null}`},
 		{`{}`, "", `{"$geoip_disable":true,"$ip":null}`},
 		{` { "a" : 1 } `, `a"b`, `{"$geoip_disable":true,"$ip":null,"$elements_chain":"a\"b","a" : 1 }`},
 		{`{"$ip":"1.2.3.4","$geoip_disable":false}`, "", `{"$ip":"1.2.3.4","$geoip_disable":false}`},
 	} {
-		got := string(withoutPlace(json.RawMessage(tt.in), tt.elements))
+		got := string(withoutGeoIP(json.RawMessage(tt.in), tt.elements))
 		if got != tt.want || !json.Valid([]byte(got)) {
 			t.Errorf("%s: %s, want %s", tt.in, got, tt.want)
 		}

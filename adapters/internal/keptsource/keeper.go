@@ -28,8 +28,8 @@ type Source interface {
 // retryAfter is how long the writer waits when the source cannot be asked.
 const retryAfter = time.Second
 
-// sayEvery is how often the log is told at most that copies cannot be written.
-const sayEvery = time.Minute
+// logInterval is how often the log is told at most that copies cannot be written.
+const logInterval = time.Minute
 
 // Keeper is a flags.Source that keeps copies of what it is asked for. Requests only
 // note which projects have changed; one goroutine reads and writes, each project
@@ -48,7 +48,7 @@ type Keeper struct {
 // task is a copy to write, or to take away.
 type task struct {
 	project flags.Project
-	gone    bool
+	remove  bool
 }
 
 // Keep starts keeping copies of a source, until Close.
@@ -71,9 +71,9 @@ func (k *Keeper) ProjectByKey(ctx context.Context, apiKey string) (flags.Project
 	p, err := k.source.ProjectByKey(ctx, apiKey)
 	switch {
 	case err == nil:
-		k.note(apiKey, task{project: p})
+		k.enqueue(apiKey, task{project: p})
 	case errors.Is(err, flags.ErrUnknownKey):
-		k.note(apiKey, task{gone: true})
+		k.enqueue(apiKey, task{remove: true})
 	}
 	return p, err
 }
@@ -83,14 +83,14 @@ func (k *Keeper) Definitions(ctx context.Context, p flags.Project) (flags.Defini
 	return k.source.Definitions(ctx, p)
 }
 
-// note leaves a task for the writer, where there is something to do.
-func (k *Keeper) note(apiKey string, t task) {
-	if !k.copies.differs(apiKey, &t) {
+// enqueue leaves a task for the writer, where there is something to do.
+func (k *Keeper) enqueue(apiKey string, t task) {
+	if !k.copies.isChanged(apiKey, &t) {
 		return
 	}
 	k.mu.Lock()
-	_, there := k.waiting[apiKey]
-	if there || len(k.waiting) < MaxProjects { // one more is noted when it is next asked for
+	_, queued := k.waiting[apiKey]
+	if queued || len(k.waiting) < MaxProjects { // one more is noted when it is next asked for
 		k.waiting[strings.Clone(apiKey)] = t
 	}
 	k.mu.Unlock()
@@ -100,19 +100,19 @@ func (k *Keeper) note(apiKey string, t task) {
 	}
 }
 
-func (c *Copies) differs(apiKey string, t *task) bool {
+func (c *Copies) isChanged(apiKey string, t *task) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.known[keyName(apiKey)]
-	if t.gone {
-		return known != nil
+	file := c.files[keyName(apiKey)]
+	if t.remove {
+		return file != nil
 	}
-	return known == nil || known.project == nil || !reflect.DeepEqual(*known.project, t.project)
+	return file == nil || file.project == nil || !reflect.DeepEqual(*file.project, t.project)
 }
 
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
-	var said time.Time
+	var logged time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,13 +124,13 @@ func (k *Keeper) run(ctx context.Context) {
 			if !ok || ctx.Err() != nil {
 				break
 			}
-			err := k.do(ctx, apiKey, &t)
+			err := k.write(ctx, apiKey, &t)
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			if said.IsZero() || time.Since(said) >= sayEvery {
+			if logged.IsZero() || time.Since(logged) >= logInterval {
 				k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
-				said = time.Now()
+				logged = time.Now()
 			}
 			select { // it is noted again when it is next asked for
 			case <-ctx.Done():
@@ -151,12 +151,12 @@ func (k *Keeper) next() (string, task, bool) {
 	return "", task{}, false
 }
 
-func (k *Keeper) do(ctx context.Context, apiKey string, t *task) error {
+func (k *Keeper) write(ctx context.Context, apiKey string, t *task) error {
 	c := k.copies
-	if t.gone {
+	if t.remove {
 		return c.remove(keyName(apiKey))
 	}
-	if !k.copies.differs(apiKey, t) || !c.room(keyName(apiKey)) {
+	if !k.copies.isChanged(apiKey, t) || !c.makeRoom(keyName(apiKey)) {
 		return nil
 	}
 	definitions, err := k.source.DefinitionsText(ctx, t.project.ID)
@@ -182,9 +182,9 @@ func (c *Copies) save(p *flags.Project, definitions []byte) error {
 	}
 	project := *p
 	c.mu.Lock()
-	c.known[name] = &copied{file: file, project: &project, at: time.Now()}
+	c.files[name] = &copyFile{file: file, project: &project, at: time.Now()}
 	var former []string // under keys that the project had before
-	for other, k := range c.known {
+	for other, k := range c.files {
 		if other != name && strings.HasPrefix(k.file, fmt.Sprintf("%d-", p.ID)) {
 			former = append(former, other)
 		}
@@ -198,8 +198,8 @@ func (c *Copies) save(p *flags.Project, definitions []byte) error {
 
 func (c *Copies) remove(name string) error {
 	c.mu.Lock()
-	k := c.known[name]
-	delete(c.known, name)
+	k := c.files[name]
+	delete(c.files, name)
 	c.mu.Unlock()
 	if k == nil {
 		return nil
@@ -210,23 +210,23 @@ func (c *Copies) remove(name string) error {
 	return nil
 }
 
-// room makes room for a copy, if need be and if it can.
-func (c *Copies) room(name string) bool {
+// makeRoom makes room for a copy, if need be and if it can.
+func (c *Copies) makeRoom(name string) bool {
 	c.mu.Lock()
-	_, there := c.known[name]
-	oldest, number := "", len(c.known)
-	if !there && number >= MaxProjects {
-		for other, k := range c.known {
-			if k.project == nil && (oldest == "" || k.at.Before(c.known[oldest].at)) {
+	_, exists := c.files[name]
+	oldest, number := "", len(c.files)
+	if !exists && number >= MaxProjects {
+		for other, k := range c.files {
+			if k.project == nil && (oldest == "" || k.at.Before(c.files[oldest].at)) {
 				oldest = other
 			}
 		}
 	}
-	first := !c.full && oldest == "" && !there && number >= MaxProjects
+	first := !c.full && oldest == "" && !exists && number >= MaxProjects
 	c.full = c.full || first
 	c.mu.Unlock()
 	switch {
-	case there || number < MaxProjects:
+	case exists || number < MaxProjects:
 		return true
 	case oldest == "":
 		if first {

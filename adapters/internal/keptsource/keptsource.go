@@ -36,12 +36,12 @@ type Copies struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
-	known map[string]*copied // by keyName
-	full  bool               // it was logged
+	files map[string]*copyFile // by keyName
+	full  bool                 // it was logged
 }
 
-// copied is a file of the folder.
-type copied struct {
+// copyFile is a file of the folder.
+type copyFile struct {
 	file string
 	// project is what this process knows to be in it, nil where it has not looked.
 	project *flags.Project
@@ -71,14 +71,14 @@ func Open(folder string, logger *slog.Logger) (*Copies, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Copies{folder: folder, logger: logger, known: map[string]*copied{}}
+	c := &Copies{folder: folder, logger: logger, files: map[string]*copyFile{}}
 	for _, e := range entries {
 		id, name, ok := strings.Cut(strings.TrimSuffix(e.Name(), fileEnd), "-")
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil || !ok || !strings.HasSuffix(e.Name(), fileEnd) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			c.known[name] = &copied{file: e.Name(), at: info.ModTime()}
+			c.files[name] = &copyFile{file: e.Name(), at: info.ModTime()}
 		}
 	}
 	return c, nil
@@ -88,13 +88,13 @@ func Open(folder string, logger *slog.Logger) (*Copies, error) {
 func (c *Copies) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.known)
+	return len(c.files)
 }
 
 // load reads a copy: fs.ErrNotExist where there is none.
 func (c *Copies) load(apiKey string) (*record, error) {
 	c.mu.Lock()
-	k := c.known[keyName(apiKey)]
+	k := c.files[keyName(apiKey)]
 	c.mu.Unlock()
 	if k == nil {
 		return nil, os.ErrNotExist

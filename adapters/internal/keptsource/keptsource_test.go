@@ -28,37 +28,37 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type outage struct {
 	*sqlstore.Store
 	mu    sync.Mutex
-	gone  bool
+	down  bool
 	texts atomic.Int64 // how often definitions were read to be kept
 }
 
 var errOutage = errors.New("the database is gone")
 
-// now is the store of the moment.
-func (o *outage) now() (*sqlstore.Store, error) {
+// current is the store of the moment.
+func (o *outage) current() (*sqlstore.Store, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.gone {
+	if o.down {
 		return nil, errOutage
 	}
 	return o.Store, nil
 }
 
 // replace puts another store in its place.
-func (o *outage) replace(by *outage) {
+func (o *outage) replace(next *outage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.Store = by.Store
+	o.Store = next.Store
 }
 
-func (o *outage) set(gone bool) {
+func (o *outage) setDown(down bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.gone = gone
+	o.down = down
 }
 
 func (o *outage) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
-	s, err := o.now()
+	s, err := o.current()
 	if err != nil {
 		return flags.Project{}, err
 	}
@@ -66,7 +66,7 @@ func (o *outage) ProjectByKey(ctx context.Context, key string) (flags.Project, e
 }
 
 func (o *outage) DefinitionsText(ctx context.Context, id int64) ([]byte, error) {
-	s, err := o.now()
+	s, err := o.current()
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +115,12 @@ func open(t *testing.T, folder string) *keptsource.Copies {
 	return c
 }
 
-// eventually waits for what is written behind the requests.
-func eventually(t *testing.T, what string, is func() bool) {
+// waitUntil waits for what is written behind the requests.
+func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("not so after 20s: " + what)
+			t.Fatal("not so after 20s: " + condition)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func payload(t *testing.T, s flags.Source, key string) string {
 
 // What is kept is what the store says, project and definitions, the ones with
 // faults too; another process finds it (decision 29).
-func TestDecision_29_Kept(t *testing.T) {
+func TestDecision_29_Copies(t *testing.T) {
 	store := newOutage(t, `{"organization":{"id":"org","quotas":{"feature_flags":7}},"projects":[{"id":3,"name":"odd","api_key":"phc_odd","timezone":"Europe/Berlin",
 		"bucketing_hash":"murmur3","quota_limited":["events"],"group_type_mapping":{"0":"company"},"flags":[{"id":1,"key":"a","active":true,"ensure_experience_continuity":false,
 		"filters":{"groups":[{"rollout_percentage":33.3}],"payloads":{"true":"{\"a\": 1.0}"}}},{"key":"no id","active":true,"filters":{}},5],"cohorts":{"12":{"is_static":true,"members":["u"]}}}]}`)
@@ -153,13 +153,13 @@ func TestDecision_29_Kept(t *testing.T) {
 	k := copies.Keep(store)
 	defer k.Close()
 	want := payload(t, k, "phc_odd")
-	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	waitUntil(t, "a copy is there", func() bool { return copies.Len() == 1 })
 	if diff := cmp.Diff(want, payload(t, open(t, folder), "phc_odd")); diff != "" {
 		t.Errorf("definitions (-stored +kept):\n%s", diff)
 	}
 	stored, _ := store.ProjectByKey(t.Context(), "phc_odd")
-	kept, err := open(t, folder).ProjectByKey(t.Context(), "phc_odd")
-	if diff := cmp.Diff(stored, kept); diff != "" || err != nil {
+	copied, err := open(t, folder).ProjectByKey(t.Context(), "phc_odd")
+	if diff := cmp.Diff(stored, copied); diff != "" || err != nil {
 		t.Errorf("project, %v (-stored +kept):\n%s", err, diff)
 	}
 	if _, err := copies.ProjectByKey(t.Context(), "phc_other"); !errors.Is(err, flags.ErrUnknownKey) {
@@ -187,7 +187,7 @@ func TestDecision_29_Follows(t *testing.T) {
 	}
 	one, two := int64(1), int64(2)
 	want := flags.Project{ID: 1, Name: "one", APIKey: "phc_a", OrganizationID: "org", Revision: 1, FlagLimit: &one, QuotaLimited: []string{}}
-	eventually(t, "first", is("phc_a", want))
+	waitUntil(t, "first", is("phc_a", want))
 	reads := store.texts.Load()
 	for range 100 {
 		if !is("phc_a", want)() {
@@ -199,10 +199,10 @@ func TestDecision_29_Follows(t *testing.T) {
 	}
 	want.FlagLimit = &two
 	store.apply(t, fmt.Sprintf(file, "2", "phc_a", "true"))
-	eventually(t, "another limit", is("phc_a", want))
+	waitUntil(t, "another limit", is("phc_a", want))
 	want.Revision = 2
 	store.apply(t, fmt.Sprintf(file, "2", "phc_a", "false"))
-	eventually(t, "another revision", is("phc_a", want))
+	waitUntil(t, "another revision", is("phc_a", want))
 	if !strings.Contains(payload(t, copies, "phc_a"), `"active":false`) {
 		t.Error("the definitions are those of before")
 	}
@@ -212,7 +212,7 @@ func TestDecision_29_Follows(t *testing.T) {
 	if _, err := k.ProjectByKey(t.Context(), "phc_a"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Fatal(err)
 	}
-	eventually(t, "the copy is gone", func() bool { left, _ := os.ReadDir(folder); return copies.Len() == 0 && len(left) == 0 })
+	waitUntil(t, "the copy is gone", func() bool { entries, _ := os.ReadDir(folder); return copies.Len() == 0 && len(entries) == 0 })
 }
 
 // While the store is gone a decider answers from copies: one that knows nothing,
@@ -224,8 +224,8 @@ func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	k := copies.Keep(store)
 	defer k.Close()
 	payload(t, k, "phc_demo")
-	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
-	store.set(true)
+	waitUntil(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	store.setDown(true)
 	now := time.Now()
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: k, LastGood: open(t, folder), Now: func() time.Time { return now }})
 	if err != nil {
@@ -247,7 +247,7 @@ func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	// Another database, whose revision is the same by chance.
 	other := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_demo","flags":[{"id":1,"key":"other","active":true,"filters":{"groups":[{}]}}]}]}`)
 	store.replace(other)
-	store.set(false)
+	store.setDown(false)
 	if out, err := decide("phc_demo"); err != nil || len(out.Decisions.List) != 1 || out.Decisions.List[0].Key != "other" {
 		t.Errorf("after the outage: %+v, %v", out.Decisions.List, err)
 	}
@@ -261,15 +261,15 @@ func TestDecision_29_Damaged(t *testing.T) {
 	k := copies.Keep(store)
 	defer k.Close()
 	payload(t, k, "phc_demo")
-	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	waitUntil(t, "a copy is there", func() bool { return copies.Len() == 1 })
 	entries, _ := os.ReadDir(folder)
 	path := filepath.Join(folder, entries[0].Name())
-	whole, err := os.ReadFile(path)
+	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, damage := range map[string]func() error{
-		"cut":     func() error { return os.WriteFile(path, whole[:len(whole)/2], 0o600) },
+		"cut":     func() error { return os.WriteFile(path, good[:len(good)/2], 0o600) },
 		"no JSON": func() error { return lastgood.Save(path, []byte("text")) },
 		"another": func() error {
 			return lastgood.Save(path, []byte(`{"project":{"ID":1,"APIKey":"phc_x"},"definitions":{}}`))
@@ -305,7 +305,7 @@ func TestDecision_29_Bounded(t *testing.T) {
 	defer k.Close()
 	for n := range keptsource.MaxProjects {
 		key := fmt.Sprint("phc_", n)
-		eventually(t, key+" is kept", func() bool {
+		waitUntil(t, key+" is kept", func() bool {
 			if _, err := k.ProjectByKey(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
@@ -319,9 +319,9 @@ func TestDecision_29_Bounded(t *testing.T) {
 		}
 	}
 	k.Close()
-	left, err := os.ReadDir(folder)
-	if err != nil || len(left) != keptsource.MaxProjects || copies.Len() != keptsource.MaxProjects {
-		t.Errorf("%d files, %d copies, %v", len(left), copies.Len(), err)
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != keptsource.MaxProjects || copies.Len() != keptsource.MaxProjects {
+		t.Errorf("%d files, %d copies, %v", len(entries), copies.Len(), err)
 	}
 }
 
@@ -333,11 +333,11 @@ func TestDecision_29_AnotherKey(t *testing.T) {
 	k := copies.Keep(store)
 	defer k.Close()
 	payload(t, k, "phc_a")
-	eventually(t, "the first copy", func() bool { return copies.Len() == 1 })
+	waitUntil(t, "the first copy", func() bool { return copies.Len() == 1 })
 	other := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_b"}]}`)
 	store.replace(other)
 	payload(t, k, "phc_b")
-	eventually(t, "only the second copy", func() bool {
+	waitUntil(t, "only the second copy", func() bool {
 		_, before := copies.ProjectByKey(t.Context(), "phc_a")
 		_, now := copies.ProjectByKey(t.Context(), "phc_b")
 		return before != nil && now == nil && copies.Len() == 1
@@ -358,7 +358,7 @@ func TestDecision_29_DiskFails(t *testing.T) {
 	}
 	k := copies.Keep(store)
 	defer k.Close()
-	eventually(t, "it was tried three times", func() bool {
+	waitUntil(t, "it was tried three times", func() bool {
 		payload(t, k, "phc_demo")
 		return store.texts.Load() >= 3
 	})

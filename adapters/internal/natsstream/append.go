@@ -38,9 +38,9 @@ type lane struct {
 
 // pending is a batch that waits, as pieces that each fit into a message.
 type pending struct {
-	pieces [][]byte
-	done   chan error // of room for one
-	gone   atomic.Bool
+	pieces    [][]byte
+	done      chan error // of room for one
+	abandoned atomic.Bool
 }
 
 // partition is where a project's events go.
@@ -54,7 +54,7 @@ func (s *Stream) partition(projectID int64) int {
 func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
 	p := &pending{pieces: pieces(b), done: make(chan error, 1)}
 	if err := s.enqueue(s.partition(b.ProjectID), p); err != nil {
-		s.refused.Add(1)
+		s.rejected.Add(1)
 		return err
 	}
 	defer s.waiting.Add(-1)
@@ -69,8 +69,8 @@ func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
 		err = fmt.Errorf("%w: the stream takes more than %s", capture.ErrUnavailable, s.config.Patience)
 	}
 	if err != nil {
-		p.gone.Store(true) // what is under way may still succeed
-		s.refused.Add(1)
+		p.abandoned.Store(true) // what is under way may still succeed
+		s.rejected.Add(1)
 	}
 	return err
 }
@@ -81,12 +81,12 @@ func (s *Stream) enqueue(partition int, p *pending) error {
 		return fmt.Errorf("%w: %d requests wait already", capture.ErrUnavailable, s.config.Waiting)
 	}
 	s.mu.Lock()
-	refuse := s.closing.Load() || !s.reachable()
-	if !refuse {
+	reject := s.closing.Load() || !s.isReachable()
+	if !reject {
 		s.running.Add(1) // until the lane below is told
 	}
 	s.mu.Unlock()
-	if refuse {
+	if reject {
 		s.waiting.Add(-1)
 		return fmt.Errorf("%w: there is no connection to the stream", capture.ErrUnavailable)
 	}
@@ -129,7 +129,7 @@ func pieces(b *capture.Batch) (list [][]byte) {
 // run publishes until nothing waits.
 func (s *Stream) run(partition int, l *lane) {
 	for {
-		group := l.take()
+		group := l.nextGroup()
 		if len(group) == 0 {
 			return
 		}
@@ -153,8 +153,8 @@ func (s *Stream) run(partition int, l *lane) {
 	}
 }
 
-// take returns what goes into the next message, or a batch of several pieces.
-func (l *lane) take() (group []*pending) {
+// nextGroup returns what goes into the next message, or a batch of several pieces.
+func (l *lane) nextGroup() (group []*pending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	size := 0
@@ -165,7 +165,7 @@ func (l *lane) take() (group []*pending) {
 		}
 		l.list[0] = nil
 		l.list = l.list[1:]
-		if p.gone.Load() {
+		if p.abandoned.Load() {
 			continue
 		}
 		group = append(group, p)
@@ -184,25 +184,25 @@ func (l *lane) take() (group []*pending) {
 func (s *Stream) publish(partition int, batches [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Patience)
 	defer cancel()
-	err := s.put(ctx, s.config.Name+".events."+strconv.Itoa(partition), wire.NewUUID7(time.Now()), "", body(batches))
+	err := s.publishParts(ctx, s.config.Name+".events."+strconv.Itoa(partition), wire.NewUUID7(time.Now()), "", body(batches))
 	if err == nil {
 		s.appended.Add(1)
 		return nil
 	}
-	if full(err) {
+	if isFull(err) {
 		err = fmt.Errorf("the stream is full, the database does not keep up: %w", err)
 	}
 	return fmt.Errorf("%w: %w", capture.ErrUnavailable, err)
 }
 
-// full reports whether a stream has no room.
-func full(err error) bool {
+// isFull reports whether a stream has no room.
+func isFull(err error) bool {
 	const storeFailed, resources, memoryResources = 10077, 10023, 10028
-	return answered(err, storeFailed, resources, memoryResources)
+	return hasCode(err, storeFailed, resources, memoryResources)
 }
 
-// answered reports whether the broker has answered with one of some error codes.
-func answered(err error, codes ...jetstream.ErrorCode) bool {
+// hasCode reports whether the broker has answered with one of some error codes.
+func hasCode(err error, codes ...jetstream.ErrorCode) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
@@ -210,12 +210,12 @@ func answered(err error, codes ...jetstream.ErrorCode) bool {
 // maxAttempts is how often a message in parts is begun.
 const maxAttempts = 12
 
-// put stores a body under a subject, in several parts where it is larger than the
+// publishParts stores a body under a subject, in several parts where it is larger than the
 // broker's payload. A part must follow on the one before it, so parts of two
 // messages never mix; where another server comes between, all begin again, a
 // little later each time. (With the broker's own max_payload of 1 MiB that is for
 // events that do not compress; a larger one spares it.)
-func (s *Stream) put(ctx context.Context, subject string, id capture.UUID, origin string, data []byte) error {
+func (s *Stream) publishParts(ctx context.Context, subject string, id capture.UUID, origin string, data []byte) error {
 	part := int(s.conn.MaxPayload()) - overhead
 	if part <= 0 {
 		return fmt.Errorf("the broker takes messages of %d bytes: set max_payload to 1MB", s.conn.MaxPayload())
@@ -238,7 +238,7 @@ func (s *Stream) put(ctx context.Context, subject string, id capture.UUID, origi
 			}
 			before = ack.Sequence
 		}
-		if !wrongLast(err) || attempt == maxAttempts-1 {
+		if !isWrongLast(err) || attempt == maxAttempts-1 {
 			return err
 		}
 		select {
@@ -249,15 +249,15 @@ func (s *Stream) put(ctx context.Context, subject string, id capture.UUID, origi
 	}
 }
 
-func wrongLast(err error) bool {
-	return answered(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+func isWrongLast(err error) bool {
+	return hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// inProcess reports whether the broker is still busy with the same message, sent
+// isInProcess reports whether the broker is still busy with the same message, sent
 // before.
-func inProcess(err error) bool {
+func isInProcess(err error) bool {
 	const duplicateInProcess = 10158
-	return answered(err, duplicateInProcess)
+	return hasCode(err, duplicateInProcess)
 }
 
 // send publishes one message, and again while nobody answers: the broker knows it
@@ -268,7 +268,7 @@ func (s *Stream) send(ctx context.Context, msg *nats.Msg, options []jetstream.Pu
 		once, cancel := context.WithTimeout(ctx, request)
 		ack, err := s.js.PublishMsg(once, msg, options...)
 		cancel()
-		if err == nil || final(err) && !inProcess(err) || full(err) || wrongLast(err) || errors.Is(err, nats.ErrConnectionClosed) || !s.reachable() {
+		if err == nil || isFinal(err) && !isInProcess(err) || isFull(err) || isWrongLast(err) || errors.Is(err, nats.ErrConnectionClosed) || !s.isReachable() {
 			return ack, err
 		}
 		select {

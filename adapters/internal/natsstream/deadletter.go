@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Bury implements capture.StreamReader.
-func (r *reader) Bury(ctx context.Context, m *capture.Message, reason string) error {
+// StoreDeadLetter implements capture.StreamReader.
+func (r *reader) StoreDeadLetter(ctx context.Context, m *capture.Message, reason string) error {
 	s := r.stream
 	ctx, cancel := context.WithTimeout(ctx, s.config.Patience)
 	defer cancel()
@@ -28,8 +28,8 @@ func (r *reader) Bury(ctx context.Context, m *capture.Message, reason string) er
 			return nil
 		}
 	}
-	err := s.put(ctx, subject, m.ID, origin, m.Body)
-	if full(err) {
+	err := s.publishParts(ctx, subject, m.ID, origin, m.Body)
+	if isFull(err) {
 		return errors.New("the stream of dead letters is full: list and drop or requeue them with bunting deadletters")
 	}
 	if err == nil {
@@ -78,7 +78,7 @@ func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) er
 			a = &assembly{}
 			parts[m.Subject] = a
 		}
-		if whole, _ := a.add(name, capture.Place{Seq: seq}, m.Data); !whole {
+		if complete, _ := a.add(name, capture.StreamPosition{Seq: seq}, m.Data); !complete {
 			continue
 		}
 		delete(parts, m.Subject)
@@ -100,13 +100,13 @@ func (s *Stream) Requeue(ctx context.Context, d *DeadLetter) error {
 	}
 	// The broker must not take it for what it had before, but know this attempt.
 	origin := "requeue" + strconv.FormatUint(d.last, 10) + "-"
-	if err := s.put(ctx, s.config.Name+".events."+partition, d.ID, origin, d.body); err != nil {
+	if err := s.publishParts(ctx, s.config.Name+".events."+partition, d.ID, origin, d.body); err != nil {
 		return err
 	}
-	return s.Drop(ctx, d)
+	return s.Delete(ctx, d)
 }
 
-// Drop deletes a dead letter, and not what has come under its id since it was listed.
-func (s *Stream) Drop(ctx context.Context, d *DeadLetter) error {
+// Delete deletes a dead letter, and not what has come under its id since it was listed.
+func (s *Stream) Delete(ctx context.Context, d *DeadLetter) error {
 	return s.dead.Purge(ctx, jetstream.WithPurgeSubject(d.subject), jetstream.WithPurgeSequence(d.last+1))
 }

@@ -26,14 +26,14 @@ type lag struct {
 	reader    *reader // nil while there is none
 }
 
-func (l *lag) recorded(seq uint64) {
+func (l *lag) setRecorded(seq uint64) {
 	l.done.Store(seq)
 	l.inHand.Store(0)
 	l.oldest.Store(0)
 }
 
-// hold begins to tell of a partition, until the function is called.
-func (s *Stream) hold(partition int) (end func()) {
+// trackLag begins to tell of a partition, until the function is called.
+func (s *Stream) trackLag(partition int) (end func()) {
 	l := &lag{partition: partition, held: true}
 	s.mu.Lock()
 	s.lags[l] = struct{}{}
@@ -45,8 +45,8 @@ func (s *Stream) hold(partition int) (end func()) {
 	}
 }
 
-// begin makes a reader the one that a partition's lag is told by.
-func (s *Stream) begin(r *reader, from uint64) {
+// attachReader makes a reader the one that a partition's lag is told by.
+func (s *Stream) attachReader(r *reader, from uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.lags {
@@ -65,14 +65,14 @@ func (s *Stream) begin(r *reader, from uint64) {
 	l.done.Store(max(from, 1) - 1)
 	l.opened.Store(true)
 	if n := r.consumer.CachedInfo().NumPending; n == 0 {
-		l.recorded(l.done.Load()) // by another server
+		l.setRecorded(l.done.Load()) // by another server
 	} else {
 		l.pending.Store(n)
 	}
 }
 
-// leave ends it. What the reader had in hand waits again.
-func (s *Stream) leave(r *reader) {
+// detachReader ends it. What the reader had in hand waits again.
+func (s *Stream) detachReader(r *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := r.lag
@@ -84,8 +84,8 @@ func (s *Stream) leave(r *reader) {
 	}
 }
 
-// look renews the figures of Stats that only the broker knows.
-func (s *Stream) look(ctx context.Context) {
+// refreshLag renews the figures of Stats that only the broker knows.
+func (s *Stream) refreshLag(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, request)
 	defer cancel()
 	if info, err := s.dead.Info(ctx); err == nil {
@@ -105,14 +105,14 @@ func (s *Stream) look(ctx context.Context) {
 		if l.reader != nil && l.inHand.Load() == 0 {
 			continue // it is told with each message
 		}
-		if n, err := s.waitingIn(ctx, l.lag, l.reader); err == nil {
+		if n, err := s.countWaiting(ctx, l.lag, l.reader); err == nil {
 			l.pending.Store(n)
 		}
 	}
 }
 
-// waitingIn asks how many messages of a partition its reader has not received.
-func (s *Stream) waitingIn(ctx context.Context, l *lag, r *reader) (uint64, error) {
+// countWaiting asks how many messages of a partition its reader has not received.
+func (s *Stream) countWaiting(ctx context.Context, l *lag, r *reader) (uint64, error) {
 	if r != nil {
 		c, err := s.events.Consumer(ctx, r.consumer.CachedInfo().Name)
 		if err == nil {

@@ -64,25 +64,25 @@ func nameOf(header nats.Header, seq uint64, data []byte) (n messageName, named b
 
 // assembly puts the parts of a subject's messages together again.
 type assembly struct {
-	name   messageName
-	parts  [][]byte
-	places []capture.Place
+	name      messageName
+	parts     [][]byte
+	positions []capture.StreamPosition
 }
 
 // add takes the next part, and reports whether the message is whole. Strays are
 // parts that nothing continues or that continue nothing: of a message that was
 // never acknowledged.
-func (a *assembly) add(name messageName, at capture.Place, data []byte) (whole bool, strays []capture.Place) {
+func (a *assembly) add(name messageName, pos capture.StreamPosition, data []byte) (complete bool, strays []capture.StreamPosition) {
 	if name.Part != 0 && (name.Part != len(a.parts) || name.ID != a.name.ID || name.Attempt != a.name.Attempt) {
-		strays = append(a.places, at)
+		strays = append(a.positions, pos)
 		*a = assembly{}
 		return false, strays
 	}
 	if name.Part == 0 {
-		strays = a.places
+		strays = a.positions
 		*a = assembly{name: name}
 	}
-	a.parts, a.places = append(a.parts, data), append(a.places, at)
+	a.parts, a.positions = append(a.parts, data), append(a.positions, pos)
 	return len(a.parts) == name.Parts, strays
 }
 

@@ -38,26 +38,26 @@ type reader struct {
 	cancelOf context.CancelFunc // of batch
 	expected uint64             // the consumer's next number: one that is missing was lost on the way
 	parts    assembly
-	strays   []capture.Place // parts that belong to nothing, to be removed
+	strays   []capture.StreamPosition // parts that belong to nothing, to be removed
 
-	done   capture.Place // recorded, but not yet removed
+	done   capture.StreamPosition // recorded, but not yet removed
 	purged time.Time
 	lag    *lag
 }
 
 // Open implements capture.Stream.
-func (s *Stream) Open(ctx context.Context, after capture.Place) (capture.StreamReader, error) {
+func (s *Stream) Open(ctx context.Context, after capture.StreamPosition) (capture.StreamReader, error) {
 	r := &reader{stream: s, partition: after.Partition, subject: s.config.Name + ".events." + strconv.Itoa(after.Partition), expected: 1}
 	c := jetstream.ConsumerConfig{
 		FilterSubject: r.subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
 		InactiveThreshold: time.Minute, DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
 	const patience = 3 // a broker that has just become the leader may need a moment to know
-	there, err := s.holds(ctx, r.subject, after, patience)
+	found, err := s.hasMessage(ctx, r.subject, after, patience)
 	if err != nil {
 		return nil, err
 	}
-	if there {
+	if found {
 		c.DeliverPolicy, c.OptStartSeq = jetstream.DeliverByStartSequencePolicy, after.Seq+1
 	} else if after.Seq > 0 {
 		s.config.Logger.Warn("the stream does not hold what was recorded last; all that it holds is read", "partition", after.Partition)
@@ -66,13 +66,13 @@ func (s *Stream) Open(ctx context.Context, after capture.Place) (capture.StreamR
 		return nil, err
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.begin(r, c.OptStartSeq)
+	s.attachReader(r, c.OptStartSeq)
 	return r, nil
 }
 
-// holds reports whether the stream has the message of a place. What is not there is
+// hasMessage reports whether the stream has the message of a place. What is not there is
 // looked for so many times more.
-func (s *Stream) holds(ctx context.Context, subject string, p capture.Place, again int) (bool, error) {
+func (s *Stream) hasMessage(ctx context.Context, subject string, p capture.StreamPosition, again int) (bool, error) {
 	if p.Seq == 0 {
 		return false, nil
 	}
@@ -108,7 +108,7 @@ func (r *reader) Next(ctx context.Context) (list []capture.Message, err error) {
 			r.lag.oldest.Store(list[0].At.UnixNano())
 			return list, nil
 		}
-		m, err := r.complete(msg)
+		m, err := r.assemble(msg)
 		if err != nil {
 			return nil, err
 		}
@@ -186,9 +186,9 @@ func (r *reader) fetch() (err error) {
 	return nil
 }
 
-// complete makes a message of what the broker sends, nil while parts are missing.
+// assemble makes a message of what the broker sends, nil while parts are missing.
 // Parts that are not continued are of a message that was never acknowledged.
-func (r *reader) complete(msg jetstream.Msg) (*capture.Message, error) {
+func (r *reader) assemble(msg jetstream.Msg) (*capture.Message, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
 		return nil, err
@@ -200,13 +200,13 @@ func (r *reader) complete(msg jetstream.Msg) (*capture.Message, error) {
 	r.lag.received.Store(meta.Sequence.Consumer)
 	r.lag.last.Store(meta.Sequence.Stream)
 	r.lag.pending.Store(meta.NumPending)
-	r.stream.seen(r.partition, meta.Sequence.Stream)
-	m := &capture.Message{Place: capture.Place{Stream: r.stream.id, Partition: r.partition, Seq: meta.Sequence.Stream}, At: meta.Timestamp}
+	r.stream.countRedelivered(r.partition, meta.Sequence.Stream)
+	m := &capture.Message{StreamPosition: capture.StreamPosition{Stream: r.stream.id, Partition: r.partition, Seq: meta.Sequence.Stream}, At: meta.Timestamp}
 	name, named := nameOf(msg.Headers(), m.Seq, msg.Data())
 	m.ID = name.ID
-	whole, strays := r.parts.add(name, m.Place, msg.Data())
+	complete, strays := r.parts.add(name, m.StreamPosition, msg.Data())
 	r.strays = append(r.strays, strays...)
-	if !whole {
+	if !complete {
 		return nil, nil
 	}
 	if m.Body = r.parts.take(); !named {
@@ -217,8 +217,8 @@ func (r *reader) complete(msg jetstream.Msg) (*capture.Message, error) {
 	return m, nil
 }
 
-// seen counts what is read again.
-func (s *Stream) seen(partition int, seq uint64) {
+// countRedelivered counts what is read again.
+func (s *Stream) countRedelivered(partition int, seq uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seq <= s.highest[partition] {
@@ -227,10 +227,10 @@ func (s *Stream) seen(partition int, seq uint64) {
 	s.highest[partition] = max(s.highest[partition], seq)
 }
 
-// Done implements capture.StreamReader. It removes what is recorded now and then.
-func (r *reader) Done(ctx context.Context, at capture.Place) error {
-	r.done = at
-	r.lag.recorded(at.Seq)
+// Acknowledge implements capture.StreamReader. It removes what is recorded now and then.
+func (r *reader) Acknowledge(ctx context.Context, pos capture.StreamPosition) error {
+	r.done = pos
+	r.lag.setRecorded(pos.Seq)
 	if time.Since(r.purged) < purgeEvery {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (r *reader) Done(ctx context.Context, at capture.Place) error {
 // these numbers now may be something else.
 func (r *reader) purge(ctx context.Context) error {
 	for _, stray := range r.strays { // else they take room until the next message is recorded
-		if same, err := r.stream.holds(ctx, r.subject, stray, 0); err == nil && same {
+		if same, err := r.stream.hasMessage(ctx, r.subject, stray, 0); err == nil && same {
 			_ = r.stream.events.DeleteMsg(ctx, stray.Seq) // it may be gone
 		}
 	}
@@ -250,23 +250,23 @@ func (r *reader) purge(ctx context.Context) error {
 	if r.done.Seq == 0 {
 		return nil
 	}
-	if same, err := r.stream.holds(ctx, r.subject, r.done, 0); err != nil {
+	if same, err := r.stream.hasMessage(ctx, r.subject, r.done, 0); err != nil {
 		return fmt.Errorf("removing what is recorded: %w", err)
 	} else if !same { // or another server has come further
-		r.done = capture.Place{}
+		r.done = capture.StreamPosition{}
 		return nil
 	}
 	r.purged = time.Now()
 	if err := r.stream.events.Purge(ctx, jetstream.WithPurgeSubject(r.subject), jetstream.WithPurgeSequence(r.done.Seq)); err != nil {
 		return fmt.Errorf("removing what is recorded: %w", err)
 	}
-	r.done = capture.Place{}
+	r.done = capture.StreamPosition{}
 	return nil
 }
 
 // Close implements capture.StreamReader.
 func (r *reader) Close() {
-	r.stream.leave(r)
+	r.stream.detachReader(r)
 	ctx, cancel := context.WithTimeout(r.ctx, 2*time.Second)
 	_ = r.purge(ctx) // else the next reader does
 	_ = r.stream.events.DeleteConsumer(ctx, r.consumer.CachedInfo().Name)

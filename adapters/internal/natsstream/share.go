@@ -19,7 +19,7 @@ import (
 type sharer struct {
 	stream *Stream
 	id     string
-	held   map[int]*held
+	held   map[int]*heldPartition
 	// leaving are partitions that were let go of, of which the reading may not have
 	// ended yet.
 	leaving map[int]<-chan struct{}
@@ -27,28 +27,28 @@ type sharer struct {
 	wg      sync.WaitGroup
 }
 
-// held is a partition with its lease.
-type held struct {
+// heldPartition is a partition with its lease.
+type heldPartition struct {
 	seq    uint64 // of the lease
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-// Share implements capture.Stream: this process's share is the partitions divided
+// RunPartitions implements capture.Stream: this process's share is the partitions divided
 // by those who share, rounded up.
-func (s *Stream) Share(ctx context.Context, read func(ctx context.Context, partition int)) error {
-	h := &sharer{stream: s, id: wire.NewUUID7(time.Now()).String(), held: map[int]*held{}, leaving: map[int]<-chan struct{}{}, read: read}
+func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Context, partition int)) error {
+	h := &sharer{stream: s, id: wire.NewUUID7(time.Now()).String(), held: map[int]*heldPartition{}, leaving: map[int]<-chan struct{}{}, read: read}
 	defer h.end(context.WithoutCancel(ctx))
 	tick := time.NewTicker(s.config.Lease / 3)
 	defer tick.Stop()
 	failing := false
 	for {
-		err := h.turn(ctx)
+		err := h.rebalance(ctx)
 		if err != nil && !failing && ctx.Err() == nil { // once, not while it lasts
 			s.config.Logger.Warn("the partitions of the stream cannot be shared out; those that are read go on", "error", err)
 		}
 		failing = err != nil
-		s.look(ctx)
+		s.refreshLag(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -71,9 +71,9 @@ func (h *sharer) lease(ctx context.Context, name string, before uint64) (uint64,
 	return ack.Sequence, nil
 }
 
-// turn renews the leases, sees who else is there, then lets go of what is too much
+// rebalance renews the leases, sees who else is there, then lets go of what is too much
 // or takes what is free.
-func (h *sharer) turn(ctx context.Context) error {
+func (h *sharer) rebalance(ctx context.Context) error {
 	s := h.stream
 	if _, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: h.subject("server." + h.id)}); err != nil {
 		return fmt.Errorf("renewing leases: %w", err)
@@ -83,8 +83,8 @@ func (h *sharer) turn(ctx context.Context) error {
 		switch {
 		case err == nil:
 			p.seq = seq
-		case wrongLast(err): // another one has it, or nobody
-			h.letGo(n, false)
+		case isWrongLast(err): // another one has it, or nobody
+			h.release(n, false)
 		default:
 			return fmt.Errorf("renewing leases: %w", err)
 		}
@@ -104,45 +104,45 @@ func (h *sharer) turn(ctx context.Context) error {
 		if len(h.held) <= share {
 			break
 		}
-		h.letGo(n, true)
+		h.release(n, true)
 	}
 	for n := range s.partitions {
 		if len(h.held) >= share {
 			break
 		}
-		if h.held[n] != nil || !h.left(n) || info.State.Subjects[h.subject("partition."+strconv.Itoa(n))] > 0 {
+		if h.held[n] != nil || !h.isFree(n) || info.State.Subjects[h.subject("partition."+strconv.Itoa(n))] > 0 {
 			continue
 		}
 		seq, err := h.lease(ctx, "partition."+strconv.Itoa(n), 0)
 		if err == nil {
-			h.take(ctx, n, seq)
-		} else if !wrongLast(err) {
+			h.start(ctx, n, seq)
+		} else if !isWrongLast(err) {
 			return fmt.Errorf("taking a lease: %w", err)
 		}
 	}
 	return nil
 }
 
-func (h *sharer) take(ctx context.Context, n int, seq uint64) {
+func (h *sharer) start(ctx context.Context, n int, seq uint64) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &held{seq: seq, cancel: cancel, ended: make(chan struct{})}
+	p := &heldPartition{seq: seq, cancel: cancel, ended: make(chan struct{})}
 	h.held[n] = p
-	untold := h.stream.hold(n)
+	untrack := h.stream.trackLag(n)
 	h.wg.Go(func() {
 		defer close(p.ended)
-		defer untold()
+		defer untrack()
 		h.read(ctx, n)
 	})
 }
 
-// letGo ends the reading of a partition, and then its lease if that is ours. It does
+// release ends the reading of a partition, and then its lease if that is ours. It does
 // not wait: with a database that does not answer that takes longer than leases last.
-func (h *sharer) letGo(n int, ours bool) {
+func (h *sharer) release(n int, owned bool) {
 	p := h.held[n]
 	delete(h.held, n)
 	h.leaving[n] = p.ended
 	p.cancel()
-	if !ours {
+	if !owned {
 		return
 	}
 	h.wg.Go(func() {
@@ -153,10 +153,10 @@ func (h *sharer) letGo(n int, ours bool) {
 	})
 }
 
-// left reports whether no reading of a partition is under way.
-func (h *sharer) left(n int) bool {
-	ended, is := h.leaving[n]
-	if !is {
+// isFree reports whether no reading of a partition is under way.
+func (h *sharer) isFree(n int) bool {
+	ended, ok := h.leaving[n]
+	if !ok {
 		return true
 	}
 	select {

@@ -88,10 +88,10 @@ type Stream struct {
 	closing atomic.Bool
 	running sync.WaitGroup
 
-	appended, refused, redelivered, deadLetters atomic.Uint64
-	mu                                          sync.Mutex
-	lags                                        map[*lag]struct{}
-	highest                                     []uint64 // by partition: what has been read
+	appended, rejected, redelivered, deadLetters atomic.Uint64
+	mu                                           sync.Mutex
+	lags                                         map[*lag]struct{}
+	highest                                      []uint64 // by partition: what has been read
 }
 
 // The names of what a stream's metadata says.
@@ -128,7 +128,7 @@ func Connect(ctx context.Context, c Config) (*Stream, error) {
 		if s.conn != nil {
 			s.conn.Close()
 		}
-		return nil, fmt.Errorf("the stream at %s: %w", withoutSecrets(c.URL), advise(err))
+		return nil, fmt.Errorf("the stream at %s: %w", withoutSecrets(c.URL), withAdvice(err))
 	}
 	return s, nil
 }
@@ -140,7 +140,7 @@ func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) 
 		once, cancel := context.WithTimeout(ctx, request)
 		err := do(once)
 		cancel()
-		if err == nil || final(err) {
+		if err == nil || isFinal(err) {
 			return err
 		}
 		select {
@@ -154,26 +154,26 @@ func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) 
 // errSetting is what only another setting can change.
 var errSetting = errors.New("")
 
-// final reports whether trying again is of no use.
-func final(err error) bool {
+// isFinal reports whether trying again is of no use.
+func isFinal(err error) bool {
 	var api *jetstream.APIError
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 		return true
 	}
-	return errors.Is(err, errSetting) || noSpace(err) || errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+	return errors.Is(err, errSetting) || isNoSpace(err) || errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
 		errors.As(err, &api) && api.Code >= 400 && api.Code < 500 && api.Code != 408
 }
 
-// noSpace reports whether the broker has no room for a stream of the wanted size.
-func noSpace(err error) bool {
+// isNoSpace reports whether the broker has no room for a stream of the wanted size.
+func isNoSpace(err error) bool {
 	const insufficientStorage = 10047
-	return answered(err, insufficientStorage)
+	return hasCode(err, insufficientStorage)
 }
 
-// advise says what can be done about a failed start.
-func advise(err error) error {
+// withAdvice says what can be done about a failed start.
+func withAdvice(err error) error {
 	switch {
-	case noSpace(err):
+	case isNoSpace(err):
 		return fmt.Errorf("%w: choose a smaller stream, or give the broker more disk (max_file_store)", err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w: start the broker with JetStream (nats-server -js -sd DIR)", err)
@@ -303,8 +303,8 @@ func (s *Stream) ID() string { return s.id }
 // Replicas is how many brokers keep everything.
 func (s *Stream) Replicas() int { return s.replicas }
 
-// reachable reports whether it is worth while to wait for the broker.
-func (s *Stream) reachable() bool {
+// isReachable reports whether it is worth while to wait for the broker.
+func (s *Stream) isReachable() bool {
 	since := s.disconnected.Load()
 	return since == 0 || time.Since(time.Unix(0, since)) < away
 }
@@ -312,7 +312,7 @@ func (s *Stream) reachable() bool {
 // Stats returns what the stream tells of itself.
 func (s *Stream) Stats() capture.StreamStats {
 	stats := capture.StreamStats{
-		Appended: s.appended.Load(), Refused: s.refused.Load(), Redelivered: s.redelivered.Load(), DeadLetters: s.deadLetters.Load(),
+		Appended: s.appended.Load(), Rejected: s.rejected.Load(), Redelivered: s.redelivered.Load(), DeadLetters: s.deadLetters.Load(),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,13 +28,13 @@ func TestShadow_SilentUpstream(t *testing.T) {
 	if status, body := p.ask(t, "/flags?v=2", someone); status != 200 || !strings.Contains(body, `"here"`) {
 		t.Errorf("%d %s", status, body)
 	}
-	if r := p.settled(t); r.Skipped["upstream_failed"] != 1 || r.UpstreamErrors != 1 {
+	if r := p.waitSettled(t); r.Skipped["upstream_failed"] != 1 || r.UpstreamErrors != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
 // A caller that goes away is no failure of the upstream.
-func TestShadow_CallerGone(t *testing.T) {
+func TestShadow_CallerCanceled(t *testing.T) {
 	arrived := make(chan struct{})
 	var waits http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
@@ -54,7 +54,7 @@ func TestShadow_CallerGone(t *testing.T) {
 		_ = resp.Body.Close()
 		t.Error(resp.Status)
 	}
-	if r := p.settled(t); r.Skipped["caller_gone"] != 1 || r.UpstreamErrors != 0 {
+	if r := p.waitSettled(t); r.Skipped["caller_gone"] != 1 || r.UpstreamErrors != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -82,11 +82,11 @@ func TestShadow_WhatTheUpstreamIsSent(t *testing.T) {
 	if got := <-sent; got != someone {
 		t.Errorf("the upstream was sent %s", got)
 	}
-	p.settled(t)
+	p.waitSettled(t)
 }
 
 // The share of a difference of whole answers is of all answers.
-func TestShadow_RateOfWholeAnswers(t *testing.T) {
+func TestShadow_RateOfOverallAnswers(t *testing.T) {
 	p := start(t, server(t, ""), server(t, ""), shadow.Config{})
 	limited := `{"flags": {}, "errorsWhileComputingFlags": false, "quotaLimited": ["feature_flags"]}`
 	var n atomic.Int64
@@ -100,7 +100,7 @@ func TestShadow_RateOfWholeAnswers(t *testing.T) {
 	p.upstream.Store(&other)
 	for range 4 {
 		p.ask(t, "/flags?v=2", someone)
-		p.settled(t)
+		p.waitSettled(t)
 	}
 	r := p.Report()
 	if len(r.Flags) != 1 || r.Flags[0].Rate != 0.25 || r.Rate != 0.25 {
@@ -164,13 +164,13 @@ func TestShadow_BytesUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := p.settled(t)
+	r := p.waitSettled(t)
 	if most := int64(32<<20) / each; r.Compared > most || r.Skipped["queue_full"] < many-most || r.Compared == 0 {
 		t.Errorf("%d of %d compared, at most %d fit: %+v", r.Compared, many, most, r.Skipped)
 	}
 	before := r.Compared
 	p.ask(t, "/flags?v=2", someone)
-	if r := p.settled(t); r.Compared != before+1 {
+	if r := p.waitSettled(t); r.Compared != before+1 {
 		t.Errorf("afterwards nothing fits: %+v", r)
 	}
 }

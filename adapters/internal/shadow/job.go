@@ -18,7 +18,7 @@ import (
 type job struct {
 	request  *http.Request // to be asked again; its body is in body
 	body     []byte
-	answered answer
+	response answer
 	by       Side
 	// events: it carries events for this server, and is not compared.
 	events bool
@@ -26,9 +26,9 @@ type job struct {
 	due    time.Time // when it may begin
 }
 
-// settle is how long a comparison waits, so that it does not compete for the
+// settleDelay is how long a comparison waits, so that it does not compete for the
 // processor with the answer that is on its way.
-const settle = 5 * time.Millisecond
+const settleDelay = 5 * time.Millisecond
 
 // answer is what one side said.
 type answer struct {
@@ -38,39 +38,39 @@ type answer struct {
 }
 
 // budget is how many bytes may wait.
-type budget struct{ left atomic.Int64 }
+type budget struct{ free atomic.Int64 }
 
-func (b *budget) take(n int64) bool {
-	if b.left.Add(-n) >= 0 {
+func (b *budget) acquire(n int64) bool {
+	if b.free.Add(-n) >= 0 {
 		return true
 	}
-	b.left.Add(n)
+	b.free.Add(n)
 	return false
 }
 
-func (b *budget) give(n int64) { b.left.Add(n) }
+func (b *budget) release(n int64) { b.free.Add(n) }
 
 // sampler chooses requests.
 type sampler struct{ share float64 }
 
-func (s sampler) chosen() bool {
+func (s sampler) isSampled() bool {
 	return s.share == 0 || s.share == 1 || rand.Float64() < s.share
 }
 
 // part is a body or an answer that is kept to be compared, within the budget.
 type part struct {
-	budget *budget
-	most   int // bytes
-	text   bytes.Buffer
-	lost   string // why it is not kept, empty where it is
+	budget     *budget
+	limit      int // bytes
+	text       bytes.Buffer
+	dropReason string // why it is not kept, empty where it is
 }
 
 func (p *part) add(b []byte) {
 	switch {
-	case p.lost != "":
-	case p.text.Len()+len(b) > p.most:
+	case p.dropReason != "":
+	case p.text.Len()+len(b) > p.limit:
 		p.drop(tooLong)
-	case !p.budget.take(int64(len(b))):
+	case !p.budget.acquire(int64(len(b))):
 		p.drop(queueFull)
 	default:
 		p.text.Write(b)
@@ -79,31 +79,31 @@ func (p *part) add(b []byte) {
 
 // drop gives back what is kept, if anything is.
 func (p *part) drop(reason string) {
-	p.budget.give(int64(p.text.Len()))
-	p.text, p.lost = bytes.Buffer{}, reason
+	p.budget.release(int64(p.text.Len()))
+	p.text, p.dropReason = bytes.Buffer{}, reason
 }
 
-// copying passes a body on and keeps it.
-type copying struct {
+// bodyRecorder passes a body on and keeps it.
+type bodyRecorder struct {
 	io.ReadCloser
-	kept *part
+	part *part
 	end  bool // it was read to its end
 }
 
-func (c *copying) Read(p []byte) (int, error) {
+func (c *bodyRecorder) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	c.kept.add(p[:n])
+	c.part.add(p[:n])
 	c.end = c.end || err == io.EOF
 	return n, err
 }
 
 // finish reads what nobody wanted to read, so that the other side gets it all.
-func (c *copying) finish() {
-	if !c.end && c.kept.lost == "" {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c, int64(c.kept.most)+1))
+func (c *bodyRecorder) finish() {
+	if !c.end && c.part.dropReason == "" {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, int64(c.part.limit)+1))
 	}
-	if !c.end && c.kept.lost == "" {
-		c.kept.drop(unreadable)
+	if !c.end && c.part.dropReason == "" {
+		c.part.drop(unreadable)
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *copying) finish() {
 type recorder struct {
 	http.ResponseWriter
 	status int
-	kept   *part
+	part   *part
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -125,7 +125,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	r.kept.add(p)
+	r.part.add(p)
 	return r.ResponseWriter.Write(p)
 }
 
@@ -135,32 +135,32 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // answerSelf answers from this server, and has the upstream asked afterwards.
 func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 	h.report.requests.Add(1)
-	if !h.sample.chosen() {
+	if !h.sample.isSampled() {
 		h.report.skip(notSampled)
 		h.config.Next.ServeHTTP(w, r)
 		return
 	}
-	asked := again(r) // before anybody changes it
-	body := &copying{ReadCloser: r.Body, kept: &part{budget: &h.bytes, most: maxBody}}
-	answered := &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes, most: maxAnswer}}
-	defer body.kept.drop("") // after a panic
-	defer answered.kept.drop("")
+	clone := cloneRequest(r) // before anybody changes it
+	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxBody}}
+	answered := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	defer body.part.drop("") // after a panic
+	defer answered.part.drop("")
 	r.Body = body
 	r.Header.Del("Accept-Encoding") // the answer is read here
 	h.config.Next.ServeHTTP(answered, r)
 	body.finish()
-	h.enqueue(&job{request: asked, by: Self, answered: answer{status: answered.status}}, body.kept, answered.kept)
+	h.enqueue(&job{request: clone, by: Self, response: answer{status: answered.status}}, body.part, answered.part)
 }
 
 // enqueue leaves a job to the workers, if there is room for it and its parts are
 // there.
 func (h *Handler) enqueue(j *job, body, answered *part) {
-	j.body, j.answered.body = body.text.Bytes(), answered.text.Bytes()
-	j.size = int64(len(j.body) + len(j.answered.body))
-	reason := cmp.Or(body.lost, answered.lost)
+	j.body, j.response.body = body.text.Bytes(), answered.text.Bytes()
+	j.size = int64(len(j.body) + len(j.response.body))
+	reason := cmp.Or(body.dropReason, answered.dropReason)
 	if reason == "" {
 		reason = queueFull
-		j.due = time.Now().Add(settle)
+		j.due = time.Now().Add(settleDelay)
 		h.closing.RLock()
 		if !h.closed {
 			select {
@@ -175,11 +175,11 @@ func (h *Handler) enqueue(j *job, body, answered *part) {
 		body.text, answered.text = bytes.Buffer{}, bytes.Buffer{}
 		return
 	}
-	h.unseen(j, reason)
+	h.countSkipped(j, reason)
 }
 
-// unseen counts a job that is not done.
-func (h *Handler) unseen(j *job, reason string) {
+// countSkipped counts a job that is not done.
+func (h *Handler) countSkipped(j *job, reason string) {
 	if j.events {
 		h.report.eventsLost.Add(1)
 		return
@@ -191,25 +191,25 @@ func (h *Handler) unseen(j *job, reason string) {
 func (h *Handler) work() {
 	for j := range h.queue {
 		if h.ctx.Err() == nil {
-			h.do(j)
+			h.run(j)
 		} else {
-			h.unseen(j, queueFull)
+			h.countSkipped(j, queueFull)
 		}
-		h.bytes.give(j.size)
+		h.bytes.release(j.size)
 	}
 }
 
-func (h *Handler) do(j *job) {
+func (h *Handler) run(j *job) {
 	time.Sleep(time.Until(j.due))
 	ctx, cancel := context.WithTimeout(h.ctx, h.config.Timeout)
 	defer cancel()
 	r := j.request.Clone(ctx)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(j.body)), int64(len(j.body))
 	if j.by == Self {
-		h.compare(j, j.answered, h.askUpstream(r))
+		h.compare(j, j.response, h.askUpstream(r))
 		return
 	}
-	other := &kept{header: http.Header{}}
+	other := &memoryResponse{header: http.Header{}}
 	h.config.Next.ServeHTTP(other, r)
 	if j.events {
 		if other.status != http.StatusOK {
@@ -217,30 +217,30 @@ func (h *Handler) do(j *job) {
 		}
 		return
 	}
-	h.compare(j, answer{status: other.status, body: other.body.Bytes()}, j.answered)
+	h.compare(j, answer{status: other.status, body: other.body.Bytes()}, j.response)
 }
 
-// kept is an answer that nobody waits for.
-type kept struct {
+// memoryResponse is an answer that nobody waits for.
+type memoryResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (k *kept) Header() http.Header { return k.header }
-func (k *kept) WriteHeader(status int) {
+func (k *memoryResponse) Header() http.Header { return k.header }
+func (k *memoryResponse) WriteHeader(status int) {
 	if k.status == 0 {
 		k.status = status
 	}
 }
 
-func (k *kept) Write(p []byte) (int, error) {
+func (k *memoryResponse) Write(p []byte) (int, error) {
 	k.WriteHeader(http.StatusOK)
 	return k.body.Write(p)
 }
 
-// again is a request that can be sent once more, without its body.
-func again(r *http.Request) *http.Request {
+// cloneRequest is a request that can be sent once more, without its body.
+func cloneRequest(r *http.Request) *http.Request {
 	// Whoever waits for the answer must not end the comparison by going away.
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.Body = http.NoBody
@@ -258,7 +258,7 @@ var forwarded = []string{
 // askUpstream sends a request to the upstream.
 func (h *Handler) askUpstream(r *http.Request) answer {
 	out := r.Clone(r.Context())
-	h.aim(out)
+	h.setUpstream(out)
 	out.RequestURI = ""
 	out.Header = http.Header{}
 	for _, name := range forwarded {
@@ -283,8 +283,8 @@ func (h *Handler) askUpstream(r *http.Request) answer {
 	return answer{response.StatusCode, body, err}
 }
 
-// aim turns a request to the upstream.
-func (h *Handler) aim(r *http.Request) {
+// setUpstream turns a request to the upstream.
+func (h *Handler) setUpstream(r *http.Request) {
 	u := *r.URL
 	u.Scheme, u.Host = h.config.Upstream.Scheme, h.config.Upstream.Host
 	u.Path = strings.TrimSuffix(h.config.Upstream.Path, "/") + u.Path
@@ -296,7 +296,7 @@ func (h *Handler) aim(r *http.Request) {
 func (h *Handler) compare(j *job, self, upstream answer) {
 	if upstream.err != nil {
 		h.report.skip(upstreamFailed)
-		h.report.failing(h.config.Logger, upstream.err, time.Now())
+		h.report.logFailure(h.config.Logger, upstream.err, time.Now())
 		return
 	}
 	h.report.compare(distinctID(j.request, j.body), self, upstream)

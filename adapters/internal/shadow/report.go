@@ -40,12 +40,12 @@ const (
 
 // Bounds of what is counted apart.
 const (
-	maxFlags    = 10000 // keys; further ones are counted together, under otherFlags
-	maxPairs    = 32    // pairs of answers of a flag
-	maxExamples = 5     // people of a pair
-	maxText     = 400   // bytes of a key, an answer and a person's id
-	otherFlags  = "(other flags)"
-	wholeAnswer = "(whole answer)"
+	maxFlags      = 10000 // keys; further ones are counted together, under otherFlags
+	maxPairs      = 32    // pairs of answers of a flag
+	maxExamples   = 5     // people of a pair
+	maxText       = 400   // bytes of a key, an answer and a person's id
+	otherFlags    = "(other flags)"
+	overallAnswer = "(whole answer)"
 )
 
 // Report is what has been compared since the start.
@@ -100,7 +100,7 @@ type book struct {
 	differing int64
 	skipped   map[string]int64
 	flags     map[string]*flagBook
-	said      time.Time // of the upstream's last failure in the log
+	logged    time.Time // of the upstream's last failure in the log
 }
 
 type flagBook struct {
@@ -119,12 +119,12 @@ func (b *book) skip(reason string) {
 	b.skipped[reason]++
 }
 
-// failing tells of an upstream that does not answer, once a minute.
-func (b *book) failing(log *slog.Logger, err error, at time.Time) {
+// logFailure tells of an upstream that does not answer, once a minute.
+func (b *book) logFailure(log *slog.Logger, err error, now time.Time) {
 	b.mu.Lock()
-	tell := at.Sub(b.said) >= time.Minute
+	tell := now.Sub(b.logged) >= time.Minute
 	if tell {
-		b.said = at
+		b.logged = now
 	}
 	b.mu.Unlock()
 	if tell {
@@ -133,16 +133,16 @@ func (b *book) failing(log *slog.Logger, err error, at time.Time) {
 }
 
 // compare counts two answers to one request.
-func (b *book) compare(who string, self, upstream answer) {
+func (b *book) compare(distinctID string, self, upstream answer) {
 	if self.status != upstream.status || self.status != 200 {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.compared++
-		f := b.flag(wholeAnswer)
+		f := b.flag(overallAnswer)
 		f.compared++
 		if self.status != upstream.status {
 			b.differing++
-			f.differ(statusDiffers, fmt.Sprint(self.status), fmt.Sprint(upstream.status), who)
+			f.addDifference(statusDiffers, fmt.Sprint(self.status), fmt.Sprint(upstream.status), distinctID)
 		}
 		return
 	}
@@ -155,11 +155,11 @@ func (b *book) compare(who string, self, upstream answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.compared++
-	whole := b.flag(wholeAnswer)
-	whole.compared++
+	overall := b.flag(overallAnswer)
+	overall.compared++
 	if limitedHere != limitedThere {
 		b.differing++
-		whole.differ(quotaDiffers, fmt.Sprint(limitedHere), fmt.Sprint(limitedThere), who)
+		overall.addDifference(quotaDiffers, fmt.Sprint(limitedHere), fmt.Sprint(limitedThere), distinctID)
 		return
 	}
 	differs := false
@@ -176,7 +176,7 @@ func (b *book) compare(who string, self, upstream answer) {
 		if cause == "" {
 			continue
 		}
-		f.differ(cause, here.String(), there.String(), who)
+		f.addDifference(cause, here.String(), there.String(), distinctID)
 		differs = differs || cause != causeReason
 	}
 	if differs {
@@ -234,12 +234,12 @@ func (b *book) flag(key string) *flagBook {
 	return b.flags[key]
 }
 
-func (f *flagBook) differ(cause, self, upstream, who string) {
+func (f *flagBook) addDifference(cause, self, upstream, distinctID string) {
 	if cause != causeReason {
 		f.differing++
 	}
 	f.causes[cause]++
-	self, upstream, who = short(self), short(upstream), short(who)
+	self, upstream, distinctID = short(self), short(upstream), short(distinctID)
 	key := [3]string{cause, self, upstream}
 	p := f.pairs[key]
 	if p == nil {
@@ -250,8 +250,8 @@ func (f *flagBook) differ(cause, self, upstream, who string) {
 		f.pairs[key] = p
 	}
 	p.Count++
-	if who != "" && len(p.People) < maxExamples && !slices.Contains(p.People, who) {
-		p.People = append(p.People, who)
+	if distinctID != "" && len(p.People) < maxExamples && !slices.Contains(p.People, distinctID) {
+		p.People = append(p.People, distinctID)
 	}
 }
 
@@ -263,11 +263,11 @@ func short(s string) string {
 	return strings.Clone(s)
 }
 
-func share(part, whole int64) float64 {
-	if whole == 0 {
+func share(part, total int64) float64 {
+	if total == 0 {
 		return 0
 	}
-	return float64(part) / float64(whole)
+	return float64(part) / float64(total)
 }
 
 func (b *book) report() Report {
@@ -320,7 +320,7 @@ func (r *Report) Write(w io.Writer, flags int) error {
 			if len(p.People) > 0 {
 				person = p.People[0]
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", printed(key), rate, p.Cause, printed(p.Self), printed(p.Upstream), p.Count, printed(person))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", printable(key), rate, p.Cause, printable(p.Self), printable(p.Upstream), p.Count, printable(person))
 		}
 	}
 	if more := len(r.Flags) - flags; more > 0 {
@@ -329,8 +329,8 @@ func (r *Report) Write(w io.Writer, flags int) error {
 	return table.Flush() // it keeps the first error
 }
 
-// printed is a text for a terminal: ids and variants are anybody's.
-func printed(s string) string {
+// printable is a text for a terminal: ids and variants are anybody's.
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

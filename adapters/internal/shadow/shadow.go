@@ -118,7 +118,7 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{config: c, queue: make(chan *job, maxWaiting), report: newBook(), sample: sampler{share: c.Sample}}
-	h.bytes.left.Store(maxWaitingBytes)
+	h.bytes.free.Store(maxWaitingBytes)
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.proxy = h.newProxy()
 	for range c.Workers {
@@ -162,7 +162,7 @@ var ownPaths = []string{
 	"/api/users", "/api/personal_api_keys",
 }
 
-func among(paths []string, path string) bool {
+func isAmong(paths []string, path string) bool {
 	path = strings.TrimSuffix(path, "/")
 	for _, p := range paths {
 		if path == p {
@@ -172,7 +172,7 @@ func among(paths []string, path string) bool {
 	return false
 }
 
-func below(prefixes []string, path string) bool {
+func hasAnyPrefix(prefixes []string, path string) bool {
 	for _, p := range prefixes {
 		if strings.HasPrefix(path, p) {
 			return true
@@ -181,8 +181,8 @@ func below(prefixes []string, path string) bool {
 	return false
 }
 
-// oneSlash makes one slash of several, as the server does before it looks for a path.
-func oneSlash(path string) string {
+// mergeSlashes makes one slash of several, as the server does before it looks for a path.
+func mergeSlashes(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
@@ -191,16 +191,16 @@ func oneSlash(path string) string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := oneSlash(r.URL.Path)
-	flags := among(flagPaths, path) && (r.Method == http.MethodPost || r.Method == http.MethodGet)
+	path := mergeSlashes(r.URL.Path)
+	flags := isAmong(flagPaths, path) && (r.Method == http.MethodPost || r.Method == http.MethodGet)
 	switch {
 	case flags && h.config.Answer == Upstream:
 		h.answerUpstream(w, r)
 	case flags:
 		h.answerSelf(w, r)
-	case h.config.Answer != Upstream || below(ownPaths, path):
+	case h.config.Answer != Upstream || hasAnyPrefix(ownPaths, path):
 		h.config.Next.ServeHTTP(w, r)
-	case among(eventPaths, path) && r.Method == http.MethodPost:
+	case isAmong(eventPaths, path) && r.Method == http.MethodPost:
 		h.eventsToBoth(w, r)
 	default:
 		h.proxy.ServeHTTP(w, r)

@@ -88,8 +88,8 @@ func (p *pair) ask(t *testing.T, path, body string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// settled waits until every request is compared or skipped.
-func (p *pair) settled(t *testing.T) shadow.Report {
+// waitSettled waits until every request is compared or skipped.
+func (p *pair) waitSettled(t *testing.T) shadow.Report {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		r := p.Report()
@@ -140,7 +140,7 @@ func TestShadow_CountsByFlagAndCause(t *testing.T) {
 					t.Fatalf("status %d, answered by this server: %v: %s", status, isSelf, body)
 				}
 			}
-			r := p.settled(t)
+			r := p.waitSettled(t)
 			if diff := cmp.Diff(want, causes(r)); diff != "" {
 				t.Errorf("causes (-want +got):\n%s", diff)
 			}
@@ -172,7 +172,7 @@ func TestShadow_OlderAnswers(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	r := p.settled(t)
+	r := p.waitSettled(t)
 	if len(r.Flags) != 1 || r.Flags[0].Key != "moved" || r.Flags[0].Differing != 6 || r.Differing != 6 {
 		t.Errorf("report %+v", r)
 	}
@@ -191,7 +191,7 @@ func TestShadow_UpstreamUnavailable(t *testing.T) {
 				t.Errorf("%s, upstream %d: %d %s", side, status, got, body)
 			}
 		}
-		if r := p.settled(t); side == shadow.Upstream && (r.Compared != 0 || r.Skipped["upstream_failed"] != 3) {
+		if r := p.waitSettled(t); side == shadow.Upstream && (r.Compared != 0 || r.Skipped["upstream_failed"] != 3) {
 			t.Errorf("report %+v", r)
 		}
 	}
@@ -205,7 +205,7 @@ func TestShadow_OtherStatus(t *testing.T) {
 	p.upstream.Store(&refuses)
 	p.ask(t, "/flags?v=2", `{"api_key": "phc_x", "distinct_id": "u"}`)
 	want := map[string]map[string]int64{"(whole answer)": {"status": 1}}
-	if diff := cmp.Diff(want, causes(p.settled(t))); diff != "" {
+	if diff := cmp.Diff(want, causes(p.waitSettled(t))); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 }
@@ -240,8 +240,8 @@ func TestShadow_EventsGoToBoth(t *testing.T) {
 	}
 }
 
-// TestShadow_SlowUpstreamDelaysNobody: the queue fills, answers go on.
-func TestShadow_SlowUpstreamDelaysNobody(t *testing.T) {
+// TestShadow_SlowUpstreamDelaysNoCaller: the queue fills, answers go on.
+func TestShadow_SlowUpstreamDelaysNoCaller(t *testing.T) {
 	p := start(t, server(t, flag(1, "here", "")), nil, shadow.Config{Workers: 1})
 	release := make(chan struct{})
 	var hangs http.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -271,7 +271,7 @@ func TestShadow_LongRequestsAreAnswered(t *testing.T) {
 		if status, body := p.ask(t, "/flags?v=2", long); status != 200 || !strings.Contains(body, `"f"`) {
 			t.Errorf("%s: %d %s", side, status, body)
 		}
-		if r := p.settled(t); r.Skipped["too_long"] != 1 {
+		if r := p.waitSettled(t); r.Skipped["too_long"] != 1 {
 			t.Errorf("report %+v", r)
 		}
 	}
@@ -280,10 +280,10 @@ func TestShadow_LongRequestsAreAnswered(t *testing.T) {
 func TestShadow_Config(t *testing.T) {
 	ok, _ := url.Parse("http://127.0.0.1:1")
 	bad, _ := url.Parse("ftp://x")
-	none, _ := url.Parse("localhost")
+	noUpstream, _ := url.Parse("localhost")
 	h := http.NotFoundHandler()
 	for name, c := range map[string]shadow.Config{
-		"nothing": {}, "no server": {Upstream: ok}, "scheme": {Next: h, Upstream: bad}, "no host": {Next: h, Upstream: none},
+		"nothing": {}, "no server": {Upstream: ok}, "scheme": {Next: h, Upstream: bad}, "no host": {Next: h, Upstream: noUpstream},
 		"side": {Next: h, Upstream: ok, Answer: "both"}, "sample": {Next: h, Upstream: ok, Sample: 2},
 	} {
 		if got, err := shadow.New(c); err == nil {

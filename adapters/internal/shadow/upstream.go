@@ -17,9 +17,9 @@ import (
 func (h *Handler) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			h.aim(r.Out)
+			h.setUpstream(r.Out)
 			forwardedFor(r)
-			if among(flagPaths, oneSlash(r.In.URL.Path)) {
+			if isAmong(flagPaths, mergeSlashes(r.In.URL.Path)) {
 				r.Out.Header.Del("Accept-Encoding") // the transport then unpacks: answers are read here
 			}
 		},
@@ -57,25 +57,25 @@ var errUnanswered = errors.New("the upstream is unavailable")
 func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	h.report.requests.Add(1)
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	whole := io.MultiReader(bytes.NewReader(body), r.Body)
+	full := io.MultiReader(bytes.NewReader(body), r.Body)
 	if err != nil || len(body) > maxBody { // as it comes: nothing is kept of it
 		h.report.skip(tooLong)
-		r.Body = readCloser{whole, r.Body}
+		r.Body = readCloser{full, r.Body}
 		h.proxy.ServeHTTP(w, r)
 		return
 	}
-	asked := again(r)
+	clone := cloneRequest(r)
 	ctx, cancel := context.WithTimeout(r.Context(), h.config.Timeout)
 	defer cancel()
 	out := r.WithContext(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	kept, answered := &part{budget: &h.bytes, most: maxBody}, &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes, most: maxAnswer}}
-	defer kept.drop("") // after a panic
-	defer answered.kept.drop("")
-	if h.sample.chosen() {
-		kept.add(body)
+	requestPart, answered := &part{budget: &h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	defer requestPart.drop("") // after a panic
+	defer answered.part.drop("")
+	if h.sample.isSampled() {
+		requestPart.add(body)
 	} else {
-		kept.lost, answered.kept.lost = notSampled, notSampled
+		requestPart.dropReason, answered.part.dropReason = notSampled, notSampled
 	}
 	proxy := *h.proxy
 	var failure error
@@ -90,15 +90,15 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	proxy.ServeHTTP(answered, out)
 	switch {
 	case failure == nil:
-		h.enqueue(&job{request: asked, by: Upstream, answered: answer{status: answered.status}}, kept, answered.kept)
+		h.enqueue(&job{request: clone, by: Upstream, response: answer{status: answered.status}}, requestPart, answered.part)
 	case r.Context().Err() != nil:
 		h.report.skip(callerGone)
 	default:
-		h.report.failing(h.config.Logger, failure, time.Now())
+		h.report.logFailure(h.config.Logger, failure, time.Now())
 		h.report.upstreamErrors.Add(1)
 		h.report.skip(upstreamFailed)
-		asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		h.config.Next.ServeHTTP(w, asked.WithContext(r.Context()))
+		clone.Body, clone.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		h.config.Next.ServeHTTP(w, clone.WithContext(r.Context()))
 	}
 }
 
@@ -111,14 +111,14 @@ type readCloser struct {
 // eventsToBoth has the upstream answer, then gives this server the same events, so
 // that it knows the same people.
 func (h *Handler) eventsToBoth(w http.ResponseWriter, r *http.Request) {
-	asked := again(r)
-	body := &copying{ReadCloser: r.Body, kept: &part{budget: &h.bytes, most: maxEvents}}
-	defer body.kept.drop("") // unless it is queued
+	clone := cloneRequest(r)
+	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxEvents}}
+	defer body.part.drop("") // unless it is queued
 	r.Body = body
-	status := &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes}}
+	status := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes}}
 	h.proxy.ServeHTTP(status, r)
 	if status.status >= 200 && status.status < 300 {
 		body.finish()
-		h.enqueue(&job{request: asked, by: Upstream, events: true}, body.kept, &part{budget: &h.bytes})
+		h.enqueue(&job{request: clone, by: Upstream, events: true}, body.part, &part{budget: &h.bytes})
 	}
 }

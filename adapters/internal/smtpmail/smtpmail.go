@@ -3,7 +3,7 @@
 // Every mail goes over a connection of its own: mails are few, and no state is
 // left behind by a server that went away. What the server says of a mail decides
 // whether it is tried again: a recipient or a text that it refuses with a code of
-// 500 and above is refused for good (organizations.ErrMailRefused); everything else,
+// 500 and above is refused for good (organizations.ErrMailRejected); everything else,
 // a wrong password too, may be mended and is not.
 //
 // Errors never hold the password, nor what is sent for it.
@@ -135,7 +135,7 @@ func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 	defer cancel()
 	message, err := m.message(mail)
 	if err != nil {
-		return fmt.Errorf("%w: %w", organizations.ErrMailRefused, m.discreet(err))
+		return fmt.Errorf("%w: %w", organizations.ErrMailRejected, m.redact(err))
 	}
 	client, err := m.client(func(dialing context.Context, _, address string) (net.Conn, error) {
 		conn, err := m.dial(dialing, address)
@@ -148,18 +148,18 @@ func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 		return conn, nil
 	})
 	if err != nil {
-		return m.discreet(err)
+		return m.redact(err)
 	}
 	err = client.DialAndSendWithContext(ctx, message)
 	switch {
 	case err == nil || message.IsDelivered(): // what fails after the server's word is only the leaving
 		return nil
 	case ctx.Err() != nil:
-		return errors.Join(ctx.Err(), m.discreet(err))
-	case refused(err):
-		return fmt.Errorf("%w: %w", organizations.ErrMailRefused, m.discreet(err))
+		return errors.Join(ctx.Err(), m.redact(err))
+	case isRejected(err):
+		return fmt.Errorf("%w: %w", organizations.ErrMailRejected, m.redact(err))
 	}
-	return m.discreet(err)
+	return m.redact(err)
 }
 
 // dial connects, with TLS where that is how the server begins.
@@ -212,18 +212,18 @@ func (m *Mailer) message(from organizations.Mail) (*mail.Msg, error) {
 	return message, nil
 }
 
-// refused reports whether a server has refused the recipient or the text for good.
+// isRejected reports whether a server has refused the recipient or the text for good.
 // What it says to the sender or the password is about this server, not the mail.
-func refused(err error) bool {
-	var said *mail.SendError
-	if !errors.As(err, &said) || said.ErrorCode() < 500 {
+func isRejected(err error) bool {
+	var sendErr *mail.SendError
+	if !errors.As(err, &sendErr) || sendErr.ErrorCode() < 500 {
 		return false
 	}
-	return said.Reason == mail.ErrSMTPRcptTo || said.Reason == mail.ErrSMTPData || said.Reason == mail.ErrSMTPDataClose
+	return sendErr.Reason == mail.ErrSMTPRcptTo || sendErr.Reason == mail.ErrSMTPData || sendErr.Reason == mail.ErrSMTPDataClose
 }
 
-// discreet is an error without the password, in the forms in which it is sent.
-func (m *Mailer) discreet(err error) error {
+// redact is an error without the password, in the forms in which it is sent.
+func (m *Mailer) redact(err error) error {
 	text := err.Error()
 	if m.Password != "" {
 		for _, secret := range []string{

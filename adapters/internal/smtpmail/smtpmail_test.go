@@ -114,7 +114,7 @@ func checkMessage(t *testing.T, text string) {
 }
 
 // What a server refuses for good is told apart from what may be mended.
-func TestSend_Refused(t *testing.T) {
+func TestSend_Rejected(t *testing.T) {
 	answer := func(code int, enhanced [3]int, text string) func(string) error {
 		return func(string) error { return smtptest.Refusal(code, enhanced, text) }
 	}
@@ -138,7 +138,7 @@ func TestSend_Refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := smtptest.Start(t, tt.server)
 			err := mailer(t, s, tt.client).Send(t.Context(), sample)
-			if err == nil || errors.Is(err, organizations.ErrMailRefused) != tt.forGood || !strings.Contains(err.Error(), tt.says) {
+			if err == nil || errors.Is(err, organizations.ErrMailRejected) != tt.forGood || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v: want %q, for good %v", err, tt.says, tt.forGood)
 			}
 			if err != nil && strings.Contains(err.Error(), password) {
@@ -154,7 +154,7 @@ func TestSend_Refused(t *testing.T) {
 func TestSend_NotTrusted(t *testing.T) {
 	s := smtptest.Start(t, smtptest.Options{})
 	m := mailer(t, s, smtpmail.Config{TLS: smtptest.Start(t, smtptest.Options{}).TLS})
-	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRefused) || len(s.Mails()) > 0 {
+	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRejected) || len(s.Mails()) > 0 {
 		t.Errorf("a server whose certificate nobody vouches for: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestSend_BadAddress(t *testing.T) {
 	m := mailer(t, smtptest.Start(t, smtptest.Options{}), smtpmail.Config{})
 	bad := sample
 	bad.To = "no address"
-	if err := m.Send(t.Context(), bad); !errors.Is(err, organizations.ErrMailRefused) {
+	if err := m.Send(t.Context(), bad); !errors.Is(err, organizations.ErrMailRejected) {
 		t.Error(err)
 	}
 }
@@ -179,7 +179,7 @@ func TestSend_Silence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRefused) {
+	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRejected) {
 		t.Error(err)
 	}
 	m.Timeout = time.Hour

@@ -43,7 +43,7 @@ func Save(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	sweep(filepath.Dir(path))
+	removeOldTemp(filepath.Dir(path))
 	sum := sha256.Sum256(text)
 	return Replace(path, 0o600, []byte(header+hex.EncodeToString(sum[:])+"\n"), text)
 }
@@ -52,7 +52,7 @@ func Save(path string, text []byte) error {
 // disk when it returns, and after an error or a power cut either whole or what was there
 // before. mode is that of the file, before the umask. Its folder has to be there.
 func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
-	unfinished := filepath.Join(filepath.Dir(path), unfinished+rand.Text())
+	unfinished := filepath.Join(filepath.Dir(path), tempPrefix+rand.Text())
 	f, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -90,20 +90,20 @@ func SyncFolder(folder string) error {
 	return errors.Join(err, f.Close())
 }
 
-// unfinished begins the name of a file that is being written.
-const unfinished = ".copy-"
+// tempPrefix begins the name of a file that is being written.
+const tempPrefix = ".copy-"
 
-// abandoned is how old an unfinished copy is whose writer was killed.
-const abandoned = time.Hour
+// maxTempAge is how old an unfinished copy is whose writer was killed.
+const maxTempAge = time.Hour
 
-// sweep takes away what writers left that were killed.
-func sweep(folder string) {
+// removeOldTemp takes away what writers left that were killed.
+func removeOldTemp(folder string) {
 	entries, _ := os.ReadDir(folder) // where it cannot be read there is nothing to do
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), unfinished) {
+		if !strings.HasPrefix(e.Name(), tempPrefix) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > maxTempAge {
 			_ = os.Remove(filepath.Join(folder, e.Name()))
 		}
 	}

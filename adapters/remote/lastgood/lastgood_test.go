@@ -13,7 +13,7 @@ import (
 
 const text = `{"flags": [{"key": "a"}]}`
 
-func saved(t *testing.T) string {
+func saveCopy(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "folder", "copy.json")
 	if err := lastgood.Save(path, []byte(text)); err != nil {
@@ -22,8 +22,8 @@ func saved(t *testing.T) string {
 	return path
 }
 
-func TestLastGood_WhatIsSavedIsLoaded(t *testing.T) {
-	path := saved(t)
+func TestLastGood_SaveAndLoad(t *testing.T) {
+	path := saveCopy(t)
 	if got, err := lastgood.Load(path); err != nil || string(got) != text {
 		t.Errorf("Load: %q, %v", got, err)
 	}
@@ -33,8 +33,8 @@ func TestLastGood_WhatIsSavedIsLoaded(t *testing.T) {
 	if got, err := lastgood.Load(path); err != nil || len(got) != 0 {
 		t.Errorf("Load of an empty text: %q, %v", got, err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the folder has %d files, want the copy alone", len(left))
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("the folder has %d files, want the copy alone", len(entries))
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v: definitions are for this user alone", info.Mode(), err)
@@ -50,7 +50,7 @@ func TestLastGood_NoCopy(t *testing.T) {
 // TestLastGood_EveryByteCounts: every bit flipped in turn, and every shorter copy,
 // is found out.
 func TestLastGood_EveryByteCounts(t *testing.T) {
-	path := saved(t)
+	path := saveCopy(t)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestLastGood_FolderThatCannotBeWritten(t *testing.T) {
 
 // A writer that was killed leaves a file behind; the next one takes it away, unless it
 // is so new that somebody may still be writing.
-func TestSave_SweepsWhatIsAbandoned(t *testing.T) {
+func TestSave_RemovesOldTemp(t *testing.T) {
 	dir := t.TempDir()
 	old, fresh := filepath.Join(dir, ".copy-1"), filepath.Join(dir, ".copy-2")
 	for _, path := range []string{old, fresh} {
@@ -101,9 +101,9 @@ func TestSave_SweepsWhatIsAbandoned(t *testing.T) {
 	if err := lastgood.Save(filepath.Join(dir, "a"), []byte("text")); err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, ".copy-*"))
-	if err != nil || len(left) != 1 || left[0] != fresh {
-		t.Errorf("%v %v", left, err)
+	entries, err := filepath.Glob(filepath.Join(dir, ".copy-*"))
+	if err != nil || len(entries) != 1 || entries[0] != fresh {
+		t.Errorf("%v %v", entries, err)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestReplace(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "ab" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("%v, %v: want the file and the folder alone", left, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v: want the file and the folder alone", entries, err)
 	}
 }

@@ -22,9 +22,9 @@ var attackRequests = flag.Int("attack", 10, "how many requests each honest clien
 // attackers is how many connections attack at once, honestClients how many do not.
 const attackers, honestClients = 8, 8
 
-// honest lets clients make so many requests each. All of them must be answered, whatever
+// runHonestClients lets clients make so many requests each. All of them must be answered, whatever
 // the server does besides.
-func honest(t *testing.T, each int, step func(n int) bool) {
+func runHonestClients(t *testing.T, each int, step func(n int) bool) {
 	t.Helper()
 	var answered atomic.Int64
 	var running sync.WaitGroup
@@ -93,24 +93,24 @@ func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map
 		c.answeredEarly(t, s)
 	}
 	began := s.processorTime(t)
-	honest(t, 5**attackRequests, step)
+	runHonestClients(t, 5**attackRequests, step)
 	each := (s.processorTime(t) - began) / time.Duration(5**attackRequests*honestClients)
 
 	a := startAttack(s.url+c.path, packed, c.key)
 	eventually(t, "the attack is under way", func() bool { return a.answered.Load() >= attackers })
 	before, began := a.answered.Load(), s.processorTime(t)
-	honest(t, *attackRequests, step)
+	runHonestClients(t, *attackRequests, step)
 	if c.most > 0 {
 		eventually(t, "enough requests of attackers are answered", func() bool { return a.answered.Load() >= before+measured })
 	}
-	spent, n := s.processorTime(t)-began, a.answered.Load()-before
+	cpuTime, n := s.processorTime(t)-began, a.answered.Load()-before
 	statuses := a.end()
 	for status := range statuses {
 		if !slices.Contains(c.statuses, status) {
 			t.Errorf("%d answers of %d, want only %v", statuses[status], status, c.statuses)
 		}
 	}
-	cost := max(0, spent-each*time.Duration(*attackRequests*honestClients)) / time.Duration(max(n, 1))
+	cost := max(0, cpuTime-each*time.Duration(*attackRequests*honestClients)) / time.Duration(max(n, 1))
 	t.Logf("%d bytes that become %d: answers %v; one costs %s of processors, an honest request %s", len(packed), len(c.body), statuses, cost, each)
 	if c.most > 0 && float64(cost) > c.most*float64(each) {
 		t.Errorf("a request of attackers costs %.1f times an honest one, want %.1f at most", float64(cost)/float64(each), c.most)
@@ -175,14 +175,14 @@ func (a *attackUnderWay) end() map[int]int {
 	return a.statuses
 }
 
-// repeated is a text with so many equal pieces in the middle.
-func repeated(head, piece string, n int, tail string) []byte {
+// repeat is a text with so many equal pieces in the middle.
+func repeat(head, piece string, n int, tail string) []byte {
 	return []byte(head + strings.Repeat(piece, n-1) + strings.TrimSuffix(piece, ",") + tail)
 }
 
-// refused is how many honest requests one may cost that is refused for its first bytes,
+// rejectedCost is how many honest requests one may cost that is refused for its first bytes,
 // whatever it becomes when it is unpacked. It would cost nine if all of it were read.
-const refused = 3
+const rejectedCost = 3
 
 // measured is how many requests of attackers are looked at for what one of them costs.
 const measured = 200
@@ -192,13 +192,13 @@ const measured = 200
 // they are decoded, and the others share what is not for small bodies alone.
 func TestAttack_PackedBodies(t *testing.T) {
 	const key = `{"api_key":"` + apiKey + `","batch":[`
-	events := func(key string) []byte { return repeated(key, `{"event":"e","distinct_id":"u"},`, 60_000, "]}") }
+	events := func(key string) []byte { return repeat(key, `{"event":"e","distinct_id":"u"},`, 60_000, "]}") }
 	tests := map[string]attackCase{
-		"a million numbers":   {body: repeated("[", "1,", 1_000_000, "]"), statuses: []int{400}, most: refused},
-		"numbers in a batch":  {body: repeated(key, "1,", 1_000_000, "]}"), statuses: []int{400}, most: refused},
-		"events of nobody":    {body: events(`{"api_key":"phc_nobody","batch":[`), statuses: []int{401}, most: refused},
-		"a million nothings":  {body: repeated(key, "{},", 1_000_000, "]}"), statuses: []int{400, 503}},
-		"a long text, no key": {body: repeated(`{"x":"`, "x", 60<<20, `"}`), statuses: []int{401, 413, 503}},
+		"a million numbers":   {body: repeat("[", "1,", 1_000_000, "]"), statuses: []int{400}, most: rejectedCost},
+		"numbers in a batch":  {body: repeat(key, "1,", 1_000_000, "]}"), statuses: []int{400}, most: rejectedCost},
+		"events of nobody":    {body: events(`{"api_key":"phc_nobody","batch":[`), statuses: []int{401}, most: rejectedCost},
+		"a million nothings":  {body: repeat(key, "{},", 1_000_000, "]}"), statuses: []int{400, 503}},
+		"a long text, no key": {body: repeat(`{"x":"`, "x", 60<<20, `"}`), statuses: []int{401, 413, 503}},
 	}
 	s := start(t, onSQLite(t.TempDir())...)
 	l := newLoad(honestClients)
@@ -206,7 +206,7 @@ func TestAttack_PackedBodies(t *testing.T) {
 		c.generator.batchSize = 100
 	}
 	step := func(n int) bool { return l.clients[n].step(s.url) }
-	honest(t, *attackRequests, step) // to get warm
+	runHonestClients(t, *attackRequests, step) // to get warm
 	for name, tt := range tests {
 		tt.path = "/batch/"
 		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
@@ -262,7 +262,7 @@ func TestAttack_SlowBodies(t *testing.T) {
 		})
 	}
 	eventually(t, "slow bodies are in memory", func() bool { return s.metric(t, "bunting_capture_body_bytes") > 10<<20 })
-	honest(t, *attackRequests, func(n int) bool { return l.clients[n].step(s.url) })
+	runHonestClients(t, *attackRequests, func(n int) bool { return l.clients[n].step(s.url) })
 	t.Logf("beside slow bodies, of which %d have ended: %d answered 503, %d not at all", answered.Load(), l.busy.Load(), l.broken.Load())
 	slow.Wait()
 	eventually(t, "nothing is reserved", func() bool { return s.metric(t, "bunting_capture_body_bytes") == 0 })
@@ -310,7 +310,7 @@ func TestAttack_LongFlagsBodies(t *testing.T) {
 		}
 		return true
 	}
-	honest(t, *attackRequests, step) // to get warm
+	runHonestClients(t, *attackRequests, step) // to get warm
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
 	}

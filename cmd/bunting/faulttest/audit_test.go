@@ -14,7 +14,7 @@ import (
 
 // What all other tests rest on has to be able to fail: every kind of damage is
 // found.
-func TestAudit_Bites(t *testing.T) {
+func TestAudit_FindsDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, onSQLite(dir)...)
@@ -26,7 +26,7 @@ func TestAudit_Bites(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	newAudit(l.book).check(t, openFolder(t, dir), people)
-	whole, err := os.ReadFile(filepath.Join(dir, "bunting.db"))
+	original, err := os.ReadFile(filepath.Join(dir, "bunting.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAudit_Bites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "bunting.db")
-			if err := os.WriteFile(path, whole, 0o600); err != nil {
+			if err := os.WriteFile(path, original, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			db, err := sql.Open("sqlite", path)

@@ -37,33 +37,33 @@ func TestBackup_UnderLoad(t *testing.T) {
 		eventually(t, "more is answered", func() bool { return l.ok.Load() > int64(100*(n+1)) })
 		before := &book{}
 		for _, b := range l.book.all() {
-			before.enter(&batch{events: b.events, answered: b.isAnswered()})
+			before.add(&batch{events: b.events, answered: b.isAnswered()})
 		}
-		file, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
+		file, copyFolder := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
 		busy := l.ok.Load()
 		tool(t, "backup", "--data", dir, "--output", file)
 		if l.ok.Load() == busy {
 			t.Error("nothing was answered meanwhile: that is no load")
 		}
-		tool(t, "restore", "--input", file, "--data", other)
+		tool(t, "restore", "--input", file, "--data", copyFolder)
 		// What came while the copy was made may be in it.
 		for _, b := range l.book.all()[len(before.batches):] {
-			before.enter(&batch{events: b.events})
+			before.add(&batch{events: b.events})
 		}
-		whole := newAudit(before)
-		whole.check(t, openFolder(t, other), people)
-		whole.nothingElse(t)
-		intact(t, other)
+		books := newAudit(before)
+		books.check(t, openFolder(t, copyFolder), people)
+		books.checkNoExtraEvents(t)
+		isIntact(t, copyFolder)
 	}
 	stop()
 	l.settle(t, s.url)
 
 	// Nobody writes: the restored server answers everything as this one does. It is
 	// told nothing but its folder.
-	file, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
+	file, copyFolder := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
 	tool(t, "backup", "--data", dir, "--output", file)
-	tool(t, "restore", "--input", file, "--data", other)
-	twin, address := launchBare(t, nil, onSQLite(other)...)
+	tool(t, "restore", "--input", file, "--data", copyFolder)
+	twin, address := launchBare(t, nil, onSQLite(copyFolder)...)
 	twin.await(t, address)
 	compareAnswers(t, s, twin)
 	s.stop(t)
@@ -71,19 +71,19 @@ func TestBackup_UnderLoad(t *testing.T) {
 }
 
 // compareAnswers asks two servers the same, of everything that is stored.
-func compareAnswers(t *testing.T, one, other *server) {
+func compareAnswers(t *testing.T, one, second *server) {
 	t.Helper()
-	asked := 0
+	compared := 0
 	var same func(path string)
 	same = func(path string) {
 		t.Helper()
-		asked++
+		compared++
 		a, next := answerOf(t, one, path)
-		b, _ := answerOf(t, other, path)
+		b, _ := answerOf(t, second, path)
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Fatalf("%s differs:\n%s", path, diff)
 		}
-		if next != "" && asked < 200 {
+		if next != "" && compared < 200 {
 			same(next)
 		}
 	}
@@ -106,7 +106,7 @@ func compareAnswers(t *testing.T, one, other *server) {
 	}
 	for _, p := range people.Results {
 		var got [2]map[string]any
-		for i, s := range []*server{one, other} {
+		for i, s := range []*server{one, second} {
 			status, body := s.flags(t, p.IDs[0])
 			if status != http.StatusOK || json.Unmarshal([]byte(body), &got[i]) != nil {
 				t.Fatalf("flags of %s: %d %s", p.IDs[0], status, body)
@@ -153,10 +153,10 @@ func TestBackup_AfterAKill(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup is %v %v; it holds personal data", info.Mode(), err)
 	}
-	other := t.TempDir()
-	tool(t, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other)
-	newAudit(l.book).check(t, openFolder(t, other), people)
-	if out, err := exec.Command(bunting(t), "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other).CombinedOutput(); err == nil || !strings.Contains(string(out), "--replace") {
+	restoredFolder := t.TempDir()
+	tool(t, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", restoredFolder)
+	newAudit(l.book).check(t, openFolder(t, restoredFolder), people)
+	if out, err := exec.Command(bunting(t), "restore", "--input", filepath.Join(dir, "copy.db"), "--data", restoredFolder).CombinedOutput(); err == nil || !strings.Contains(string(out), "--replace") {
 		t.Errorf("a database is overwritten: %v %s", err, out)
 	}
 	l.check(t)

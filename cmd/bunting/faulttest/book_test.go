@@ -31,8 +31,8 @@ type book struct {
 	batches []*batch
 }
 
-// enter has to be called before a batch is sent for the first time.
-func (b *book) enter(n *batch) {
+// add has to be called before a batch is sent for the first time.
+func (b *book) add(n *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.batches = append(b.batches, n)

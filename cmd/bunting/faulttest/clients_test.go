@@ -30,7 +30,7 @@ func TestClients(t *testing.T) {
 		oddMu.Lock()
 		defer oddMu.Unlock()
 		b := odd.clients[0].generator.batch()
-		odd.book.enter(b)
+		odd.book.add(b)
 		return b
 	}
 	var running sync.WaitGroup

@@ -25,10 +25,10 @@ func TestFailingFsync(t *testing.T) {
 	heal := inject(t, s, "fsync,fdatasync:error=EIO")
 	eventually(t, "a request is answered 503", func() bool { return l.busy.Load() > 0 })
 	eventually(t, "50 requests are answered 503", func() bool { return l.busy.Load() > 50 })
-	fresh := newLoad(1)
+	secondLoad := newLoad(1)
 	for range 20 { // new ones each time: what is stored already needs no fsync
-		fresh.clients[0].unanswered = nil
-		if fresh.clients[0].step(s.url) {
+		secondLoad.clients[0].unanswered = nil
+		if secondLoad.clients[0].step(s.url) {
 			t.Error("200 while fsync fails")
 		}
 	}
@@ -40,7 +40,7 @@ func TestFailingFsync(t *testing.T) {
 	heal()
 
 	s = start(t, onSQLite(dir)...)
-	l.book.batches = append(l.book.batches, fresh.book.all()...)
+	l.book.batches = append(l.book.batches, secondLoad.book.all()...)
 	newAudit(l.book).check(t, openFolder(t, dir), people)
 	l.settle(t, s.url)
 
@@ -55,11 +55,11 @@ func TestFailingFsync(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	l.check(t)
-	fresh.check(t)
+	secondLoad.check(t)
 	a := newAudit(l.book)
 	a.check(t, openFolder(t, dir), people)
-	a.nothingElse(t)
-	intact(t, dir)
+	a.checkNoExtraEvents(t)
+	isIntact(t, dir)
 }
 
 // A full disk: 503 while it is full, flags go on, nothing that was accepted is
@@ -153,8 +153,8 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	l.check(t)
 	a := newAudit(l.book)
 	a.check(t, openFolder(t, dir), people)
-	a.nothingElse(t)
-	intact(t, dir)
+	a.checkNoExtraEvents(t)
+	isIntact(t, dir)
 }
 
 // mostMemory is what a server under full load may have resident.

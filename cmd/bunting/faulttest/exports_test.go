@@ -35,7 +35,7 @@ func TestKill_Exports(t *testing.T) {
 	chance := random()
 	interrupted, times := int64(0), max(1, *kills/killsPerExportKill)
 	for n := range times {
-		interrupted += endLeases(t, x.dir)
+		interrupted += expireLeases(t, x.dir)
 		if n == times/2 { // a life without the destination
 			db.stop(t)
 		}
@@ -48,7 +48,7 @@ func TestKill_Exports(t *testing.T) {
 			db.start(t)
 		}
 	}
-	interrupted += endLeases(t, x.dir)
+	interrupted += expireLeases(t, x.dir)
 	if !*waitLeases { // else nobody has counted
 		t.Logf("%d times an export was left in the middle of a run, or was waiting for the destination", interrupted)
 		if interrupted < int64(times/2) {
@@ -74,20 +74,20 @@ func TestKill_Exports(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	x.load.check(t)
-	whole := newAudit(x.load.book)
-	whole.check(t, openFolder(t, x.dir), events)
-	whole.nothingElse(t)
-	t.Logf("%d events, %d of them in the hour", len(whole.stored), len(x.ofHour))
+	full := newAudit(x.load.book)
+	full.check(t, openFolder(t, x.dir), events)
+	full.checkNoExtraEvents(t)
+	t.Logf("%d events, %d of them in the hour", len(full.stored), len(x.ofHour))
 	for _, e := range x.exports {
-		wanted := whole.stored
+		want := full.stored
 		if e.hour {
-			wanted = x.ofHour
+			want = x.ofHour
 		}
-		e.checkRuns(t, x.hour, int64(len(wanted)))
+		e.checkRuns(t, x.hour, int64(len(want)))
 		if e.table == "" {
-			e.checkRows(t, wanted, e.inFiles(t, filepath.Join(x.dir, "exports", e.folder)))
+			e.checkRows(t, want, e.inFiles(t, filepath.Join(x.dir, "exports", e.folder)))
 		} else {
-			e.checkRows(t, wanted, e.inTable(t, db))
+			e.checkRows(t, want, e.inTable(t, db))
 		}
 	}
 	x.mu.Lock()
@@ -144,13 +144,13 @@ func (x *exportTest) create(t testing.TB, s *server, db *database) {
 				"user": "bunting", "password": "none is wanted", "host": "127.0.0.1", "port": db.port, "database": "postgres", "table_name": e.table, "sslmode": "disable",
 			}}
 		}
-		var made struct {
+		var created struct {
 			ID      string
 			Created time.Time `json:"created_at"`
 		}
 		s.must(t, http.MethodPost, "/api/projects/1/batch_exports/", exportsKey,
-			object{"name": e.folder + e.table, "interval": "every 5 minutes", "start_at": x.hour, "destination": destination}, &made)
-		e.path, e.created = "/api/projects/1/batch_exports/"+made.ID, made.Created
+			object{"name": e.folder + e.table, "interval": "every 5 minutes", "start_at": x.hour, "destination": destination}, &created)
+		e.path, e.created = "/api/projects/1/batch_exports/"+created.ID, created.Created
 		x.exports = append(x.exports, e)
 	}
 }
@@ -170,9 +170,9 @@ func (x *exportTest) captureHour(t testing.TB, s *server) {
 		b := &batch{}
 		var items []object
 		for i := n; i < n+size; i++ {
-			at := x.hour.Add(time.Duration(i) * time.Hour / (batches * size))
+			sentAt := x.hour.Add(time.Duration(i) * time.Hour / (batches * size))
 			e := object{
-				"uuid": g.uuid(), "event": "opened", "distinct_id": fmt.Sprint("hour-", i%50), "timestamp": at.Format(time.RFC3339Nano),
+				"uuid": g.uuid(), "event": "opened", "distinct_id": fmt.Sprint("hour-", i%50), "timestamp": sentAt.Format(time.RFC3339Nano),
 				"properties": object{"n": i, "padding": strings.Repeat("x", 600)},
 			}
 			items = append(items, e)
@@ -184,7 +184,7 @@ func (x *exportTest) captureHour(t testing.TB, s *server) {
 		if b.body, err = json.Marshal(object{"api_key": apiKey, "batch": items}); err != nil {
 			t.Fatal(err)
 		}
-		x.load.book.enter(b)
+		x.load.book.add(b)
 		if !x.load.post(client, s.url, b) {
 			t.Fatal("a batch is not answered 200")
 		}

@@ -43,7 +43,7 @@ func (x *exportTest) readRuns(t testing.TB, s *server, e *killedExport) {
 
 // checkRuns wants intervals that follow one another, each with one run, and as
 // many rows in each pass as there are events.
-func (e *killedExport) checkRuns(t testing.TB, hour time.Time, wanted int64) {
+func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 	t.Helper()
 	passes := map[string][]killedRun{}
 	for _, r := range e.runs {
@@ -77,8 +77,8 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, wanted int64) {
 		if e.hour && (len(runs) != 12 || !from.Equal(to)) {
 			t.Errorf("%s %s: %d runs up to %s, want 12 up to %s", e.path, pass, len(runs), from, to)
 		}
-		if rows != wanted {
-			t.Errorf("%s %s: the runs have %d rows, want %d", e.path, pass, rows, wanted)
+		if rows != want {
+			t.Errorf("%s %s: the runs have %d rows, want %d", e.path, pass, rows, want)
 		}
 	}
 	if e.hour && len(passes) != len(e.backfills) {
@@ -88,12 +88,12 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, wanted int64) {
 }
 
 // checkRows wants every event once and nothing else.
-func (e *killedExport) checkRows(t testing.TB, wanted map[eventKey]int64, rows []eventKey) {
+func (e *killedExport) checkRows(t testing.TB, want map[eventKey]int64, rows []eventKey) {
 	t.Helper()
 	found := make(map[eventKey]int, len(rows))
 	unknown, double := 0, 0
 	for _, key := range rows {
-		if _, ok := wanted[key]; !ok {
+		if _, ok := want[key]; !ok {
 			unknown++
 		}
 		if found[key]++; found[key] == 2 {
@@ -101,13 +101,13 @@ func (e *killedExport) checkRows(t testing.TB, wanted map[eventKey]int64, rows [
 		}
 	}
 	missing := 0
-	for key := range wanted {
+	for key := range want {
 		if found[key] == 0 {
 			missing++
 		}
 	}
 	if unknown+double+missing > 0 {
-		t.Errorf("%s%s: of %d events %d are missing and %d double, %d rows are of none", e.folder, e.table, len(wanted), missing, double, unknown)
+		t.Errorf("%s%s: of %d events %d are missing and %d double, %d rows are of none", e.folder, e.table, len(want), missing, double, unknown)
 	}
 }
 
@@ -170,21 +170,21 @@ func (e *killedExport) inTable(t testing.TB, db *database) (all []eventKey) {
 		query += " WHERE distinct_id LIKE 'hour-%'"
 	}
 	rows(t, tx, query, nil, []any{&uuid, &name, &distinctID}, func() { all = append(all, keyOf(t, uuid, name, distinctID)) })
-	known := map[string]int64{}
+	counts := map[string]int64{}
 	var n int64
 	rows(t, tx, "SELECT run, rows FROM bunting_export_runs WHERE export = $1", []any{e.path[strings.LastIndexByte(e.path, '/')+1:]},
-		[]any{&name, &n}, func() { known[name] = n })
+		[]any{&name, &n}, func() { counts[name] = n })
 	for _, r := range e.runs {
-		if n, ok := known[r.ID]; !ok || n != *r.Rows {
+		if n, ok := counts[r.ID]; !ok || n != *r.Rows {
 			t.Errorf("%s: run %s has %d rows in the table, %v, and %d in the API", e.table, r.ID, n, ok, *r.Rows)
 		}
 	}
-	if len(known) != len(e.runs) {
+	if len(counts) != len(e.runs) {
 		ids := make([]string, 0, len(e.runs))
 		for _, r := range e.runs {
 			ids = append(ids, r.ID)
 		}
-		for id := range known {
+		for id := range counts {
 			if !slices.Contains(ids, id) {
 				t.Errorf("%s: the table has the run %s, which the API does not know", e.table, id)
 			}

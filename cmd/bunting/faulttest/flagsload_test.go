@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// asking are clients that ask for flags that need nothing stored, always new users,
+// flagQueries are clients that ask for flags that need nothing stored, always new users,
 // and want 200 with an answer without errors.
-type asking struct {
+type flagQueries struct {
 	ok, broken atomic.Int64 // broken: no answer at all, as from a server that is killed
 	ending     chan struct{}
 	running    sync.WaitGroup
@@ -27,8 +27,8 @@ type asking struct {
 }
 
 // ask starts so many clients.
-func askFlags(url string, clients int) *asking {
-	a := &asking{ending: make(chan struct{})}
+func askFlags(url string, clients int) *flagQueries {
+	a := &flagQueries{ending: make(chan struct{})}
 	for n := range clients {
 		a.running.Go(func() {
 			client := newHTTPClient()
@@ -46,7 +46,7 @@ func askFlags(url string, clients int) *asking {
 	return a
 }
 
-func (a *asking) one(client *http.Client, url, id string) {
+func (a *flagQueries) one(client *http.Client, url, id string) {
 	begin := time.Now()
 	response, err := client.Post(url+"/flags?v=2", "application/json",
 		strings.NewReader(fmt.Sprintf(`{"api_key":%q,"distinct_id":%q,"flag_keys_to_evaluate":["new-onboarding"]}`, apiKey, id)))
@@ -79,7 +79,7 @@ func (a *asking) one(client *http.Client, url, id string) {
 }
 
 // end stops the clients. unbroken: every request must have got an answer.
-func (a *asking) end(t testing.TB, unbroken bool) {
+func (a *flagQueries) end(t testing.TB, unbroken bool) {
 	t.Helper()
 	close(a.ending)
 	a.running.Wait()

@@ -134,9 +134,9 @@ func (g *generator) event() object {
 	for _, k := range kinds {
 		total += k.weight
 	}
-	at := g.rand.IntN(total)
+	index := g.rand.IntN(total)
 	for _, k := range kinds {
-		if at -= k.weight; at < 0 {
+		if index -= k.weight; index < 0 {
 			k.make(g, e, props)
 			break
 		}
@@ -247,11 +247,11 @@ func (g *generator) value() any {
 	return fmt.Sprint("v", g.rand.IntN(1000))
 }
 
-func (g *generator) one(of ...string) string { return of[g.rand.IntN(len(of))] }
+func (g *generator) one(choices ...string) string { return choices[g.rand.IntN(len(choices))] }
 
-func orDefault(n, otherwise int) int {
+func orDefault(n, fallback int) int {
 	if n == 0 {
-		return otherwise
+		return fallback
 	}
 	return n
 }

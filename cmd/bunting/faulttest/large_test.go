@@ -50,7 +50,7 @@ func TestLargeBodies(t *testing.T) {
 					if tt.gzip { // one for all
 						b, body = &batch{}, [][]byte{packed()}
 					}
-					l.book.enter(b)
+					l.book.add(b)
 					status := l.postLarge(c.http, s.url, body, b)
 					mu.Lock()
 					statuses[status]++

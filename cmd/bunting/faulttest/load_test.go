@@ -119,7 +119,7 @@ func (c *client) step(url string) (answered bool) {
 		b = c.sent[c.generator.rand.IntN(len(c.sent))]
 	default:
 		b = c.generator.batch()
-		c.load.book.enter(b)
+		c.load.book.add(b)
 	}
 	if !b.isAnswered() {
 		c.unanswered = b

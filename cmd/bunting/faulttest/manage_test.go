@@ -81,10 +81,10 @@ func everyPage[T any](t testing.TB, s *server, path, key string) (all []T) {
 	return all
 }
 
-// endLeases makes leases of a killed server run out now, and whatever waits to be
+// expireLeases makes leases of a killed server run out now, and whatever waits to be
 // tried again due, as if the time had passed. It returns how many such exports and
 // mails there were.
-func endLeases(t testing.TB, dir string) (waited int64) {
+func expireLeases(t testing.TB, dir string) (waited int64) {
 	t.Helper()
 	if *waitLeases {
 		return 0

@@ -108,15 +108,15 @@ func (m *model) attributePersonless(e *storedEvent) attribution {
 
 // person merges, makes and updates the event's person.
 func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
-	other := ""
+	otherID := ""
 	switch e.Name {
 	case "$identify":
-		other, _ = props["$anon_distinct_id"].(string)
+		otherID, _ = props["$anon_distinct_id"].(string)
 	case "$create_alias", "$merge_dangerously":
-		other, _ = props["alias"].(string)
+		otherID, _ = props["alias"].(string)
 	}
-	merging := other != "" && other != e.DistinctID && legal(other) && legal(e.DistinctID)
-	into, from := m.owner[e.DistinctID], m.owner[other]
+	merging := otherID != "" && otherID != e.DistinctID && isLegalID(otherID) && isLegalID(e.DistinctID)
+	into, from := m.owner[e.DistinctID], m.owner[otherID]
 	if !merging {
 		from = nil
 	}
@@ -124,16 +124,16 @@ func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 	// §10.3, case by case.
 	switch {
 	case into == nil && from == nil:
-		by := e.DistinctID
-		if merging && m.personless[other] && !m.personless[e.DistinctID] {
-			by = other
+		sender := e.DistinctID
+		if merging && m.personless[otherID] && !m.personless[e.DistinctID] {
+			sender = otherID
 		}
-		p := &modelPerson{UUID: m.uuid(by), CreatedAt: e.Timestamp, Properties: map[string]any{}}
+		p := &modelPerson{UUID: m.uuid(sender), CreatedAt: e.Timestamp, Properties: map[string]any{}}
 		m.update(p, e, props)
 		p.Properties["$creator_event_uuid"] = uuidText(e.UUID)
 		m.give(e.DistinctID, p)
 		if merging {
-			m.give(other, p)
+			m.give(otherID, p)
 			p.Identified = true
 		}
 		return p
@@ -142,7 +142,7 @@ func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 		into = from
 	case !merging || into == from:
 	case from == nil:
-		m.give(other, into)
+		m.give(otherID, into)
 	case from.Identified && e.Name != "$merge_dangerously": // refused
 	default:
 		for k, v := range from.Properties {
@@ -177,8 +177,8 @@ func (m *model) update(p *modelPerson, e *storedEvent, props map[string]any) {
 	set, once := objectOf(props["$set"]), objectOf(props["$set_once"])
 	for _, key := range []string{"utm_source", "$app_version"} { // of §9.5, those that the load has
 		if v := props[key]; v != nil {
-			keep(set, key, v)
-			keep(once, "$initial_"+strings.TrimPrefix(key, "$"), v)
+			setIfMissing(set, key, v)
+			setIfMissing(once, "$initial_"+strings.TrimPrefix(key, "$"), v)
 		}
 	}
 	for k, v := range once {
@@ -247,8 +247,8 @@ func (m *model) persons() map[string]*modelPerson {
 	return all
 }
 
-// legal is §10.4, for the ids that the load has.
-func legal(id string) bool {
+// isLegalID is §10.4, for the ids that the load has.
+func isLegalID(id string) bool {
 	return id != "undefined" && !strings.EqualFold(id, "anonymous") && id != "0"
 }
 
@@ -260,8 +260,8 @@ func objectOf(v any) map[string]any {
 	return o
 }
 
-// keep sets a key that is not there.
-func keep(o map[string]any, key string, v any) {
+// setIfMissing sets a key that is not there.
+func setIfMissing(o map[string]any, key string, v any) {
 	if _, has := o[key]; !has {
 		o[key] = v
 	}

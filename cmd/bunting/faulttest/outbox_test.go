@@ -26,7 +26,7 @@ const mailSite = "http://bunting.example"
 
 var (
 	mailedLink = regexp.MustCompile(regexp.QuoteMeta(mailSite) + `(/signup/([0-9a-f-]{36})\?secret=[0-9A-Za-z_-]{43})`)
-	shownKey   = regexp.MustCompile(`phx_[0-9A-Za-z_-]+`)
+	printedKey = regexp.MustCompile(`phx_[0-9A-Za-z_-]+`)
 )
 
 // killsPerOutboxKill is for how many of -kills there is one here.
@@ -51,7 +51,7 @@ func TestKill_Outbox(t *testing.T) {
 			early, _ := launchBare(t, nil, o.args...)
 			time.Sleep(rand.N(60 * time.Millisecond))
 			early.kill()
-			endLeases(t, o.dir)
+			expireLeases(t, o.dir)
 		}
 		if rand.IntN(3) == 0 {
 			o.mails.down()
@@ -76,7 +76,7 @@ func TestKill_Outbox(t *testing.T) {
 		time.Sleep(wait / 2)
 		s.kill()
 		inviting.Wait()
-		endLeases(t, o.dir)
+		expireLeases(t, o.dir)
 	}
 	calm.Store(true)
 	o.mails.up(t)
@@ -101,45 +101,45 @@ func TestKill_Outbox(t *testing.T) {
 	guests := map[string]bool{}
 	for i := range 3 {
 		link, _ := linkOf(t, mails[rand.IntN(len(mails)/3)+i*(len(mails)/3)])
-		at, err := url.Parse(link)
+		target, err := url.Parse(link)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := fmt.Sprint("Guest", i)
-		form := url.Values{"first_name": {name}, "secret": {at.Query().Get("secret")}}
-		status, page := read(t)(s.client.PostForm(s.url+at.Path, form))
+		form := url.Values{"first_name": {name}, "secret": {target.Query().Get("secret")}}
+		status, page := read(t)(s.client.PostForm(s.url+target.Path, form))
 		if status == http.StatusBadRequest && len(guests) > 0 { // of an invitation that came twice, and was accepted
 			continue
 		}
-		key := shownKey.FindString(page)
+		key := printedKey.FindString(page)
 		if status != http.StatusCreated || key == "" {
 			t.Fatalf("accepting answers %d: %s", status, page)
 		}
 		guests[name+" has joined"] = true
 		s.must(t, http.MethodGet, "/api/organizations/@current/", key, nil, nil)
-		if status, _ := read(t)(s.client.PostForm(s.url+at.Path, form)); status != http.StatusBadRequest {
+		if status, _ := read(t)(s.client.PostForm(s.url+target.Path, form)); status != http.StatusBadRequest {
 			t.Errorf("accepting a second time answers %d", status)
 		}
 	}
 	s.kill()
-	endLeases(t, o.dir)
+	expireLeases(t, o.dir)
 	s = o.start(t)
 	eventuallyWithin(t, 10*time.Minute, "the owner is told who has joined", func() bool {
-		told := map[string]bool{}
+		mailed := map[string]bool{}
 		for _, m := range o.mails.all() {
 			for guest := range guests {
 				if m.To == "owner@localhost" && strings.Contains(m.Text, guest) {
-					told[guest] = true
+					mailed[guest] = true
 				}
 			}
 		}
-		return len(told) == len(guests)
+		return len(mailed) == len(guests)
 	})
 	o.empty(t, 10*time.Minute)
 	if code := s.stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	intact(t, o.dir)
+	isIntact(t, o.dir)
 	o.check(t)
 }
 
@@ -148,14 +148,14 @@ func TestKill_Outbox(t *testing.T) {
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	refused := map[string]bool{}
+	rejected := map[string]bool{}
 	o := newOutbox(t, nil, func(to string) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(refused) == 10 || refused[to] {
+		if len(rejected) == 10 || rejected[to] {
 			return nil
 		}
-		refused[to] = true
+		rejected[to] = true
 		return smtptest.Refusal(450, [3]int{4, 2, 1}, "later")
 	})
 	s := o.start(t)
@@ -223,7 +223,7 @@ func newOutbox(t testing.TB, data func() error, rcpt func(string) error) *outbox
 		"--smtp-url", "smtp+plain://"+o.mails.options.Address)
 	s := o.start(t)
 	eventually(t, "the first start shows a key", func() bool {
-		o.key = shownKey.FindString(s.out.String())
+		o.key = printedKey.FindString(s.out.String())
 		return strings.Contains(s.out.String(), "curl") && o.key != ""
 	})
 	if code := s.stop(t); code != 0 {
@@ -252,13 +252,13 @@ func (o *outbox) invite(s *server) {
 	o.made++
 	to := fmt.Sprintf("guest-%d@example.com", o.made)
 	o.mu.Unlock()
-	var made struct{ ID string }
-	status, err := s.ask(http.MethodPost, "/api/organizations/@current/invites/", o.key, object{"target_email": to}, &made)
+	var created struct{ ID string }
+	status, err := s.ask(http.MethodPost, "/api/organizations/@current/invites/", o.key, object{"target_email": to}, &created)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case status == http.StatusCreated && err == nil:
-		o.answered[made.ID] = to
+		o.answered[created.ID] = to
 	case status != 0:
 		o.wrong = append(o.wrong, fmt.Sprint(status, " ", err))
 	}

@@ -48,10 +48,10 @@ func TestPostgres(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	l.check(t)
-	whole := newAudit(l.book)
-	whole.check(t, db.open(t), people)
-	whole.nothingElse(t)
-	t.Logf("%d events of %d persons", len(whole.stored), len(whole.model.persons()))
+	full := newAudit(l.book)
+	full.check(t, db.open(t), people)
+	full.checkNoExtraEvents(t)
+	t.Logf("%d events of %d persons", len(full.stored), len(full.model.persons()))
 }
 
 // A PostgreSQL that does not answer at all is gone as well: while it hangs, flags that

@@ -34,7 +34,7 @@ func TestServers_PostgresStops(t *testing.T) {
 	args := []string{"--database", db.url(), "--rate-limit", "off"}
 	folder := onSQLite(t.TempDir())
 	first := start(t, append(folder, args...)...)
-	keptOnDisk(t, folder[1])
+	waitForCopies(t, folder[1])
 	if code := first.stop(t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -44,9 +44,9 @@ func TestServers_PostgresStops(t *testing.T) {
 	db.stop(t)
 	began := time.Now()
 
-	fresh, _ := launchBare(t, nil, append([]string{"--definitions", definitions}, args...)...)
-	if code := fresh.exitCode(t); code != 1 || !strings.Contains(fresh.log.String(), "look whether PostgreSQL runs") {
-		t.Errorf("a server without copies: exit code %d, %s", code, fresh.log)
+	restarted, _ := launchBare(t, nil, append([]string{"--definitions", definitions}, args...)...)
+	if code := restarted.exitCode(t); code != 1 || !strings.Contains(restarted.log.String(), "look whether PostgreSQL runs") {
+		t.Errorf("a server without copies: exit code %d, %s", code, restarted.log)
 	}
 	cold := start(t, append(folder, args...)...)
 	coldLoad := askFlags(cold.url, 2)
@@ -125,27 +125,27 @@ func TestServers_OneIsKilled(t *testing.T) {
 	loads := [2]*load{newLoad(2), newLoad(2)}
 	for n := range *rounds {
 		living, dying := servers[n%2], servers[(n+1)%2]
-		asked := askFlags(living.url, 2)
-		dyingAsked := askFlags(dying.url, 2)
+		queries := askFlags(living.url, 2)
+		dyingQueries := askFlags(dying.url, 2)
 		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
 		for range 3 {
-			changes.make(t, living, living, dying)
-			changes.make(t, dying, living, dying)
+			changes.apply(t, living, living, dying)
+			changes.apply(t, dying, living, dying)
 		}
 		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
 		dying.kill()
 		stop[1]()
-		dyingAsked.end(t, false)
+		dyingQueries.end(t, false)
 		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
 		for range 3 {
-			changes.make(t, living, living)
+			changes.apply(t, living, living)
 		}
 		dying = start(t, args...)
 		servers[(n+1)%2] = dying
-		changes.make(t, dying, living, dying)
+		changes.apply(t, dying, living, dying)
 		stop[0]()
 		stop[1]()
-		asked.end(t, true)
+		queries.end(t, true)
 		if b, k := loads[0].busy.Load()-busy, loads[0].broken.Load()-broken; b+k > 0 {
 			t.Errorf("the living server has answered %d batches 503 and %d not at all", b, k)
 		}
@@ -160,10 +160,10 @@ func TestServers_OneIsKilled(t *testing.T) {
 		}
 	}
 	loads[0].book.batches = append(loads[0].book.batches, loads[1].book.all()...)
-	whole := newAudit(loads[0].book)
-	whole.check(t, db.open(t), people)
-	whole.nothingElse(t)
-	t.Logf("%d events of %d persons; %d changes of a flag, each seen after %s at most", len(whole.stored), len(whole.model.persons()), changes.made, changes.slowest)
+	full := newAudit(loads[0].book)
+	full.check(t, db.open(t), people)
+	full.checkNoExtraEvents(t)
+	t.Logf("%d events of %d persons; %d changes of a flag, each seen after %s at most", len(full.stored), len(full.model.persons()), changes.made, changes.slowest)
 }
 
 // changes are those of one flag, which is turned on and off.
@@ -176,23 +176,23 @@ type changes struct {
 
 func newChanges(t *testing.T, s *server) *changes {
 	t.Helper()
-	var made struct{ ID int64 }
+	var created struct{ ID int64 }
 	s.must(t, "POST", "/api/projects/1/feature_flags/", personalKey, object{
 		"key": "turned", "name": "", "active": false, "filters": object{"groups": []object{{"properties": []object{}, "rollout_percentage": 100}}},
-	}, &made)
-	return &changes{id: made.ID}
+	}, &created)
+	return &changes{id: created.ID}
 }
 
-// make changes the flag through one server, and waits until all that are asked tell the
+// apply changes the flag through one server, and waits until all that are asked tell the
 // new value. How soon they must is tested beside the store, with a clock of its own.
-func (c *changes) make(t *testing.T, by *server, seen ...*server) {
+func (c *changes) apply(t *testing.T, writer *server, readers ...*server) {
 	t.Helper()
 	c.on = !c.on
-	by.must(t, "PATCH", fmt.Sprintf("/api/projects/1/feature_flags/%d/", c.id), personalKey, object{"active": c.on}, nil)
+	writer.must(t, "PATCH", fmt.Sprintf("/api/projects/1/feature_flags/%d/", c.id), personalKey, object{"active": c.on}, nil)
 	changed := time.Now()
 	c.made++
-	for _, s := range seen {
-		eventually(t, fmt.Sprintf("%s tells of a change through %s", s.url, by.url), func() bool {
+	for _, s := range readers {
+		eventually(t, fmt.Sprintf("%s tells of a change through %s", s.url, writer.url), func() bool {
 			status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["turned"]}`)
 			if status != 200 {
 				t.Fatalf("/flags answers %d: %s", status, body)
@@ -221,23 +221,23 @@ func TestServers_RollingUpgrade(t *testing.T) {
 		b.add(t, s)
 	}
 	front := b.serve(t)
-	asked := askFlags(front, 3)
+	queries := askFlags(front, 3)
 	l := newLoad(3)
 	stop := l.run(front)
 	for i := range servers {
 		next := start(t, args...)
 		b.add(t, next)
-		before := asked.ok.Load()
+		before := queries.ok.Load()
 		if code := servers[i].stop(t); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
-		if asked.ok.Load() == before {
+		if queries.ok.Load() == before {
 			t.Error("nothing was answered meanwhile: that is no load")
 		}
 		servers[i] = next
 	}
 	stop()
-	asked.end(t, true)
+	queries.end(t, true)
 	l.check(t)
 	if busy, broken := l.busy.Load(), l.broken.Load(); busy+broken > 0 {
 		t.Errorf("%d batches were answered 503, %d not at all", busy, broken)
@@ -274,8 +274,8 @@ func (b *balancer) add(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := make(chan struct{})
-	tell := sync.OnceFunc(func() { close(known) })
+	added := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(added) })
 	b.polls.Go(func() {
 		client := &http.Client{Timeout: patience}
 		defer client.CloseIdleConnections()
@@ -297,7 +297,7 @@ func (b *balancer) add(t *testing.T, s *server) {
 		}
 	})
 	select {
-	case <-known:
+	case <-added:
 	case <-time.After(patience):
 		t.Fatal("the server does not become ready")
 	}
@@ -306,16 +306,16 @@ func (b *balancer) add(t *testing.T, s *server) {
 func (b *balancer) set(to *url.URL, ready bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	kept := make([]*url.URL, 0, len(b.ready)+1)
+	remaining := make([]*url.URL, 0, len(b.ready)+1)
 	for _, u := range b.ready {
 		if u != to {
-			kept = append(kept, u)
+			remaining = append(remaining, u)
 		}
 	}
 	if ready {
-		kept = append(kept, to)
+		remaining = append(remaining, to)
 	}
-	b.ready = kept
+	b.ready = remaining
 }
 
 func (b *balancer) next() *url.URL {

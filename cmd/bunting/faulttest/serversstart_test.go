@@ -21,9 +21,9 @@ func TestServers_PostgresHangs(t *testing.T) {
 	args := []string{"--database", db.url(), "--rate-limit", "off"}
 	folder := onSQLite(t.TempDir())
 	s := start(t, append(folder, args...)...)
-	keptOnDisk(t, folder[1])
+	waitForCopies(t, folder[1])
 	thaw := db.freeze(t)
-	flagsAnswered(t, s, "running")
+	checkFlags(t, s, "running")
 	cold := start(t, append(folder, args...)...)
 	if !strings.Contains(cold.out.String(), "cannot be reached") {
 		t.Errorf("it prints %s", cold.out)
@@ -32,8 +32,8 @@ func TestServers_PostgresHangs(t *testing.T) {
 	// several minutes. The pauses are for the servers, which try the database meanwhile.
 	began := time.Now()
 	for range 100 {
-		flagsAnswered(t, s, "running")
-		flagsAnswered(t, cold, "cold")
+		checkFlags(t, s, "running")
+		checkFlags(t, cold, "cold")
 		for _, x := range []*server{s, cold} {
 			if status, body, _ := x.request(t, "GET", "/_readiness", ""); status != 200 || !strings.Contains(body, "degraded") {
 				t.Fatalf("/_readiness: %d %s", status, body)
@@ -44,7 +44,7 @@ func TestServers_PostgresHangs(t *testing.T) {
 	if took := time.Since(began); took > patience {
 		t.Errorf("400 requests beside a database that hangs take %s: they wait for it", took)
 	}
-	endsWithoutDatabase(t)
+	checkEndsWithoutDatabase(t)
 	if code := cold.stop(t); code != 0 { // one that waited would be cut off
 		t.Errorf("exit code %d", code)
 	}
@@ -62,9 +62,9 @@ func TestServers_PostgresHangs(t *testing.T) {
 	}
 }
 
-// endsWithoutDatabase: a server without copies waits for a database that takes
+// checkEndsWithoutDatabase: a server without copies waits for a database that takes
 // connections and says nothing, but not when it is told to end.
-func endsWithoutDatabase(t *testing.T) {
+func checkEndsWithoutDatabase(t *testing.T) {
 	t.Helper()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +94,7 @@ func TestServers_StartWaits(t *testing.T) {
 	db := newDatabase(t)
 	args := append(onSQLite(t.TempDir()), "--database", db.url(), "--rate-limit", "off")
 	s := start(t, args...)
-	keptOnDisk(t, args[1])
+	waitForCopies(t, args[1])
 	if code := s.stop(t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -125,7 +125,7 @@ func TestServers_StartWaits(t *testing.T) {
 	inDatabase(`SELECT pg_advisory_lock($1)`, schemaLock)
 	for range 2 {
 		s = start(t, args...) // while another one has the lock
-		flagsAnswered(t, s, "waiting")
+		checkFlags(t, s, "waiting")
 		if status, body, _ := s.request(t, "GET", "/_readiness", ""); status != 503 {
 			t.Errorf("/_readiness: %d %s", status, body)
 		}
@@ -149,8 +149,8 @@ func TestServers_StartWaits(t *testing.T) {
 	}
 }
 
-// keptOnDisk waits until the definitions of the project are kept.
-func keptOnDisk(t *testing.T, folder string) {
+// waitForCopies waits until the definitions of the project are kept.
+func waitForCopies(t *testing.T, folder string) {
 	t.Helper()
 	eventually(t, "the definitions are on the disk", func() bool {
 		found, err := filepath.Glob(filepath.Join(folder, "last-good", "*.copy"))
@@ -158,8 +158,8 @@ func keptOnDisk(t *testing.T, folder string) {
 	})
 }
 
-// flagsAnswered wants an answer of a flag that needs nothing stored.
-func flagsAnswered(t *testing.T, s *server, name string) {
+// checkFlags wants an answer of a flag that needs nothing stored.
+func checkFlags(t *testing.T, s *server, name string) {
 	t.Helper()
 	status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["new-onboarding"]}`)
 	if status != http.StatusOK || !strings.Contains(body, `"enabled":true`) {

@@ -100,7 +100,7 @@ func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
 		a.comparePeople(t, tx)
 		a.compareGroups(t, tx)
 		a.compareCalls(t, tx)
-		a.agree(t, tx)
+		a.checkTablesAgree(t, tx)
 	}
 }
 
@@ -109,14 +109,14 @@ func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 	t.Helper()
 	var e storedEvent
 	var uuid, person []byte
-	var at, created, mode int64
+	var timestamp, created, mode int64
 	rows(t, tx, `SELECT id, uuid, event, distinct_id, properties, timestamp, person_uuid, person_created_at,
 		COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = person_state), '{}'), person_mode
 		FROM events WHERE id > $1 AND project_id = $2 ORDER BY id`, []any{a.last, projectID},
-		[]any{&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &at, &person, &created, &e.Person.Properties, &mode},
+		[]any{&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &timestamp, &person, &created, &e.Person.Properties, &mode},
 		func() {
 			e.UUID, e.Person.UUID = [16]byte(uuid), uuidText([16]byte(person))
-			e.Timestamp, e.Person.CreatedAt = micros(at), micros(created)
+			e.Timestamp, e.Person.CreatedAt = micros(timestamp), micros(created)
 			e.Person.Mode = [...]string{"full", "propertyless", "force_upgrade"}[mode]
 			a.take(&e)
 		})
@@ -170,8 +170,8 @@ func (a *audit) readBook() {
 	})
 }
 
-// nothingElse finds events that nobody has sent.
-func (a *audit) nothingElse(t testing.TB) {
+// checkNoExtraEvents finds events that nobody has sent.
+func (a *audit) checkNoExtraEvents(t testing.TB) {
 	t.Helper()
 	sent := map[eventKey]bool{}
 	for _, b := range a.book.all() {
@@ -207,16 +207,16 @@ func (a *audit) comparePeople(t testing.TB, tx *sql.Tx) {
 			owners[id] = uuidText([16]byte(uuid))
 		})
 
-	wanted, wantOwners := map[string]*modelPerson{}, map[string]string{}
+	want, wantOwners := map[string]*modelPerson{}, map[string]string{}
 	for id := range a.model.personless {
 		wantOwners[id] = "nobody"
 	}
 	for id, p := range a.model.owner {
 		wantOwners[id] = p.UUID
-		wanted[p.UUID] = &modelPerson{UUID: p.UUID, CreatedAt: p.CreatedAt, Identified: p.Identified, Properties: p.Properties}
+		want[p.UUID] = &modelPerson{UUID: p.UUID, CreatedAt: p.CreatedAt, Identified: p.Identified, Properties: p.Properties}
 	}
-	a.differ("distinct ids", wantOwners, owners)
-	a.differ("persons", wanted, stored)
+	a.compare("distinct ids", wantOwners, owners)
+	a.compare("persons", want, stored)
 }
 
 func (a *audit) compareGroups(t testing.TB, tx *sql.Tx) {
@@ -232,8 +232,8 @@ func (a *audit) compareGroups(t testing.TB, tx *sql.Tx) {
 		[]any{&number, &key, &created, &properties}, func() {
 			stored[modelGroupID{number, key}] = &modelGroup{CreatedAt: micros(created), Properties: parse(properties)}
 		})
-	a.differ("group types", a.model.types, types)
-	a.differ("groups", a.model.groups, stored)
+	a.compare("group types", a.model.types, types)
+	a.compare("groups", a.model.groups, stored)
 }
 
 func (a *audit) compareCalls(t testing.TB, tx *sql.Tx) {
@@ -243,11 +243,11 @@ func (a *audit) compareCalls(t testing.TB, tx *sql.Tx) {
 	var n int64
 	rows(t, tx, `SELECT flag_key, value, calls FROM flag_calls WHERE project_id = $1`, []any{projectID},
 		[]any{&flag, &value, &n}, func() { stored[[2]string{flag, value}] = n })
-	a.differ("reads of flags", a.model.calls, stored)
+	a.compare("reads of flags", a.model.calls, stored)
 }
 
-// agree holds tables against one another that have to say the same.
-func (a *audit) agree(t testing.TB, tx *sql.Tx) {
+// checkTablesAgree holds tables against one another that have to say the same.
+func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 	t.Helper()
 	for _, law := range []struct{ what, one, other string }{
 		{"the counter of persons and the persons",
@@ -262,8 +262,8 @@ func (a *audit) agree(t testing.TB, tx *sql.Tx) {
 			`SELECT COUNT(*) FROM distinct_ids d WHERE d.person_uuid IS NULL OR EXISTS
 			(SELECT 1 FROM persons p WHERE p.project_id = d.project_id AND p.uuid = d.person_uuid)`},
 	} {
-		if one, other := number(t, tx, law.one), number(t, tx, law.other); one != other {
-			a.problem("%s do not agree: %d and %d", law.what, one, other)
+		if one, second := number(t, tx, law.one), number(t, tx, law.other); one != second {
+			a.problem("%s do not agree: %d and %d", law.what, one, second)
 		}
 	}
 }
@@ -273,21 +273,21 @@ func (a *audit) agree(t testing.TB, tx *sql.Tx) {
 const indexedEvents = `SELECT COUNT(*) FROM events WHERE id <= (SELECT id FROM places WHERE name = 'event_index')
 	OR (SELECT id FROM places WHERE name = 'event_id') = 0`
 
-func (a *audit) differ(what string, replay, stored any) {
+func (a *audit) compare(what string, replay, stored any) {
 	if !reflect.DeepEqual(replay, stored) {
 		diff := cmp.Diff(replay, stored)
 		a.problem("%s (-replay +stored):\n%s", what, diff[:min(len(diff), 4000)])
 	}
 }
 
-// intact asks SQLite whether the file is whole.
-func intact(t testing.TB, dir string) {
+// isIntact asks SQLite whether the file is whole.
+func isIntact(t testing.TB, dir string) {
 	t.Helper()
 	db := openFolder(t, dir)
 	defer func() { _ = db.Close() }()
-	var says string
-	if err := db.QueryRow(`PRAGMA integrity_check`).Scan(&says); err != nil || says != "ok" {
-		t.Fatalf("the file is damaged: %s %v", says, err)
+	var result string
+	if err := db.QueryRow(`PRAGMA integrity_check`).Scan(&result); err != nil || result != "ok" {
+		t.Fatalf("the file is damaged: %s %v", result, err)
 	}
 }
 

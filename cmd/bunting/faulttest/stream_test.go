@@ -64,7 +64,7 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	loads := [2]*load{newLoad(2), newLoad(2)}
 	for n := range *rounds {
 		living, dying := servers[n%2], servers[(n+1)%2]
-		asked := askFlags(living.url, 1)
+		queries := askFlags(living.url, 1)
 		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
 		loads[0].awaitOK(t, 60)
 		loads[1].awaitOK(t, 60)
@@ -76,14 +76,14 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 		servers[(n+1)%2] = start(t, args...)
 		stop[0]()
 		stop[1]()
-		asked.end(t, true)
+		queries.end(t, true)
 		if b, k := loads[0].busy.Load()-busy, loads[0].broken.Load()-broken; b+k > 0 {
 			t.Errorf("the living server has answered %d batches 503 and %d not at all", b, k)
 		}
 	}
 
 	broken := loads[0].broken.Load()
-	asked := [2]*asking{askFlags(servers[0].url, 1), askFlags(servers[1].url, 1)}
+	queries := [2]*flagQueries{askFlags(servers[0].url, 1), askFlags(servers[1].url, 1)}
 	stop := [2]func(){loads[0].run(servers[0].url), loads[1].run(servers[1].url)}
 	loads[0].awaitOK(t, 60)
 	b.kill()
@@ -96,7 +96,7 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	loads[1].awaitOK(t, 60)
 	for i, l := range loads {
 		stop[i]()
-		asked[i].end(t, true)
+		queries[i].end(t, true)
 		l.settle(t, servers[i].url)
 		l.check(t)
 	}
@@ -139,8 +139,8 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 	}
-	whole := newAudit(loads[0].book)
-	whole.check(t, db.open(t), people)
-	whole.nothingElse(t)
-	t.Logf("%d events of %d persons", len(whole.stored), len(whole.model.persons()))
+	full := newAudit(loads[0].book)
+	full.check(t, db.open(t), people)
+	full.checkNoExtraEvents(t)
+	t.Logf("%d events of %d persons", len(full.stored), len(full.model.persons()))
 }

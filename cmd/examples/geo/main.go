@@ -33,8 +33,8 @@ func locate(w io.Writer, file string, addresses ...string) error {
 		if err != nil {
 			return err
 		}
-		if place := db.Locate(address); place != nil {
-			_, _ = fmt.Fprintln(w, text, place["$geoip_country_name"], place["$geoip_city_name"])
+		if location := db.Locate(address); location != nil {
+			_, _ = fmt.Fprintln(w, text, location["$geoip_country_name"], location["$geoip_city_name"])
 		} else {
 			_, _ = fmt.Fprintln(w, text, "not known")
 		}

@@ -22,7 +22,7 @@ func main() {
 
 func newHandler(sink capture.AppenderFunc) (http.Handler, error) {
 	// setup
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: capture.StaticKeys(capture.Project{ID: 1, APIKey: "phc_example"}), Into: sink})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: capture.StaticKeys(capture.Project{ID: 1, APIKey: "phc_example"}), Appender: sink})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ func TestOwnStore(t *testing.T) {
 	if !reader.Bool(t.Context(), "f", &flags.Subject{DistinctID: "bob"}, false) {
 		t.Error("what the store says now does not count")
 	}
-	other, _ := ours.reader("phc_y")
-	if _, d := other.BoolDetail(t.Context(), "f", &flags.Subject{DistinctID: "ana"}, false); !errors.Is(d.Err, flags.ErrUnknownKey) {
+	second, _ := ours.reader("phc_y")
+	if _, d := second.BoolDetail(t.Context(), "f", &flags.Subject{DistinctID: "ana"}, false); !errors.Is(d.Err, flags.ErrUnknownKey) {
 		t.Error(d.Err)
 	}
 }

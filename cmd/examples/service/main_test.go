@@ -14,20 +14,20 @@ import (
 func TestService(t *testing.T) {
 	f := flagstest.New(t)
 	handler := routes(f.Reader())
-	want := func(path, who, answer string) {
+	want := func(path, user, answer string) {
 		t.Helper()
 		r := httptest.NewRequest("GET", path, nil)
-		switch who {
+		switch user {
 		case "":
 		case "visitor":
 			r.Header.Set("Cookie", "ph_phc_demo_posthog=%7B%22distinct_id%22%3A%22visitor%22%7D")
 		default:
-			r.SetBasicAuth(who, "")
+			r.SetBasicAuth(user, "")
 		}
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		if w.Body.String() != answer+"\n" {
-			t.Errorf("%s of %q is %q, want %q", path, who, w.Body, answer)
+			t.Errorf("%s of %q is %q, want %q", path, user, w.Body, answer)
 		}
 	}
 	want("/search", "", "10 results")

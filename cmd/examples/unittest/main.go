@@ -10,11 +10,11 @@ import (
 )
 
 // price is in cents.
-func price(ctx context.Context, reader flags.Reader, who *flags.Subject) float64 {
-	if !reader.Bool(ctx, "sale", who, false) {
+func price(ctx context.Context, reader flags.Reader, user *flags.Subject) float64 {
+	if !reader.Bool(ctx, "sale", user, false) {
 		return 1000
 	}
-	return 1000 * (1 - reader.Number(ctx, "sale-share", who, 0.1))
+	return 1000 * (1 - reader.Number(ctx, "sale-share", user, 0.1))
 }
 
 func main() {

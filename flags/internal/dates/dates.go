@@ -68,50 +68,50 @@ func Epoch(f float64) (time.Time, bool) {
 	if math.IsNaN(f) {
 		f = 0
 	}
-	whole := math.Floor(f)
-	if math.Abs(whole) > 1e15 { // far outside of the calendar, and safe to convert
+	floor := math.Floor(f)
+	if math.Abs(floor) > 1e15 { // far outside of the calendar, and safe to convert
 		return time.Time{}, false
 	}
 	nano := int64(max(0, math.Round(math.Mod(f, 1)*1e9)))
-	sec := int64(whole)
+	sec := int64(floor)
 	if nano == 1e9 && (sec%60+60)%60 != 59 {
 		return time.Time{}, false // a full extra second exists only as a leap second
 	}
-	return wall{sec: sec, nano: nano}.in(nil)
+	return wallClock{sec: sec, nano: nano}.inZone(nil)
 }
 
-type found uint8
+type parseResult uint8
 
 const (
-	dateBad found = iota
+	dateBad parseResult = iota
 	dateGood
 	dateNeedsNow // only when no now was given
 )
 
 // parseAbsolute tries RFC 3339, then the forms that are read in the project's zone, then the
 // general reader.
-func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time, found) {
+func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time, parseResult) {
 	if t, ok := parseRFC3339(text); ok {
 		return t, dateGood
 	}
 	for _, layout := range zonedLayouts {
 		if f, ok := layout.read(text); ok {
-			return goodIf(f.wall().in(zone))
+			return resultOf(f.wall().inZone(zone))
 		}
 	}
 	return parseGeneral(text, now)
 }
 
-func goodIf(t time.Time, ok bool) (time.Time, found) {
+func resultOf(t time.Time, ok bool) (time.Time, parseResult) {
 	if ok {
 		return t, dateGood
 	}
 	return time.Time{}, dateBad
 }
 
-// wall is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00,
+// wallClock is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00,
 // and nanoseconds, which run to 2e9 in a leap second.
-type wall struct {
+type wallClock struct {
 	sec, nano int64
 }
 
@@ -124,11 +124,11 @@ var (
 // maxOffset is more than any zone differs from UTC, in seconds.
 const maxOffset = 48 * 3600
 
-// in gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A
+// inZone gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A
 // nil zone is UTC.
-func (w wall) in(zone *time.Location) (time.Time, bool) {
+func (w wallClock) inZone(zone *time.Location) (time.Time, bool) {
 	if zone == nil || zone == time.UTC {
-		return w.east(0)
+		return w.atOffset(0)
 	}
 	for at := w.sec - maxOffset; ; {
 		t := time.Unix(at, 0).In(zone)
@@ -136,7 +136,7 @@ func (w wall) in(zone *time.Location) (time.Time, bool) {
 		start, end := t.ZoneBounds()
 		sec := w.sec - int64(offset)
 		if (start.IsZero() || sec >= start.Unix()) && (end.IsZero() || sec < end.Unix()) {
-			return w.east(int64(offset))
+			return w.atOffset(int64(offset))
 		}
 		if end.IsZero() || end.Unix() > w.sec+maxOffset {
 			return time.Time{}, false
@@ -145,10 +145,10 @@ func (w wall) in(zone *time.Location) (time.Time, bool) {
 	}
 }
 
-// east gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap
+// atOffset gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap
 // second, which time.Time does not know, becomes the last nanosecond before the next second: it
 // stays before that one and equal to itself.
-func (w wall) east(offset int64) (time.Time, bool) {
+func (w wallClock) atOffset(offset int64) (time.Time, bool) {
 	sec := w.sec - offset
 	if sec < firstInstant || sec > lastInstant {
 		return time.Time{}, false
@@ -157,12 +157,12 @@ func (w wall) east(offset int64) (time.Time, bool) {
 }
 
 // wallAt is what clocks of the zone show at t.
-func wallAt(t time.Time, zone *time.Location) wall {
+func wallAt(t time.Time, zone *time.Location) wallClock {
 	offset := 0
 	if zone != nil {
 		_, offset = t.In(zone).Zone()
 	}
-	return wall{sec: t.Unix() + int64(offset), nano: int64(t.Nanosecond())}
+	return wallClock{sec: t.Unix() + int64(offset), nano: int64(t.Nanosecond())}
 }
 
 // StepBack is a relative date: so many units before now.
@@ -209,13 +209,13 @@ func (b StepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	case 'y':
 		w = w.yearsBack(b.Count)
 	}
-	return w.in(zone)
+	return w.inZone(zone)
 }
 
 // monthsBack steps one month at a time and keeps the day within each month it meets: 31 March is
 // two months after 29 January. From day 28 on down nothing is lost any more, and the rest is one
 // jump.
-func (w wall) monthsBack(n int) wall {
+func (w wallClock) monthsBack(n int) wallClock {
 	year, month, day := w.date()
 	for ; n > 0 && day > 28; n-- {
 		if month--; month == 0 {
@@ -230,7 +230,7 @@ func (w wall) monthsBack(n int) wall {
 
 // yearsBack steps one year at a time: 29 February becomes the 28th in the first step and stays
 // there.
-func (w wall) yearsBack(n int) wall {
+func (w wallClock) yearsBack(n int) wallClock {
 	year, month, day := w.date()
 	if n > 0 && month == 2 {
 		day = min(day, 28)
@@ -238,18 +238,18 @@ func (w wall) yearsBack(n int) wall {
 	return w.withDate(year-n, month, day)
 }
 
-func (w wall) date() (year, month, day int) {
+func (w wallClock) date() (year, month, day int) {
 	y, m, d := time.Unix(w.sec, 0).UTC().Date()
 	return y, int(m), d
 }
 
 // withDate keeps the time of day.
-func (w wall) withDate(year, month, day int) wall {
-	return wall{sec: dateSeconds(year, month, day) + w.timeOfDay(), nano: w.nano}
+func (w wallClock) withDate(year, month, day int) wallClock {
+	return wallClock{sec: dateSeconds(year, month, day) + w.timeOfDay(), nano: w.nano}
 }
 
 // timeOfDay is the number of seconds since midnight.
-func (w wall) timeOfDay() int64 { return ((w.sec % 86400) + 86400) % 86400 }
+func (w wallClock) timeOfDay() int64 { return ((w.sec % 86400) + 86400) % 86400 }
 
 // dateSeconds is the midnight of a date in seconds since 1970.
 func dateSeconds(year, month, day int) int64 {

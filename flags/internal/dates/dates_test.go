@@ -79,7 +79,7 @@ func TestFlags_4_7_Zones(t *testing.T) {
 	oslo, pacific, tokyo := zoneNamed(t, "Europe/Oslo"), zoneNamed(t, "America/Los_Angeles"), zoneNamed(t, "Asia/Tokyo")
 	samoa := zoneNamed(t, "Pacific/Apia") // had no 30 December 2011
 	now := utc(2024, 3, 31, 12, 0, 0, 0)
-	none := time.Time{}
+	zero := time.Time{}
 	for _, c := range []struct {
 		text string
 		zone *time.Location
@@ -88,7 +88,7 @@ func TestFlags_4_7_Zones(t *testing.T) {
 	}{
 		{"-1d", oslo, now, utc(2024, 3, 30, 13, 0, 0, 0)},
 		{"-7d", pacific, utc(2024, 6, 10, 9, 0, 0, 0), utc(2024, 6, 3, 9, 0, 0, 0)},
-		{"1d", oslo, utc(2024, 4, 1, 0, 30, 0, 0), none},                              // 02:30 on 31 March
+		{"1d", oslo, utc(2024, 4, 1, 0, 30, 0, 0), zero},                              // 02:30 on 31 March
 		{"1d", pacific, utc(2024, 11, 4, 9, 30, 0, 0), utc(2024, 11, 3, 8, 30, 0, 0)}, // 01:30 happened twice
 		{"12h", oslo, utc(2024, 10, 27, 13, 30, 0, 0), utc(2024, 10, 27, 0, 30, 0, 0)},
 		{"2024-06-01", pacific, now, utc(2024, 6, 1, 7, 0, 0, 0)},
@@ -102,10 +102,10 @@ func TestFlags_4_7_Zones(t *testing.T) {
 		{"2024-11-03 01:30", pacific, now, utc(2024, 11, 3, 8, 30, 0, 0)},
 		{"2024-11-03 00:59:59", pacific, now, utc(2024, 11, 3, 7, 59, 59, 0)},
 		{"2024-11-03 02:00", pacific, now, utc(2024, 11, 3, 10, 0, 0, 0)},
-		{"2024-03-10 02:30", pacific, now, none},
+		{"2024-03-10 02:30", pacific, now, zero},
 		{"2024-03-10 01:59:59", pacific, now, utc(2024, 3, 10, 9, 59, 59, 0)},
 		{"2024-03-10 03:00", pacific, now, utc(2024, 3, 10, 10, 0, 0, 0)},
-		{"2011-12-30", samoa, now, none},
+		{"2011-12-30", samoa, now, zero},
 		{"2011-12-31", samoa, now, utc(2011, 12, 30, 10, 0, 0, 0)},
 		{"4/8/2014 22:05", pacific, now, utc(2014, 4, 8, 22, 5, 0, 0)}, // the general reader assumes UTC
 	} {
@@ -222,8 +222,8 @@ func FuzzDates(f *testing.F) {
 		if okA != okB || okA && !a.Equal(b) {
 			t.Errorf("%q is %v, %v as a filter and %v, %v as a property", s, a, okA, b, okB)
 		}
-		w := wall{sec: sec % 4e9}
-		if at, ok := w.in(zone); ok && wallAt(at, zone) != w {
+		w := wallClock{sec: sec % 4e9}
+		if at, ok := w.inZone(zone); ok && wallAt(at, zone) != w {
 			t.Errorf("clock %v is found at %v", w, at)
 		}
 	})

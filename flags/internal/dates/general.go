@@ -107,7 +107,7 @@ const maxDateText = 1024
 
 // parseGeneral is the best-effort reader at the end of the order of §4.7. Without now it says when
 // a text needs it.
-func parseGeneral(text string, now *time.Time) (time.Time, found) {
+func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 	if t, ok := parseTimestamp(text); ok {
 		return t, dateGood
 	}
@@ -158,11 +158,11 @@ func (form generalForm) read(text string, offset int64, now time.Time) (time.Tim
 		current.sec += offset
 		switch form.fill {
 		case fillTime, fillTextAndTime:
-			w = wall{sec: w.sec + current.timeOfDay(), nano: current.nano}
+			w = wallClock{sec: w.sec + current.timeOfDay(), nano: current.nano}
 		case fillDate:
 			w.sec += current.sec - current.timeOfDay()
 		}
-		return w.east(offset + f.offset)
+		return w.atOffset(offset + f.offset)
 	}
 	return time.Time{}, false
 }

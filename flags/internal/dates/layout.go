@@ -152,8 +152,8 @@ func (f dateFields) valid() bool {
 	return f.weekday == 0 || int(time.Unix(dateSeconds(f.year, f.month, f.day), 0).UTC().Weekday()) == f.weekday%7
 }
 
-func (f dateFields) wall() wall {
-	w := wall{sec: dateSeconds(f.year, f.month, f.day), nano: f.nano}
+func (f dateFields) wall() wallClock {
+	w := wallClock{sec: dateSeconds(f.year, f.month, f.day), nano: f.nano}
 	hour, second := f.hour, f.second
 	if f.afternoon {
 		hour += 12
@@ -167,7 +167,7 @@ func (f dateFields) wall() wall {
 }
 
 // instant applies the offset that was read.
-func (f dateFields) instant() (time.Time, bool) { return f.wall().east(f.offset) }
+func (f dateFields) instant() (time.Time, bool) { return f.wall().atOffset(f.offset) }
 
 // parseRFC3339 reads the strict form: "T" may be small or a blank, the fraction any number of
 // digits of which nine count, the seconds 60, the offset Z or ±hh:mm below 24 hours.

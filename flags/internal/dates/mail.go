@@ -73,8 +73,8 @@ func (r *mailReader) zone() int64 {
 	}
 	name := strings.ToLower(r.s[:n])
 	r.s = r.s[n:]
-	hours, known := namedOffsets[name]
-	r.bad = r.bad || !known && (n != 1 || name == "j")
+	hours, named := namedOffsets[name]
+	r.bad = r.bad || !named && (n != 1 || name == "j")
 	return hours * 3600
 }
 

@@ -54,15 +54,15 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 	}
 	facts.size = min(facts.size, maxSize+1)
 	facts.min = min(facts.min, maxSize)
-	if n.op == opLook && n.behind && !behindAllowed(n.subs[0], subs[0]) {
+	if n.op == opLook && n.behind && !isBehindAllowed(n.subs[0], subs[0]) {
 		return facts, &syntaxError{n.pos, "look-behind of variable length around something that is not plain"}
 	}
 	n.facts = facts
 	return facts, nil
 }
 
-// behindAllowed also allows alternatives that differ in length, each being looked for by itself.
-func behindAllowed(n *node, facts nodeFacts) bool {
+// isBehindAllowed also allows alternatives that differ in length, each being looked for by itself.
+func isBehindAllowed(n *node, facts nodeFacts) bool {
 	if facts.fixed || !facts.hard {
 		return true
 	}

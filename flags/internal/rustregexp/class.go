@@ -47,7 +47,7 @@ func (p *parser) class() (*node, error) {
 		p.pos += size
 	}
 	for _, c := range "^]" { // a "]" right behind the opening is text
-		if p.looking(string(c)) {
+		if p.hasPrefix(string(c)) {
 			raw(c, 1)
 		}
 	}
@@ -111,10 +111,10 @@ type classParser struct {
 	tooMuch error // the work on sets exceeds maxSetWork
 }
 
-// spend counts work on sets that is about to be done; false if it is too much.
-func (c *classParser) spend(work int) bool {
+// useBudget counts work on sets that is about to be done; false if it is too much.
+func (c *classParser) useBudget(work int) bool {
 	if c.tooMuch == nil {
-		c.tooMuch = c.parser.spend(c.start, work)
+		c.tooMuch = c.parser.useBudget(c.start, work)
 	}
 	return c.tooMuch == nil
 }
@@ -142,7 +142,7 @@ func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 	if c.fold {
 		work += foldWork(left) + foldWork(right)
 	}
-	if !c.spend(work) {
+	if !c.useBudget(work) {
 		return nil
 	}
 	if c.fold {
@@ -170,7 +170,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		op     rune        // that operator's character; 0: none yet
 	)
 	operand := func() runeSet {
-		if !c.spend(len(ranges) + len(sets)) {
+		if !c.useBudget(len(ranges) + len(sets)) {
 			return nil
 		}
 		right := newRuneSet(ranges).union(sets)
@@ -203,15 +203,15 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		if msg != "" {
 			return nil, msg
 		}
-		if len(item) > 0 && c.spend(len(sets)+len(item)) {
+		if len(item) > 0 && c.useBudget(len(sets)+len(item)) {
 			sets = sets.union(item)
 		}
 	}
 	set = operand()
-	if c.fold && c.spend(foldWork(set)) {
+	if c.fold && c.useBudget(foldWork(set)) {
 		set = set.fold()
 	}
-	if negated && c.spend(len(set)) {
+	if negated && c.useBudget(len(set)) {
 		set = set.negate()
 	}
 	return set, ""

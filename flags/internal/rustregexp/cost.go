@@ -20,8 +20,8 @@ const (
 	engineSetWork = maxSetWork / 8
 )
 
-// spend counts work on sets that is about to be done for what begins at a position of the pattern.
-func (p *parser) spend(start, work int) error {
+// useBudget counts work on sets that is about to be done for what begins at a position of the pattern.
+func (p *parser) useBudget(start, work int) error {
 	if p.work += work; p.work > maxSetWork {
 		return p.errorf(start, "its classes take too long to compute, write fewer or smaller ones")
 	}

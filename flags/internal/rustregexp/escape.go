@@ -56,7 +56,7 @@ func (p *parser) escape() (*node, error) {
 		return &node{op: opBackref, group: group, fold: p.flags.fold}, nil
 	case c == 'k':
 		p.pos += 2
-		if p.looking("'") {
+		if p.hasPrefix("'") {
 			return p.reference("'", "'", true)
 		}
 		return p.reference("<", ">", true)
@@ -90,7 +90,7 @@ func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 	if err := p.skipBlanks(); err != nil {
 		return nil, err
 	}
-	if !p.take("{") {
+	if !p.accept("{") {
 		p.pos = after
 		return &node{op: op}, nil
 	}
@@ -102,7 +102,7 @@ func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 		return &node{op: op}, nil
 	}
 	var word []byte
-	for !p.atEnd() && !p.looking("}") {
+	for !p.atEnd() && !p.hasPrefix("}") {
 		word = append(word, p.src[p.pos])
 		p.pos++
 		if err := p.skipBlanks(); err != nil {
@@ -110,7 +110,7 @@ func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 		}
 	}
 	named, ok := boundaryNames[string(word)]
-	if !ok || op == opNotBoundary || !p.take("}") {
+	if !ok || op == opNotBoundary || !p.accept("}") {
 		return nil, p.errorf(start, "unknown word boundary")
 	}
 	return &node{op: named}, nil
@@ -133,7 +133,7 @@ func (p *parser) sharedEscape() (classItem, error) {
 	if set, ok := setEscapes[c|0x20]; ok {
 		item := classItem{set: set(), isSet: true}
 		if c&0x20 == 0 {
-			if err := p.spend(start, len(item.set)); err != nil {
+			if err := p.useBudget(start, len(item.set)); err != nil {
 				return classItem{}, err
 			}
 			item.set = item.set.negate()
@@ -162,7 +162,7 @@ func (p *parser) hex(digits int) (classItem, error) {
 	if end := start + digits; end <= len(p.src) && isHex(p.src[start:end]) {
 		text = p.src[start:end]
 		p.pos = end
-	} else if p.take("{") {
+	} else if p.accept("{") {
 		for len(text) <= 8 {
 			if err := p.skipBlanks(); err != nil {
 				return classItem{}, err
@@ -173,7 +173,7 @@ func (p *parser) hex(digits int) (classItem, error) {
 			text += p.src[p.pos : p.pos+1]
 			p.pos++
 		}
-		if len(text) > 8 || !isHex(text) || !p.take("}") {
+		if len(text) > 8 || !isHex(text) || !p.accept("}") {
 			return classItem{}, p.errorf(start, "bad hexadecimal escape")
 		}
 	} else {
@@ -199,7 +199,7 @@ type propertyName struct {
 // property reads the name behind \p or \P: one rune, or in braces.
 func (p *parser) property(start int, negated bool) (classItem, error) {
 	var name string
-	if p.take("{") {
+	if p.accept("{") {
 		end := strings.IndexByte(p.src[p.pos:], '}')
 		if end < 0 {
 			return classItem{}, p.errorf(start, "unclosed property name")
@@ -216,12 +216,12 @@ func (p *parser) property(start int, negated bool) (classItem, error) {
 }
 
 // propertySet is the set of a property, which is computed once for a pattern.
-func (p *parser) propertySet(start int, of propertyName) (runeSet, error) {
-	set, ok := p.sets[of]
+func (p *parser) propertySet(start int, property propertyName) (runeSet, error) {
+	set, ok := p.sets[property]
 	if ok {
 		return set, nil
 	}
-	set, slow, err := propertySet(of.name)
+	set, slow, err := propertySet(property.name)
 	if err != nil {
 		return nil, p.errorf(start, "%v", err)
 	}
@@ -229,18 +229,18 @@ func (p *parser) propertySet(start int, of propertyName) (runeSet, error) {
 	if slow {
 		work = engineSetWork
 	}
-	if of.fold {
+	if property.fold {
 		work += foldWork(set)
 	}
-	if err := p.spend(start, work); err != nil {
+	if err := p.useBudget(start, work); err != nil {
 		return nil, err
 	}
-	if of.fold {
+	if property.fold {
 		set = set.fold()
 	}
-	if of.negated {
+	if property.negated {
 		set = set.negate()
 	}
-	p.sets[of] = set
+	p.sets[property] = set
 	return set, nil
 }

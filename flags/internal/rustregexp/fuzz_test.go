@@ -27,7 +27,7 @@ func againstReference(t *testing.T, rust, text string, got Result) {
 	if err != nil {
 		t.Fatalf("%q: %v", rust, err)
 	}
-	if want, ok := referenceFind(tree, text); ok && got != Timeout && got != hitIf(want) {
+	if want, ok := referenceFind(tree, text); ok && got != Timeout && got != resultOf(want) {
 		t.Fatalf("%q on %q: %d, want %v", rust, text, got, want)
 	}
 }

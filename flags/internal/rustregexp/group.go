@@ -26,24 +26,24 @@ func (p *parser) groupNode() (*node, error) {
 		return nil, err
 	}
 	for _, look := range lookarounds {
-		if p.take(look.open) {
+		if p.accept(look.open) {
 			sub, err := p.closed()
 			return &node{op: opLook, subs: []*node{sub}, behind: look.behind, negated: look.negated, pos: start}, err
 		}
 	}
 	switch {
-	case p.take("?P="):
+	case p.accept("?P="):
 		return p.reference("", ")", false)
-	case p.looking("?P>"):
+	case p.hasPrefix("?P>"):
 		return nil, p.errorf(start, "group calls are not supported")
-	case p.take("?>"):
+	case p.accept("?>"):
 		sub, err := p.closed()
 		return &node{op: opAtomic, subs: []*node{sub}}, err
-	case p.take("?("):
+	case p.accept("?("):
 		return p.condition()
-	case p.looking("?P<") || p.looking("?<") || p.looking("?'"):
+	case p.hasPrefix("?P<") || p.hasPrefix("?<") || p.hasPrefix("?'"):
 		return p.namedGroup()
-	case p.looking("?"):
+	case p.hasPrefix("?"):
 		return p.flagGroup()
 	}
 	return p.capture("")
@@ -74,7 +74,7 @@ func (p *parser) closeParen(start int) error {
 	if err := p.skipBlanks(); err != nil {
 		return err
 	}
-	if !p.take(")") {
+	if !p.accept(")") {
 		return p.errorf(start, "unclosed group")
 	}
 	return nil
@@ -85,14 +85,14 @@ func (p *parser) closeParen(start int) error {
 func (p *parser) namedGroup() (*node, error) {
 	start := p.pos
 	p.pos++
-	p.take("P")
+	p.accept("P")
 	closing := ">"
 	if p.src[p.pos] == '\'' {
 		closing = "'"
 	}
 	p.pos++
 	name := p.name()
-	if name == "" || !p.take(closing) {
+	if name == "" || !p.accept(closing) {
 		return nil, p.errorf(start, "bad group name")
 	}
 	return p.capture(name)
@@ -113,12 +113,12 @@ func (p *parser) name() string {
 // by distance, between opening and closing.
 func (p *parser) reference(opening, closing string, relative bool) (*node, error) {
 	start := p.pos
-	if !p.take(opening) {
+	if !p.accept(opening) {
 		return nil, p.errorf(start, "bad group name")
 	}
 	name := p.name()
 	distance, hasDistance := 0, false
-	if !p.looking(closing) && relative && (p.looking("+") || p.looking("-")) {
+	if !p.hasPrefix(closing) && relative && (p.hasPrefix("+") || p.hasPrefix("-")) {
 		sign := p.src[p.pos]
 		p.pos++
 		n, ok := p.decimal()
@@ -129,7 +129,7 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 			distance = -n
 		}
 	}
-	if !p.take(closing) || name == "" && !hasDistance {
+	if !p.accept(closing) || name == "" && !hasDistance {
 		return nil, p.errorf(start, "bad group name")
 	}
 	if name != "" && hasDistance {

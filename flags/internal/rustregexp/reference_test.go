@@ -93,8 +93,8 @@ func (m *referenceMatcher) match(n *node, i int, next func(int) bool) bool {
 	return m.assertion(n.op, i) && next(i)
 }
 
-func (m *referenceMatcher) restore(group int, span [2]int, was bool) {
-	if was {
+func (m *referenceMatcher) restore(group int, span [2]int, hadSpan bool) {
+	if hadSpan {
 		m.spans[group] = span
 	} else {
 		delete(m.spans, group)

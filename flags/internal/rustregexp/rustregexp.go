@@ -121,7 +121,7 @@ func (l *linear) find(text string) Result {
 		return Timeout
 	}
 	l.once.Do(func() { l.program = regexp.MustCompile(l.text) })
-	return hitIf(l.program.MatchString(text))
+	return resultOf(l.program.MatchString(text))
 }
 
 // Find looks for the pattern anywhere in text, which must be valid UTF-8.
@@ -132,13 +132,13 @@ func (p *Pattern) Find(text string) Result {
 	case p.engine != nil:
 		return p.backtrack(text)
 	case p.start && p.end:
-		return hitIf(text == p.plain)
+		return resultOf(text == p.plain)
 	case p.start:
-		return hitIf(strings.HasPrefix(text, p.plain))
+		return resultOf(strings.HasPrefix(text, p.plain))
 	case p.end:
-		return hitIf(strings.HasSuffix(text, p.plain))
+		return resultOf(strings.HasSuffix(text, p.plain))
 	}
-	return hitIf(strings.Contains(text, p.plain))
+	return resultOf(strings.Contains(text, p.plain))
 }
 
 // backtrack searches with the backtracking engine, whose only errors are that its time or its stack
@@ -149,7 +149,7 @@ func (p *Pattern) backtrack(text string) Result {
 		for range 2 {
 			found, err := p.engine.MatchString(text)
 			if err == nil {
-				return hitIf(found)
+				return resultOf(found)
 			}
 			if errors.Is(err, regexp2.ErrBacktrackingStackLimit) {
 				break
@@ -160,7 +160,7 @@ func (p *Pattern) backtrack(text string) Result {
 	return Timeout
 }
 
-func hitIf(found bool) Result {
+func resultOf(found bool) Result {
 	if found {
 		return Hit
 	}

@@ -22,10 +22,10 @@ func TestFlags_4_5_Regex(t *testing.T) {
 			t.Errorf("%s: %q: %v", v.source, v.pattern, err)
 			continue
 		}
-		if got := p.Find(v.text); got != hitIf(v.want) {
+		if got := p.Find(v.text); got != resultOf(v.want) {
 			t.Errorf("%s: %q on %.60q: %d, want %v", v.source, v.pattern, v.text, got, v.want)
 		}
-		if got := onlyEngine(t, v.pattern).Find(v.text); got != hitIf(v.want) && got != Timeout {
+		if got := onlyEngine(t, v.pattern).Find(v.text); got != resultOf(v.want) && got != Timeout {
 			t.Errorf("%s: %q on %.60q: the engine says %d, want %v", v.source, v.pattern, v.text, got, v.want)
 		}
 	}

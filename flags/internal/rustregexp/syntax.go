@@ -128,14 +128,14 @@ func parse(src string) (*node, map[int]bool, error) {
 
 func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
 
-// looking tells whether the rest of the pattern begins with prefix.
-func (p *parser) looking(prefix string) bool {
+// hasPrefix tells whether the rest of the pattern begins with prefix.
+func (p *parser) hasPrefix(prefix string) bool {
 	return strings.HasPrefix(p.src[p.pos:], prefix)
 }
 
-// take skips prefix if the rest of the pattern begins with it.
-func (p *parser) take(prefix string) bool {
-	if !p.looking(prefix) {
+// accept skips prefix if the rest of the pattern begins with it.
+func (p *parser) accept(prefix string) bool {
+	if !p.hasPrefix(prefix) {
 		return false
 	}
 	p.pos += len(prefix)
@@ -154,7 +154,7 @@ func (p *parser) skipBlanks() error {
 			}
 		case p.flags.verbose && strings.IndexByte(" \r\n\t", c) >= 0:
 			p.pos++
-		case p.looking("(?#"):
+		case p.hasPrefix("(?#"):
 			start := p.pos
 			for p.pos += len("(?#"); ; p.pos++ {
 				if p.atEnd() {
@@ -179,7 +179,7 @@ func (p *parser) alternation() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.looking("|") {
+	if !p.hasPrefix("|") {
 		// As in fancy_regex, this is noticed only where no alternatives are.
 		if p.numeric && len(p.names) > 0 {
 			return nil, p.errorf(p.pos, "a pattern with named groups cannot refer to groups by number")
@@ -187,7 +187,7 @@ func (p *parser) alternation() (*node, error) {
 		return first, nil
 	}
 	subs := []*node{first}
-	for p.take("|") {
+	for p.accept("|") {
 		next, err := p.sequence()
 		if err != nil {
 			return nil, err
@@ -245,9 +245,9 @@ func (p *parser) piece() (*node, error) {
 	if err := p.skipBlanks(); err != nil {
 		return nil, err
 	}
-	lazy := p.take("?")
+	lazy := p.accept("?")
 	repeat := &node{op: opRepeat, subs: []*node{atom}, lo: lo, hi: hi, lazy: lazy != p.flags.swapGreed}
-	if p.take("+") {
+	if p.accept("+") {
 		repeat = &node{op: opAtomic, subs: []*node{repeat}}
 	}
 	return repeat, nil
@@ -256,13 +256,13 @@ func (p *parser) piece() (*node, error) {
 // quantifier reads ?, *, + or {n,m}. Braces that are no repetition are literal text and left alone.
 func (p *parser) quantifier() (lo, hi int, ok bool) {
 	switch {
-	case p.take("?"):
+	case p.accept("?"):
 		return 0, 1, true
-	case p.take("*"):
+	case p.accept("*"):
 		return 0, unlimited, true
-	case p.take("+"):
+	case p.accept("+"):
 		return 1, unlimited, true
-	case p.looking("{"):
+	case p.hasPrefix("{"):
 		start := p.pos
 		p.pos++
 		if lo, hi, ok = p.counts(); !ok {
@@ -278,13 +278,13 @@ func (p *parser) counts() (lo, hi int, ok bool) {
 	if !blanks() {
 		return 0, 0, false
 	}
-	if !p.looking(",") {
+	if !p.hasPrefix(",") {
 		if lo, ok = p.decimal(); !ok || !blanks() {
 			return 0, 0, false
 		}
 	}
 	hi = lo
-	if p.take(",") {
+	if p.accept(",") {
 		if !blanks() {
 			return 0, 0, false
 		}
@@ -294,7 +294,7 @@ func (p *parser) counts() (lo, hi int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	return lo, hi, p.take("}")
+	return lo, hi, p.accept("}")
 }
 
 // decimal reads digits that fit 64 bits. Numbers beyond maxSize become just that, so that

@@ -43,7 +43,7 @@ type scanner struct {
 func (s *scanner) document() bool {
 	s.space()
 	for yieldAt := cellsAtOnce; ; {
-		if !s.value() || !s.behind() {
+		if !s.value() || !s.nextValue() {
 			return false
 		}
 		if len(s.open) == 0 {
@@ -123,8 +123,8 @@ func (s *scanner) add(kind Kind, start int) {
 	s.name = 0
 }
 
-// behind steps from behind a value to the next one, or to the end of the text.
-func (s *scanner) behind() bool {
+// nextValue steps from behind a value to the next one, or to the end of the text.
+func (s *scanner) nextValue() bool {
 	for {
 		s.space()
 		if len(s.open) == 0 || s.at == len(s.src) {

@@ -153,7 +153,7 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	v := &t.Cells[i]
 	switch v.Kind {
 	case Text, Escaped:
-		if raw := t.Raw(i); same(raw) {
+		if raw := t.Raw(i); isCanonical(raw) {
 			return append(dst, raw...)
 		}
 		return appendQuoted(dst, t.Text(i))
@@ -179,8 +179,8 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	return append(dst, t.Raw(i)...)
 }
 
-// same reports whether a JSON string in ASCII is written as encoding/json would.
-func same(raw string) bool {
+// isCanonical reports whether a JSON string in ASCII is written as encoding/json would.
+func isCanonical(raw string) bool {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c >= utf8.RuneSelf:

@@ -16,31 +16,31 @@ func newestFirst(a, b featureflags.Definition) int { return cmp.Compare(b.ID, a.
 
 // Definition implements rooms.Tx.
 func (t *tx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (*featureflags.Definition, error) {
-	return found(t.definitions, definitionName{kind, projectID, id}, copyDefinition), nil
+	return lookup(t.definitions, definitionName{kind, projectID, id}, copyDefinition), nil
 }
 
 // DefinitionByKey implements rooms.Tx.
 func (t *tx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (*featureflags.Definition, error) {
-	return firstOf(those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
+	return firstOf(filter(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == kind && name.project == projectID && d.Key == clean(key) && !d.Deleted
 	}, copyDefinition, newestFirst)), nil
 }
 
 // Definitions implements rooms.Tx.
 func (t *tx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definition, int, error) {
-	list := those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
+	list := filter(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == q.Kind && name.project == q.Project && d.Deleted == q.Deleted
 	}, copyDefinition, newestFirst)
 	list, n := page(list, q.Match, q.Offset, q.Limit)
 	return list, n, nil
 }
 
-// NumberDefinitions implements rooms.Tx.
-func (t *tx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
+// ReserveDefinitionIDs implements rooms.Tx.
+func (t *tx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	name := fmt.Sprint("definitions", kind)
-	for of := range t.definitions {
-		if of.kind == kind && t.writes {
-			t.numbers[name] = max(t.numbers[name], of.id) // files have numbers of their own
+	for ids := range t.definitions {
+		if ids.kind == kind && t.writes {
+			t.numbers[name] = max(t.numbers[name], ids.id) // files have numbers of their own
 		}
 	}
 	return t.NextMany(name, int64(n))
@@ -49,7 +49,7 @@ func (t *tx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first i
 // PutDefinition implements rooms.Tx.
 func (t *tx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) (err error) {
 	if d.ID == 0 {
-		if d.ID, err = t.NumberDefinitions(kind, 1); err != nil {
+		if d.ID, err = t.ReserveDefinitionIDs(kind, 1); err != nil {
 			return err
 		}
 	}
@@ -66,8 +66,8 @@ func (t *tx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, l
 	})
 }
 
-// DropDefinition implements rooms.Tx.
-func (t *tx) DropDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
+// DeleteDefinition implements rooms.Tx.
+func (t *tx) DeleteDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
 	return t.write(func() {
 		delete(t.definitions, definitionName{kind, projectID, id})
 		t.changed[projectID] = true

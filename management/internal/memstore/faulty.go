@@ -36,158 +36,158 @@ func (f *Faulty) Write(ctx context.Context, work func(rooms.Tx) error) error {
 
 type faultyTx struct {
 	rooms.Tx
-	of *Faulty
+	faulty *Faulty
 }
 
-// done is the error of a call that has no other result.
-func (t faultyTx) done(call func() error) error {
-	if t.of.After == 0 {
-		t.of.After, t.of.Failed = -1, true
+// inject is the error of a call that has no other result.
+func (t faultyTx) inject(call func() error) error {
+	if t.faulty.After == 0 {
+		t.faulty.After, t.faulty.Failed = -1, true
 		return ErrDisk
 	}
-	t.of.After--
+	t.faulty.After--
 	return call()
 }
 
-// asked is what a call returns.
-func asked[T any](t faultyTx, call func() (T, error)) (out T, err error) {
-	return out, t.done(func() (err error) { out, err = call(); return err })
+// injectResult is what a call returns.
+func injectResult[T any](t faultyTx, call func() (T, error)) (out T, err error) {
+	return out, t.inject(func() (err error) { out, err = call(); return err })
 }
 
 func (t faultyTx) Get(kind, parent, id string) (*management.Record, error) {
-	return asked(t, func() (*management.Record, error) { return t.Tx.Get(kind, parent, id) })
+	return injectResult(t, func() (*management.Record, error) { return t.Tx.Get(kind, parent, id) })
 }
 
 func (t faultyTx) Find(kind, unique string) (*management.Record, error) {
-	return asked(t, func() (*management.Record, error) { return t.Tx.Find(kind, unique) })
+	return injectResult(t, func() (*management.Record, error) { return t.Tx.Find(kind, unique) })
 }
 
 func (t faultyTx) List(q management.Query) (page []management.Record, n int, err error) {
-	err = t.done(func() (err error) { page, n, err = t.Tx.List(q); return err })
+	err = t.inject(func() (err error) { page, n, err = t.Tx.List(q); return err })
 	return page, n, err
 }
 
 func (t faultyTx) Put(r *management.Record) error {
-	return t.done(func() error { return t.Tx.Put(r) })
+	return t.inject(func() error { return t.Tx.Put(r) })
 }
 
 func (t faultyTx) AddRecords(list []*management.Record) error {
-	return t.done(func() error { return t.Tx.AddRecords(list) })
+	return t.inject(func() error { return t.Tx.AddRecords(list) })
 }
 
 func (t faultyTx) Delete(kind, parent, id string) error {
-	return t.done(func() error { return t.Tx.Delete(kind, parent, id) })
+	return t.inject(func() error { return t.Tx.Delete(kind, parent, id) })
 }
 
 func (t faultyTx) DeleteUnder(kind, parent string) error {
-	return t.done(func() error { return t.Tx.DeleteUnder(kind, parent) })
+	return t.inject(func() error { return t.Tx.DeleteUnder(kind, parent) })
 }
 
 func (t faultyTx) Next(name string) (int64, error) {
-	return asked(t, func() (int64, error) { return t.Tx.Next(name) })
+	return injectResult(t, func() (int64, error) { return t.Tx.Next(name) })
 }
 
 func (t faultyTx) NextMany(name string, n int64) (int64, error) {
-	return asked(t, func() (int64, error) { return t.Tx.NextMany(name, n) })
+	return injectResult(t, func() (int64, error) { return t.Tx.NextMany(name, n) })
 }
 
 func (t faultyTx) Organization(id string) (*management.OrganizationRecord, error) {
-	return asked(t, func() (*management.OrganizationRecord, error) { return t.Tx.Organization(id) })
+	return injectResult(t, func() (*management.OrganizationRecord, error) { return t.Tx.Organization(id) })
 }
 
 func (t faultyTx) Project(id int64) (*management.ProjectRecord, error) {
-	return asked(t, func() (*management.ProjectRecord, error) { return t.Tx.Project(id) })
+	return injectResult(t, func() (*management.ProjectRecord, error) { return t.Tx.Project(id) })
 }
 
 func (t faultyTx) ProjectByKey(key string) (*management.ProjectRecord, error) {
-	return asked(t, func() (*management.ProjectRecord, error) { return t.Tx.ProjectByKey(key) })
+	return injectResult(t, func() (*management.ProjectRecord, error) { return t.Tx.ProjectByKey(key) })
 }
 
 func (t faultyTx) Projects(organization string) ([]management.ProjectRecord, error) {
-	return asked(t, func() ([]management.ProjectRecord, error) { return t.Tx.Projects(organization) })
+	return injectResult(t, func() ([]management.ProjectRecord, error) { return t.Tx.Projects(organization) })
 }
 
 func (t faultyTx) Definition(kind featureflags.DefinitionKind, project, id int64) (*featureflags.Definition, error) {
-	return asked(t, func() (*featureflags.Definition, error) { return t.Tx.Definition(kind, project, id) })
+	return injectResult(t, func() (*featureflags.Definition, error) { return t.Tx.Definition(kind, project, id) })
 }
 
 func (t faultyTx) DefinitionByKey(kind featureflags.DefinitionKind, project int64, key string) (*featureflags.Definition, error) {
-	return asked(t, func() (*featureflags.Definition, error) { return t.Tx.DefinitionByKey(kind, project, key) })
+	return injectResult(t, func() (*featureflags.Definition, error) { return t.Tx.DefinitionByKey(kind, project, key) })
 }
 
 func (t faultyTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, n int, err error) {
-	err = t.done(func() (err error) { page, n, err = t.Tx.Definitions(q); return err })
+	err = t.inject(func() (err error) { page, n, err = t.Tx.Definitions(q); return err })
 	return page, n, err
 }
 
 func (t faultyTx) PutDefinition(kind featureflags.DefinitionKind, project int64, d *featureflags.Definition) error {
-	return t.done(func() error { return t.Tx.PutDefinition(kind, project, d) })
+	return t.inject(func() error { return t.Tx.PutDefinition(kind, project, d) })
 }
 
 func (t faultyTx) PutDefinitions(kind featureflags.DefinitionKind, project int64, list []*featureflags.Definition) error {
-	return t.done(func() error { return t.Tx.PutDefinitions(kind, project, list) })
+	return t.inject(func() error { return t.Tx.PutDefinitions(kind, project, list) })
 }
 
-func (t faultyTx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (int64, error) {
-	return asked(t, func() (int64, error) { return t.Tx.NumberDefinitions(kind, n) })
+func (t faultyTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (int64, error) {
+	return injectResult(t, func() (int64, error) { return t.Tx.ReserveDefinitionIDs(kind, n) })
 }
 
 func (t faultyTx) DefinitionTotals(project int64) (featureflags.DefinitionTotals, error) {
-	return asked(t, func() (featureflags.DefinitionTotals, error) { return t.Tx.DefinitionTotals(project) })
+	return injectResult(t, func() (featureflags.DefinitionTotals, error) { return t.Tx.DefinitionTotals(project) })
 }
 
-func (t faultyTx) DropDefinition(kind featureflags.DefinitionKind, project, id int64) error {
-	return t.done(func() error { return t.Tx.DropDefinition(kind, project, id) })
+func (t faultyTx) DeleteDefinition(kind featureflags.DefinitionKind, project, id int64) error {
+	return t.inject(func() error { return t.Tx.DeleteDefinition(kind, project, id) })
 }
 
 func (t faultyTx) AddMembers(project, cohort int64, ids []string) error {
-	return t.done(func() error { return t.Tx.AddMembers(project, cohort, ids) })
+	return t.inject(func() error { return t.Tx.AddMembers(project, cohort, ids) })
 }
 
 func (t faultyTx) RemoveMembers(project, cohort int64, ids []string) error {
-	return t.done(func() error { return t.Tx.RemoveMembers(project, cohort, ids) })
+	return t.inject(func() error { return t.Tx.RemoveMembers(project, cohort, ids) })
 }
 
 func (t faultyTx) Members(project, cohort int64, after string, limit int) ([]string, error) {
-	return asked(t, func() ([]string, error) { return t.Tx.Members(project, cohort, after, limit) })
+	return injectResult(t, func() ([]string, error) { return t.Tx.Members(project, cohort, after, limit) })
 }
 
 func (t faultyTx) MembersOf(project int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
-	return asked(t, func() (map[int64][]string, error) { return t.Tx.MembersOf(project, cohorts, limit) })
+	return injectResult(t, func() (map[int64][]string, error) { return t.Tx.MembersOf(project, cohorts, limit) })
 }
 
 func (t faultyTx) SamePersons(project int64, ids []string) ([]string, error) {
-	return asked(t, func() ([]string, error) { return t.Tx.SamePersons(project, ids) })
+	return injectResult(t, func() ([]string, error) { return t.Tx.SamePersons(project, ids) })
 }
 
-func (t faultyTx) MembersAmong(project, cohort int64, ids []string) ([]string, error) {
-	return asked(t, func() ([]string, error) { return t.Tx.MembersAmong(project, cohort, ids) })
+func (t faultyTx) FilterMembers(project, cohort int64, ids []string) ([]string, error) {
+	return injectResult(t, func() ([]string, error) { return t.Tx.FilterMembers(project, cohort, ids) })
 }
 
 func (t faultyTx) CountMembers(project, cohort int64) (int, error) {
-	return asked(t, func() (int, error) { return t.Tx.CountMembers(project, cohort) })
+	return injectResult(t, func() (int, error) { return t.Tx.CountMembers(project, cohort) })
 }
 
 func (t faultyTx) GroupTypes(project int64) (map[int]string, error) {
-	return asked(t, func() (map[int]string, error) { return t.Tx.GroupTypes(project) })
+	return injectResult(t, func() (map[int]string, error) { return t.Tx.GroupTypes(project) })
 }
 
 func (t faultyTx) FlagCalls(project int64, key string) ([]featureflags.FlagCall, error) {
-	return asked(t, func() ([]featureflags.FlagCall, error) { return t.Tx.FlagCalls(project, key) })
+	return injectResult(t, func() ([]featureflags.FlagCall, error) { return t.Tx.FlagCalls(project, key) })
 }
 
 func (t faultyTx) LastCalls(project int64) (map[string]time.Time, error) {
-	return asked(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
+	return injectResult(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
 }
 
 func (t faultyTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
-	return asked(t, func() (map[string]int64, error) { return t.Tx.FlagTotals(q) })
+	return injectResult(t, func() (map[string]int64, error) { return t.Tx.FlagTotals(q) })
 }
 
 func (t faultyTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
-	return asked(t, func() ([]featureflags.FlagHour, error) { return t.Tx.FlagHours(q) })
+	return injectResult(t, func() ([]featureflags.FlagHour, error) { return t.Tx.FlagHours(q) })
 }
 
-func (t faultyTx) Spent(project int64, since time.Time) ([]organizations.Spent, error) {
-	return asked(t, func() ([]organizations.Spent, error) { return t.Tx.Spent(project, since) })
+func (t faultyTx) KeyUsage(project int64, since time.Time) ([]organizations.KeyUsage, error) {
+	return injectResult(t, func() ([]organizations.KeyUsage, error) { return t.Tx.KeyUsage(project, since) })
 }

@@ -27,8 +27,8 @@ func (t *tx) setMembers(projectID, cohort int64, distinctIDs []string, set func(
 	})
 }
 
-// listed are the distinct ids of a static cohort, in order.
-func (t *tx) listed(projectID, cohort int64) (out []string) {
+// memberIDs are the distinct ids of a static cohort, in order.
+func (t *tx) memberIDs(projectID, cohort int64) (out []string) {
 	for m := range t.members {
 		if m.project == projectID && m.cohort == cohort {
 			out = append(out, m.distinctID)
@@ -40,41 +40,41 @@ func (t *tx) listed(projectID, cohort int64) (out []string) {
 
 // Members implements rooms.Tx.
 func (t *tx) Members(projectID, cohort int64, after string, limit int) ([]string, error) {
-	list := slices.DeleteFunc(t.listed(projectID, cohort), func(id string) bool { return id <= clean(after) })
+	list := slices.DeleteFunc(t.memberIDs(projectID, cohort), func(id string) bool { return id <= clean(after) })
 	return list[:min(max(limit, 0), len(list))], nil
 }
 
-// MembersAmong implements rooms.Tx.
-func (t *tx) MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error) {
-	asked := map[string]bool{}
+// FilterMembers implements rooms.Tx.
+func (t *tx) FilterMembers(projectID, cohort int64, distinctIDs []string) ([]string, error) {
+	requested := map[string]bool{}
 	for _, id := range distinctIDs {
-		asked[clean(id)] = true
+		requested[clean(id)] = true
 	}
-	return slices.DeleteFunc(t.listed(projectID, cohort), func(id string) bool { return !asked[id] }), nil
+	return slices.DeleteFunc(t.memberIDs(projectID, cohort), func(id string) bool { return !requested[id] }), nil
 }
 
-// people are the persons who have one of some distinct ids, and those of nobody.
-func (t *tx) people(projectID int64, distinctIDs []string) (persons [][]string, nobody []string) {
-	left := map[string]bool{}
+// personsOf are the persons who have one of some distinct ids, and those of nobody.
+func (t *tx) personsOf(projectID int64, distinctIDs []string) (persons [][]string, unmatched []string) {
+	remaining := map[string]bool{}
 	for _, id := range distinctIDs {
-		left[clean(id)] = true
+		remaining[clean(id)] = true
 	}
-	for _, ids := range t.outside.Persons[projectID] {
-		if slices.ContainsFunc(ids, func(id string) bool { return left[id] }) {
+	for _, ids := range t.external.Persons[projectID] {
+		if slices.ContainsFunc(ids, func(id string) bool { return remaining[id] }) {
 			persons = append(persons, ids)
 		}
 	}
 	for _, ids := range persons {
 		for _, id := range ids {
-			delete(left, id)
+			delete(remaining, id)
 		}
 	}
-	return persons, slices.Sorted(maps.Keys(left))
+	return persons, slices.Sorted(maps.Keys(remaining))
 }
 
 // SamePersons implements rooms.Tx.
 func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
-	persons, ids := t.people(projectID, distinctIDs)
+	persons, ids := t.personsOf(projectID, distinctIDs)
 	ids = append(ids, slices.Concat(persons...)...)
 	slices.Sort(ids)
 	return ids, nil
@@ -82,19 +82,19 @@ func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error
 
 // CountMembers implements rooms.Tx.
 func (t *tx) CountMembers(projectID, cohort int64) (int, error) {
-	persons, nobody := t.people(projectID, t.listed(projectID, cohort))
-	return len(persons) + len(nobody), nil
+	persons, unmatched := t.personsOf(projectID, t.memberIDs(projectID, cohort))
+	return len(persons) + len(unmatched), nil
 }
 
 // MembersOf implements rooms.Tx.
 func (t *tx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
-	out, of := map[int64][]string{}, map[int64][]string{}
+	out, listed := map[int64][]string{}, map[int64][]string{}
 	for _, cohort := range cohorts {
-		of[cohort] = t.listed(projectID, cohort)
+		listed[cohort] = t.memberIDs(projectID, cohort)
 	}
-	smallest := slices.SortedFunc(maps.Keys(of), func(a, b int64) int { return cmp.Or(cmp.Compare(len(of[a]), len(of[b])), cmp.Compare(a, b)) })
+	smallest := slices.SortedFunc(maps.Keys(listed), func(a, b int64) int { return cmp.Or(cmp.Compare(len(listed[a]), len(listed[b])), cmp.Compare(a, b)) })
 	for _, cohort := range smallest {
-		ids, err := t.SamePersons(projectID, of[cohort])
+		ids, err := t.SamePersons(projectID, listed[cohort])
 		if err != nil {
 			return nil, err
 		}

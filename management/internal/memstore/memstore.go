@@ -20,14 +20,14 @@ import (
 
 // Store keeps everything as long as it lives. New makes one.
 type Store struct {
-	writing sync.Mutex
-	current atomic.Pointer[state] // never changed once it is here
-	outside Outside
+	writing  sync.Mutex
+	current  atomic.Pointer[state] // never changed once it is here
+	external ExternalData
 }
 
 // New makes an empty store.
-func New(o Outside) *Store {
-	s := &Store{outside: o}
+func New(o ExternalData) *Store {
+	s := &Store{external: o}
 	s.current.Store(&state{
 		records: map[recordName]management.Record{}, numbers: map[string]int64{}, organizations: map[string]management.OrganizationRecord{},
 		projects: map[int64]management.ProjectRecord{}, keys: map[string]management.KeyRecord{},
@@ -72,7 +72,7 @@ func (s *Store) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return work(&tx{state: s.current.Load(), outside: &s.outside})
+	return work(&tx{state: s.current.Load(), external: &s.external})
 }
 
 // Write implements rooms.Store: work writes to a copy, which becomes the store
@@ -83,7 +83,7 @@ func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	t := &tx{state: s.current.Load().clone(), outside: &s.outside, writes: true, changed: map[int64]bool{}}
+	t := &tx{state: s.current.Load().clone(), external: &s.external, writes: true, changed: map[int64]bool{}}
 	if err := work(t); err != nil {
 		return err
 	}
@@ -97,37 +97,37 @@ func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
 // tx implements rooms.Tx.
 type tx struct {
 	*state
-	outside *Outside
-	writes  bool
-	changed map[int64]bool // projects whose definitions are others now
+	external *ExternalData
+	writes   bool
+	changed  map[int64]bool // projects whose definitions are others now
 }
 
 var errReadOnly = errors.New("memstore: writing in a transaction that reads")
 
 // write does what writes.
-func (t *tx) write(what func()) error {
+func (t *tx) write(change func()) error {
 	if !t.writes {
 		return errReadOnly
 	}
-	what()
+	change()
 	return nil
 }
 
-// found is a copy of what a map has under a name, nil for nothing.
-func found[K comparable, V any](in map[K]V, name K, copied func(V) V) *V {
-	v, there := in[name]
-	if !there {
+// lookup is a copy of what a map has under a name, nil for nothing.
+func lookup[K comparable, V any](m map[K]V, name K, clone func(V) V) *V {
+	v, ok := m[name]
+	if !ok {
 		return nil
 	}
-	v = copied(v)
+	v = clone(v)
 	return &v
 }
 
-// those are copies of what is wanted of a map, in order.
-func those[K comparable, V any](in map[K]V, wanted func(K, V) bool, copied func(V) V, order func(a, b V) int) (out []V) {
-	for name, v := range in {
-		if wanted(name, v) {
-			out = append(out, copied(v))
+// filter are copies of what is wanted of a map, in order.
+func filter[K comparable, V any](m map[K]V, match func(K, V) bool, clone func(V) V, order func(a, b V) int) (out []V) {
+	for name, v := range m {
+		if match(name, v) {
+			out = append(out, clone(v))
 		}
 	}
 	slices.SortFunc(out, order)
@@ -170,12 +170,12 @@ func object(raw json.RawMessage) json.RawMessage {
 // page is a stretch of a list whose elements match, and how many there are.
 func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 	if match != nil {
-		list = slices.DeleteFunc(stretch(list, 0, 0), func(v V) bool { return !match(&v) })
+		list = slices.DeleteFunc(window(list, 0, 0), func(v V) bool { return !match(&v) })
 	}
-	return stretch(list, offset, limit), len(list)
+	return window(list, offset, limit), len(list)
 }
 
-func stretch[V any](list []V, offset, limit int) []V {
+func window[V any](list []V, offset, limit int) []V {
 	if limit <= 0 || limit > management.MaxScan {
 		limit = management.MaxScan
 	}

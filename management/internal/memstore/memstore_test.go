@@ -20,7 +20,7 @@ import (
 )
 
 func TestStore_Contract(t *testing.T) {
-	storetest.Management(t, func(testing.TB) storetest.ManagementStore { return source{New(Outside{})} })
+	storetest.Management(t, func(testing.TB) storetest.ManagementStore { return source{New(ExternalData{})} })
 }
 
 // source is a store as flags.Source: what /flags would answer from.
@@ -66,7 +66,7 @@ func (s source) Definitions(ctx context.Context, p flags.Project) (out flags.Def
 
 // Nothing that goes in or comes out is shared with what is kept.
 func TestStore_KeepsCopies(t *testing.T) {
-	s := New(Outside{})
+	s := New(ExternalData{})
 	five := int64(5)
 	r := management.Record{Kind: "thing", ID: "1", Data: []byte(`{"a":1}`)}
 	o := management.OrganizationRecord{ID: "o", Quotas: map[string]*int64{"events": &five}, Meta: []byte(`{"a":1}`)}
@@ -109,7 +109,7 @@ func TestStore_KeepsCopies(t *testing.T) {
 
 // A reader sees what was there when it began.
 func TestStore_ReadsOneState(t *testing.T) {
-	s := New(Outside{})
+	s := New(ExternalData{})
 	err := s.Read(t.Context(), func(reading rooms.Tx) error {
 		err := s.Write(t.Context(), func(tx rooms.Tx) error { return tx.Put(&management.Record{Kind: "thing", ID: "1"}) })
 		if r, _ := reading.Get("thing", "", "1"); r != nil {
@@ -122,13 +122,13 @@ func TestStore_ReadsOneState(t *testing.T) {
 	}
 }
 
-func TestStore_Outside(t *testing.T) {
+func TestStore_ExternalData(t *testing.T) {
 	day := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
-	s := New(Outside{
+	s := New(ExternalData{
 		GroupTypes: map[int64]map[int]string{1: {0: "company"}},
 		Persons:    map[int64][][]string{1: {{"ann", "ann2"}, {"bob"}}},
 		FlagCalls:  map[Flag][]featureflags.FlagCall{{1, "f"}: {{Value: "true", Calls: 3}}},
-		Spent:      []organizations.Spent{{Day: day, Project: 1, N: 1}, {Day: day.AddDate(0, 0, -1), Project: 1, N: 2}, {Day: day, Project: 2, N: 4}},
+		KeyUsage:   []organizations.KeyUsage{{Day: day, Project: 1, N: 1}, {Day: day.AddDate(0, 0, -1), Project: 1, N: 2}, {Day: day, Project: 2, N: 4}},
 		Usage:      map[Resource][]organizations.DayUsage{{"o", "events"}: {{Day: day, N: 7}, {Day: day.AddDate(0, 0, -1), N: 8}}},
 	})
 	err := s.Write(t.Context(), func(tx rooms.Tx) error {
@@ -140,17 +140,17 @@ func TestStore_Outside(t *testing.T) {
 	err = s.Read(t.Context(), func(tx rooms.Tx) error {
 		types, err1 := tx.GroupTypes(1)
 		calls, err2 := tx.FlagCalls(1, "f")
-		spent, err3 := tx.Spent(1, day.Add(time.Hour))
+		keyUsage, err3 := tx.KeyUsage(1, day.Add(time.Hour))
 		used, err4 := tx.Usage("o", "events", day.Add(time.Hour))
 		n, err5 := tx.CountMembers(1, 5)
 		same, err6 := tx.SamePersons(1, []string{"ann2", "ghost"})
-		among, err7 := tx.MembersAmong(1, 5, []string{"ghost", "bob", "ann"})
-		of, err8 := tx.MembersOf(1, []int64{5, 6}, flags.MembersLimit{IDs: 3, Bytes: 100})
-		got := fmt.Sprint(types, len(calls), len(spent), len(used), n, same, among)
+		among, err7 := tx.FilterMembers(1, 5, []string{"ghost", "bob", "ann"})
+		members, err8 := tx.MembersOf(1, []int64{5, 6}, flags.MembersLimit{IDs: 3, Bytes: 100})
+		got := fmt.Sprint(types, len(calls), len(keyUsage), len(used), n, same, among)
 		if diff := cmp.Diff("map[0:company] 1 1 1 2 [ann ann2 ghost] [ann ghost]", got); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[int64][]string{6: {"bob"}}, of); diff != "" {
+		if diff := cmp.Diff(map[int64][]string{6: {"bob"}}, members); diff != "" {
 			t.Error(diff)
 		}
 		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8)
@@ -163,7 +163,7 @@ func TestStore_Outside(t *testing.T) {
 // A Faulty store fails once, at the call that was asked for, and what was written in
 // that transaction is gone.
 func TestFaulty(t *testing.T) {
-	f := &Faulty{Store: New(Outside{}), After: 1}
+	f := &Faulty{Store: New(ExternalData{}), After: 1}
 	work := func(tx rooms.Tx) error {
 		return errors.Join(tx.Put(&management.Record{Kind: "thing", ID: "1"}), tx.Put(&management.Record{Kind: "thing", ID: "2"}))
 	}

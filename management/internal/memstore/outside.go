@@ -9,15 +9,15 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Outside is what a Tx reads that other rooms write. It must not change.
-type Outside struct {
+// ExternalData is what a Tx reads that other rooms write. It must not change.
+type ExternalData struct {
 	GroupTypes map[int64]map[int]string // by project
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
 	FlagCalls map[Flag][]featureflags.FlagCall
 	// FlagHours are those of a project and a value; Evaluations as in HoursQuery.
 	FlagHours []FlagHour
-	Spent     []organizations.Spent
+	KeyUsage  []organizations.KeyUsage
 	Usage     map[Resource][]organizations.DayUsage
 }
 
@@ -40,22 +40,22 @@ type Resource struct{ Organization, Resource string }
 // GroupTypes implements rooms.Tx.
 func (t *tx) GroupTypes(projectID int64) (map[int]string, error) {
 	out := map[int]string{}
-	maps.Copy(out, t.outside.GroupTypes[projectID])
+	maps.Copy(out, t.external.GroupTypes[projectID])
 	return out, nil
 }
 
 // FlagCalls implements rooms.Tx.
 func (t *tx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
-	return slices.Clone(t.outside.FlagCalls[Flag{projectID, key}]), nil
+	return slices.Clone(t.external.FlagCalls[Flag{projectID, key}]), nil
 }
 
 // LastCalls implements rooms.Tx.
 func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
-	for of, calls := range t.outside.FlagCalls {
+	for called, calls := range t.external.FlagCalls {
 		for _, c := range calls {
-			if of.Project == projectID && c.Last.After(out[of.Key]) {
-				out[of.Key] = c.Last
+			if called.Project == projectID && c.Last.After(out[called.Key]) {
+				out[called.Key] = c.Last
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 // hours are those of a query, whatever their values.
 func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
 	var out []featureflags.FlagHour
-	for _, h := range t.outside.FlagHours {
+	for _, h := range t.external.FlagHours {
 		if h.Project == q.Project && h.Evaluations == q.Evaluations && slices.Contains(q.Keys, h.Flag) && !h.At.Before(q.From.Truncate(time.Hour)) && h.At.Before(q.To.Truncate(time.Hour)) {
 			out = append(out, h.FlagHour)
 		}
@@ -104,16 +104,16 @@ func (t *tx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, erro
 	return out, nil
 }
 
-// Spent implements rooms.Tx.
-func (t *tx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
-	return slices.DeleteFunc(slices.Clone(t.outside.Spent), func(x organizations.Spent) bool {
+// KeyUsage implements rooms.Tx.
+func (t *tx) KeyUsage(projectID int64, since time.Time) ([]organizations.KeyUsage, error) {
+	return slices.DeleteFunc(slices.Clone(t.external.KeyUsage), func(x organizations.KeyUsage) bool {
 		return x.Project != projectID || before(x.Day, since)
 	}), nil
 }
 
 // Usage implements rooms.Tx.
 func (t *tx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
-	return slices.DeleteFunc(slices.Clone(t.outside.Usage[Resource{organizationID, resource}]), func(x organizations.DayUsage) bool {
+	return slices.DeleteFunc(slices.Clone(t.external.Usage[Resource{organizationID, resource}]), func(x organizations.DayUsage) bool {
 		return before(x.Day, since)
 	}), nil
 }

@@ -25,22 +25,22 @@ func copyOrganization(o management.OrganizationRecord) management.OrganizationRe
 
 // Organization implements rooms.Tx.
 func (t *tx) Organization(id string) (*management.OrganizationRecord, error) {
-	return found(t.organizations, clean(id), copyOrganization), nil
+	return lookup(t.organizations, clean(id), copyOrganization), nil
 }
 
 // Organizations implements rooms.Tx.
 func (t *tx) Organizations() ([]management.OrganizationRecord, error) {
-	return those(t.organizations, func(string, management.OrganizationRecord) bool { return true }, copyOrganization,
+	return filter(t.organizations, func(string, management.OrganizationRecord) bool { return true }, copyOrganization,
 		func(a, b management.OrganizationRecord) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
 // PutOrganization implements rooms.Tx.
 func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
-	kept := copyOrganization(*o)
+	stored := copyOrganization(*o)
 	return t.write(func() {
-		t.organizations[kept.ID] = kept
+		t.organizations[stored.ID] = stored
 		for id, p := range t.projects {
-			if p.Organization == kept.ID { // its quotas are their limits
+			if p.Organization == stored.ID { // its quotas are their limits
 				t.changed[id] = true
 			}
 		}
@@ -49,8 +49,8 @@ func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
 
 // DeleteOrganization implements rooms.Tx.
 func (t *tx) DeleteOrganization(id string) error {
-	if left, _ := t.Projects(id); len(left) > 0 {
-		return fmt.Errorf("memstore: the organization %s has %d projects", id, len(left))
+	if remaining, _ := t.Projects(id); len(remaining) > 0 {
+		return fmt.Errorf("memstore: the organization %s has %d projects", id, len(remaining))
 	}
 	return t.write(func() { delete(t.organizations, clean(id)) })
 }
@@ -66,7 +66,7 @@ func copyProject(p management.ProjectRecord) management.ProjectRecord {
 
 // projectsThat are the projects of which a test is true, by id.
 func (t *tx) projectsThat(test func(*management.ProjectRecord) bool) []management.ProjectRecord {
-	return those(t.projects, func(_ int64, p management.ProjectRecord) bool { return !p.Deleted && test(&p) }, copyProject,
+	return filter(t.projects, func(_ int64, p management.ProjectRecord) bool { return !p.Deleted && test(&p) }, copyProject,
 		func(a, b management.ProjectRecord) int { return cmp.Compare(a.ID, b.ID) })
 }
 
@@ -93,7 +93,7 @@ func (t *tx) PutProject(p *management.ProjectRecord) error {
 	for id, other := range t.projects {
 		highest = max(highest, id)
 		if id != p.ID && other.APIKey == clean(p.APIKey) {
-			return management.ErrTaken
+			return management.ErrDuplicate
 		}
 	}
 	return t.write(func() {
@@ -113,14 +113,14 @@ func copyKey(k management.KeyRecord) management.KeyRecord {
 
 // keysThat are the keys of which a test is true, newest first.
 func (t *tx) keysThat(test func(*management.KeyRecord) bool) []management.KeyRecord {
-	return those(t.keys, func(_ string, k management.KeyRecord) bool { return test(&k) }, copyKey, func(a, b management.KeyRecord) int {
+	return filter(t.keys, func(_ string, k management.KeyRecord) bool { return test(&k) }, copyKey, func(a, b management.KeyRecord) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))
 	})
 }
 
 // Key implements rooms.Tx.
 func (t *tx) Key(hash string) (*management.KeyRecord, error) {
-	return found(t.keys, hash, copyKey), nil
+	return lookup(t.keys, hash, copyKey), nil
 }
 
 // KeyByID implements rooms.Tx.

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// copied is a record that shares nothing with another, as it is kept.
-func copied(r management.Record) management.Record {
+// copyRecord is a record that shares nothing with another, as it is kept.
+func copyRecord(r management.Record) management.Record {
 	r.Parent, r.ID, r.Other, r.Sort, r.Unique = clean(r.Parent), clean(r.ID), clean(r.Other), clean(r.Sort), clean(r.Unique)
 	r.Data = object(r.Data)
 	return r
@@ -18,26 +18,26 @@ func copied(r management.Record) management.Record {
 
 // Get implements rooms.Tx.
 func (t *tx) Get(kind, parent, id string) (*management.Record, error) {
-	return found(t.records, recordName{kind, clean(parent), clean(id)}, copied), nil
+	return lookup(t.records, recordName{kind, clean(parent), clean(id)}, copyRecord), nil
 }
 
-func inOrder(a, b management.Record) int {
+func compareRecords(a, b management.Record) int {
 	return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
 }
 
 // Find implements rooms.Tx.
 func (t *tx) Find(kind, unique string) (*management.Record, error) {
-	return firstOf(those(t.records, func(_ recordName, r management.Record) bool {
+	return firstOf(filter(t.records, func(_ recordName, r management.Record) bool {
 		return unique != "" && r.Kind == kind && r.Unique == clean(unique)
-	}, copied, inOrder)), nil
+	}, copyRecord, compareRecords)), nil
 }
 
 // List implements rooms.Tx.
 func (t *tx) List(q management.Query) ([]management.Record, int, error) {
-	list := those(t.records, func(_ recordName, r management.Record) bool {
-		here := q.Other == "" && r.Parent == clean(q.Parent) || q.Other != "" && r.Other == clean(q.Other)
-		return here && r.Kind == q.Kind && r.Hidden == q.Hidden && r.Sort >= clean(q.From) && (q.To == "" || r.Sort < clean(q.To))
-	}, copied, inOrder)
+	list := filter(t.records, func(_ recordName, r management.Record) bool {
+		matches := q.Other == "" && r.Parent == clean(q.Parent) || q.Other != "" && r.Other == clean(q.Other)
+		return matches && r.Kind == q.Kind && r.Hidden == q.Hidden && r.Sort >= clean(q.From) && (q.To == "" || r.Sort < clean(q.To))
+	}, copyRecord, compareRecords)
 	if q.Descending {
 		slices.Reverse(list)
 	}
@@ -47,12 +47,12 @@ func (t *tx) List(q management.Query) ([]management.Record, int, error) {
 
 // Put implements rooms.Tx.
 func (t *tx) Put(r *management.Record) error {
-	kept := copied(*r)
-	name := recordName{kept.Kind, kept.Parent, kept.ID}
-	if other, _ := t.Find(kept.Kind, kept.Unique); other != nil && (recordName{other.Kind, other.Parent, other.ID}) != name {
-		return management.ErrTaken
+	stored := copyRecord(*r)
+	name := recordName{stored.Kind, stored.Parent, stored.ID}
+	if other, _ := t.Find(stored.Kind, stored.Unique); other != nil && (recordName{other.Kind, other.Parent, other.ID}) != name {
+		return management.ErrDuplicate
 	}
-	return t.write(func() { t.records[name] = kept })
+	return t.write(func() { t.records[name] = stored })
 }
 
 // AddRecords implements rooms.Tx.

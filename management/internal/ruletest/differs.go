@@ -11,77 +11,77 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// differs says how an answer is not the one that is wanted, empty when it is.
-func differs(want string, got any, err error) string {
-	var wanted any
-	isValue := json.Unmarshal([]byte(want), &wanted) == nil
-	var told *management.Error
+// diffAnswer says how an answer is not the one that is wanted, empty when it is.
+func diffAnswer(want string, got any, err error) string {
+	var wantValue any
+	isValue := json.Unmarshal([]byte(want), &wantValue) == nil
+	var apiErr *management.Error
 	switch {
-	case err != nil && !errors.As(err, &told):
+	case err != nil && !errors.As(err, &apiErr):
 		return fmt.Sprintf("a fault: %v", err)
-	case told != nil:
-		field := told.Field
+	case apiErr != nil:
+		field := apiErr.Field
 		if field == "" {
 			field = "-"
 		}
-		is := fmt.Sprintf("%d %s %s %s", statuses[told.Kind], told.Code, field, told.Message)
+		answer := fmt.Sprintf("%d %s %s %s", statuses[apiErr.Kind], apiErr.Code, field, apiErr.Message)
 		parts := strings.SplitN(want+"  ", " ", 4)
-		for i, any := range []string{1: told.Code, 2: field} {
+		for i, any := range []string{1: apiErr.Code, 2: field} {
 			if parts[i] == "*" {
 				parts[i] = any
 			}
 		}
 		want := strings.TrimSpace(strings.Join(parts, " "))
-		if isValue || is != want && !strings.HasPrefix(is, want+" ") {
-			return fmt.Sprintf("answers %s, want %s", is, want)
+		if isValue || answer != want && !strings.HasPrefix(answer, want+" ") {
+			return fmt.Sprintf("answers %s, want %s", answer, want)
 		}
 		return ""
 	case !isValue:
 		return fmt.Sprintf("answers %s, want %s", management.Encode(got), want)
 	}
-	var is any
-	if err := json.Unmarshal(management.Encode(got), &is); err != nil {
+	var answer any
+	if err := json.Unmarshal(management.Encode(got), &answer); err != nil {
 		return err.Error()
 	}
-	return holds("answer", wanted, is)
+	return diffValue("answer", wantValue, answer)
 }
 
-// holds says where a value has not what is wanted of it.
-func holds(place string, want, got any) string {
+// diffValue says where a value has not what is wanted of it.
+func diffValue(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
 		if len(want) > 0 {
-			return holdsMembers(place, want, got)
+			return diffMembers(path, want, got)
 		}
 	case []any:
-		return holdsElements(place, want, got)
+		return diffElements(path, want, got)
 	case string:
-		if pattern, is := strings.CutPrefix(want, "(like) "); is {
+		if pattern, isPattern := strings.CutPrefix(want, "(like) "); isPattern {
 			if text, _ := got.(string); !regexp.MustCompile(pattern).MatchString(text) {
-				return fmt.Sprintf("%s is %v, want one like %s", place, got, pattern)
+				return fmt.Sprintf("%s is %v, want one like %s", path, got, pattern)
 			}
 			return ""
 		}
 	}
 	if !reflect.DeepEqual(want, got) {
-		return fmt.Sprintf("%s is %v, want %v", place, got, want)
+		return fmt.Sprintf("%s is %v, want %v", path, got, want)
 	}
 	return ""
 }
 
-// holdsMembers: an object may have more than what is wanted.
-func holdsMembers(place string, want map[string]any, got any) string {
+// diffMembers: an object may have more than what is wanted.
+func diffMembers(path string, want map[string]any, got any) string {
 	members, _ := got.(map[string]any)
 	for name, value := range want {
-		at := place + "." + name
-		member, there := members[name]
+		memberPath := path + "." + name
+		member, exists := members[name]
 		switch absent := value == "(absent)"; {
-		case there && absent:
-			return at + " is there"
-		case !there && !absent:
-			return at + " is not there"
-		case there:
-			if problem := holds(at, value, member); problem != "" {
+		case exists && absent:
+			return memberPath + " is there"
+		case !exists && !absent:
+			return memberPath + " is not there"
+		case exists:
+			if problem := diffValue(memberPath, value, member); problem != "" {
 				return problem
 			}
 		}
@@ -89,13 +89,13 @@ func holdsMembers(place string, want map[string]any, got any) string {
 	return ""
 }
 
-func holdsElements(place string, want []any, got any) string {
-	list, is := got.([]any)
-	if !is || len(list) != len(want) {
-		return fmt.Sprintf("%s is %v, want %d elements", place, got, len(want))
+func diffElements(path string, want []any, got any) string {
+	list, isList := got.([]any)
+	if !isList || len(list) != len(want) {
+		return fmt.Sprintf("%s is %v, want %d elements", path, got, len(want))
 	}
 	for i := range want {
-		if problem := holds(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); problem != "" {
+		if problem := diffValue(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); problem != "" {
 			return problem
 		}
 	}

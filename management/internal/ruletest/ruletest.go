@@ -42,19 +42,19 @@ type World struct {
 	// Clock is what the rooms' clock shows.
 	Clock time.Time
 	// Keys are keys by name, for rows whose caller has one that does not open everything.
-	Keys map[string]management.KeyRecord
-	made int
+	Keys   map[string]management.KeyRecord
+	lastID int
 }
 
 // New makes a World in an empty store. with may set what else the rooms stand on.
-func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
+func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World {
 	t.Helper()
 	w := &World{Clock: Start, Store: store, Keys: map[string]management.KeyRecord{}}
 	c := rooms.Config{
-		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.made++; return fmt.Sprintf(madeUUID, w.made) },
+		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.lastID++; return fmt.Sprintf(madeUUID, w.lastID) },
 	}
-	for _, set := range with {
-		set(&c)
+	for _, option := range options {
+		option(&c)
 	}
 	var err error
 	w.Rooms, err = rooms.Open(c)
@@ -72,7 +72,7 @@ func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 		for i, name := range people {
 			id, err := tx.Next(management.KindUser) // 1 and so on: whoever is new is the next
 			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
-			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.At(Start)}
+			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.NewStamp(Start)}
 			switch name {
 			case "ann":
 				m.Level = owner
@@ -111,27 +111,27 @@ var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 
 // UUID is that of somebody.
 func UUID(name string) string {
-	for i, known := range people {
-		if known == name {
+	for i, person := range people {
+		if person == name {
 			return fmt.Sprintf(userUUID, i+1)
 		}
 	}
 	panic("nobody is called " + name)
 }
 
-// Standing is somebody in the project where they work, as it is now. name may have one
+// Scope is somebody in the project where they work, as it is now. name may have one
 // of Keys behind a slash: without it the key opens everything. Nobody, "-", is nil.
-func (w *World) Standing(t testing.TB, name string) *management.Standing {
+func (w *World) Scope(t testing.TB, name string) *management.Scope {
 	t.Helper()
 	if name == "-" {
 		return nil
 	}
-	name, limited, with := strings.Cut(name, "/")
-	key, known := w.Keys[limited]
-	if with && !known {
-		t.Fatalf("no key is called %q", limited)
+	name, keyName, hasKey := strings.Cut(name, "/")
+	key, ok := w.Keys[keyName]
+	if hasKey && !ok {
+		t.Fatalf("no key is called %q", keyName)
 	}
-	var st *management.Standing
+	var scope *management.Scope
 	project := Project
 	if name == "dan" {
 		project = TheirProject
@@ -145,17 +145,17 @@ func (w *World) Standing(t testing.TB, name string) *management.Standing {
 		if err != nil {
 			return err
 		}
-		c.Key, st = &key, c.Anywhere()
+		c.Key, scope = &key, c.GlobalScope()
 		p, err := tx.Project(project)
 		if err == nil && p != nil { // else its owner has closed it
-			st, err = management.StandIn(tx, c, p)
+			scope, err = management.NewScope(tx, c, p)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return scope
 }
 
 // Body is a body of JSON, an object without members where nothing is sent.
@@ -180,12 +180,12 @@ func Body(t testing.TB, text string) (b management.Body) {
 }
 
 // Read reads what a row says of a query.
-func Read(t testing.TB, text string, into any) {
+func Read(t testing.TB, text string, target any) {
 	t.Helper()
 	if text == "" {
 		return
 	}
-	if err := json.Unmarshal([]byte(text), into); err != nil {
+	if err := json.Unmarshal([]byte(text), target); err != nil {
 		t.Fatalf("the query %s: %v", text, err)
 	}
 }
@@ -213,30 +213,30 @@ type Row [5]string
 
 // Each are rows that ask the same with other bodies: each case is a body and what is
 // wanted.
-func Each(clause, who, call string, cases ...[2]string) []Row {
+func Each(clause, user, call string, cases ...[2]string) []Row {
 	out := make([]Row, len(cases))
 	for i, c := range cases {
-		out[i] = Row{clause, who, call, c[0], c[1]}
+		out[i] = Row{clause, user, call, c[0], c[1]}
 	}
 	return out
 }
 
 // Calls are what can be asked, by name. path is what stands behind the name.
-type Calls map[string]func(st *management.Standing, path, body string) (any, error)
+type Calls map[string]func(scope *management.Scope, path, body string) (any, error)
 
-// Ask asks what rows say, in order.
-func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
+// Run asks what rows say, in order.
+func (w *World) Run(t *testing.T, calls Calls, rows []Row) {
 	t.Helper()
-	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) { return call() })
+	w.run(t, calls, rows, func(call func() (any, error)) (any, error) { return call() })
 }
 
-// AskFaulty asks what rows say, in order, of a store that fails. fail makes it fail at
+// RunFaulty asks what rows say, in order, of a store that fails. fail makes it fail at
 // the call after some that go well, below 0 never, and tells whether it has failed since
 // then. A row is asked until it needs no more calls: until then it has to end with the
 // fault, and to leave everything as it was.
-func (w *World) AskFaulty(t *testing.T, calls Calls, rows []Row, fault error, fail func(after int) bool) {
+func (w *World) RunFaulty(t *testing.T, calls Calls, rows []Row, fault error, fail func(after int) bool) {
 	t.Helper()
-	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) {
+	w.run(t, calls, rows, func(call func() (any, error)) (any, error) {
 		defer fail(-1)
 		for after := 0; ; after++ {
 			fail(after)
@@ -251,58 +251,58 @@ func (w *World) AskFaulty(t *testing.T, calls Calls, rows []Row, fault error, fa
 	})
 }
 
-func (w *World) ask(t *testing.T, calls Calls, rows []Row, by func(call func() (any, error)) (any, error)) {
+func (w *World) run(t *testing.T, calls Calls, rows []Row, invoke func(call func() (any, error)) (any, error)) {
 	t.Helper()
-	known := map[string]string{}
+	names := map[string]string{}
 	for i, row := range rows {
 		for j := range row {
-			row[j] = replaced(row[j], known)
+			row[j] = expandPlaceholders(row[j], names)
 		}
-		clause, who, body, want := row[0], row[1], row[3], row[4]
-		asked, called, _ := strings.Cut(row[2], " => ")
-		name, path, _ := strings.Cut(asked, " ")
+		clause, user, body, want := row[0], row[1], row[3], row[4]
+		request, label, _ := strings.Cut(row[2], " => ")
+		name, path, _ := strings.Cut(request, " ")
 		call := calls[name]
 		if call == nil {
-			call = w.own(t, name)
+			call = w.builtinCall(t, name)
 		}
 		if call == nil {
 			t.Fatalf("row %d: nothing is called %q", i, name)
 		}
 		w.Clock = w.Clock.Add(time.Second)
-		st := w.Standing(t, who)
-		got, err := by(func() (any, error) { return call(st, path, body) })
-		if problem := differs(want, got, err); problem != "" {
-			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, asked, body, problem)
+		scope := w.Scope(t, user)
+		got, err := invoke(func() (any, error) { return call(scope, path, body) })
+		if problem := diffAnswer(want, got, err); problem != "" {
+			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, user, request, body, problem)
 		}
 		if err == nil {
-			remember(known, called, got)
+			rememberNames(names, label, got)
 		}
 	}
 }
 
 var placeholder = regexp.MustCompile(`<[^<>]+>`)
 
-// replaced puts what is known into the places of a text; others stay.
-func replaced(text string, known map[string]string) string {
+// expandPlaceholders puts what is known into the places of a text; others stay.
+func expandPlaceholders(text string, names map[string]string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
-		if value, ok := known[strings.Trim(name, "<>")]; ok {
+		if value, ok := names[strings.Trim(name, "<>")]; ok {
 			return value
 		}
 		return name
 	})
 }
 
-// remember keeps what later rows may say of an answer.
-func remember(known map[string]string, called string, got any) {
-	var named struct {
+// rememberNames keeps what later rows may say of an answer.
+func rememberNames(names map[string]string, label string, got any) {
+	var identity struct {
 		ID   json.RawMessage
 		Name string
 	}
 	text := management.Encode(got)
-	if json.Unmarshal(text, &named) == nil && named.ID != nil && named.Name != "" {
-		known[named.Name] = strings.Trim(string(named.ID), `"`)
+	if json.Unmarshal(text, &identity) == nil && identity.ID != nil && identity.Name != "" {
+		names[identity.Name] = strings.Trim(string(identity.ID), `"`)
 	}
-	if called == "" {
+	if label == "" {
 		return
 	}
 	var members map[string]json.RawMessage
@@ -310,29 +310,29 @@ func remember(known map[string]string, called string, got any) {
 	for name, raw := range members {
 		value := string(raw)
 		_ = json.Unmarshal(raw, &value) // what is no text stays as it is
-		if known[called+"."+name] = value; name == "id" {
-			known[called] = value
+		if names[label+"."+name] = value; name == "id" {
+			names[label] = value
 		}
 	}
 }
 
-// own are the calls that every World answers, nil for another name.
-func (w *World) own(t *testing.T, name string) func(st *management.Standing, path, body string) (any, error) {
+// builtinCall are the calls that every World answers, nil for another name.
+func (w *World) builtinCall(t *testing.T, name string) func(scope *management.Scope, path, body string) (any, error) {
 	switch name {
 	case "wait":
-		return func(_ *management.Standing, path, _ string) (any, error) {
+		return func(_ *management.Scope, path, _ string) (any, error) {
 			d, err := time.ParseDuration(path)
 			w.Clock = w.Clock.Add(d)
 			return nil, err
 		}
 	case "log":
-		return func(st *management.Standing, path, _ string) (any, error) {
+		return func(scope *management.Scope, path, _ string) (any, error) {
 			path, outside := strings.CutPrefix(path, "organization ")
 			if outside {
-				st.Project = nil
+				scope.Project = nil
 			}
-			scope, item, _ := strings.Cut(path, " ")
-			page, err := w.ActivityLog(t.Context(), st, management.ActivityQuery{Scopes: []string{scope}, Item: item, Limit: 1, Page: 1})
+			activityScope, item, _ := strings.Cut(path, " ")
+			page, err := w.ActivityLog(t.Context(), scope, management.ActivityQuery{Scopes: []string{activityScope}, Item: item, Limit: 1, Page: 1})
 			if err != nil || len(page.Results) == 0 {
 				return nil, err
 			}

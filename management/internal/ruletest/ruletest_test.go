@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 )
 
-func TestDiffers(t *testing.T) {
+func TestDiffAnswer(t *testing.T) {
 	answer := map[string]any{"a": 1, "b": []any{map[string]any{"c": "x", "d": nil}}, "e": map[string]any{}}
 	fault := management.Fault("name", "Wrong.")
 	for _, tt := range []struct {
@@ -49,7 +49,7 @@ func TestDiffers(t *testing.T) {
 		{`404 not_found -`, answer, nil, "answers {"},
 		{`null`, nil, errors.New("disk"), "a fault: disk"},
 	} {
-		got := differs(tt.want, tt.got, tt.err)
+		got := diffAnswer(tt.want, tt.got, tt.err)
 		if (got == "") != (tt.says == "") || !strings.Contains(got, tt.says) {
 			t.Errorf("%s of %v, %v: %q, want %q", tt.want, tt.got, tt.err, got, tt.says)
 		}
@@ -73,12 +73,12 @@ func TestBody(t *testing.T) {
 
 // The calls of every World: time passes where a row says so, and the log tells what
 // rows have changed.
-func TestWorld_Own(t *testing.T) {
-	w := New(t, memstore.New(memstore.Outside{}))
-	create := func(st *management.Standing, _, body string) (any, error) {
-		return w.Dashboards.Create(t.Context(), st, Body(t, body))
+func TestWorld_BuiltinCalls(t *testing.T) {
+	w := New(t, memstore.New(memstore.ExternalData{}))
+	create := func(scope *management.Scope, _, body string) (any, error) {
+		return w.Dashboards.Create(t.Context(), scope, Body(t, body))
 	}
-	w.Ask(t, Calls{"create": create}, slices.Concat([]Row{
+	w.Run(t, Calls{"create": create}, slices.Concat([]Row{
 		{"nothing was changed", "bob", "log Dashboard 1", ``, `null`},
 		{"the first second", "bob", "wait 0s", ``, `null`},
 	}, Each("made", "bob", "create", [2]string{`{"name":"one"}`, `{"id":1,"created_at":"2026-01-02T12:00:03Z"}`}, [2]string{`{"pinned":7}`, `400 invalid_input pinned`}), []Row{
@@ -89,11 +89,11 @@ func TestWorld_Own(t *testing.T) {
 }
 
 // A later row may name what an earlier one was answered.
-func TestRemember(t *testing.T) {
-	known := map[string]string{}
-	remember(known, "it", map[string]any{"id": "7", "name": "n", "count": 3, "list": []int{1}})
-	remember(known, "", []int{1})
-	if got := replaced("<it> <it.count> <n> <it.list> <other>", known); got != "7 3 7 [1] <other>" {
+func TestRememberNames(t *testing.T) {
+	names := map[string]string{}
+	rememberNames(names, "it", map[string]any{"id": "7", "name": "n", "count": 3, "list": []int{1}})
+	rememberNames(names, "", []int{1})
+	if got := expandPlaceholders("<it> <it.count> <n> <it.list> <other>", names); got != "7 3 7 [1] <other>" {
 		t.Error(got)
 	}
 }

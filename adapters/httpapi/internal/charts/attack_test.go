@@ -103,8 +103,8 @@ func TestDraw_NumbersStayDrawable(t *testing.T) {
 			f := draw(fmt.Sprintf(`{"kind":"TrendsQuery","trendsFilter":{"display":%q}}`, display), results)
 			wellFormed(t, f)
 			for _, bad := range []string{"NaN", "Inf", "e+", "--"} {
-				if places := placesOf(f.Picture); strings.Contains(places, bad) {
-					t.Errorf("%s as %s has places with %s: %.1000s", name, display, bad, places)
+				if positions := positionsOf(f.Picture); strings.Contains(positions, bad) {
+					t.Errorf("%s as %s has places with %s: %.1000s", name, display, bad, positions)
 				}
 			}
 			if len(f.Picture) > 256<<10 {
@@ -123,8 +123,8 @@ func TestDraw_NumbersStayDrawable(t *testing.T) {
 	}
 }
 
-// placesOf are the coordinates of a picture, without its texts.
-func placesOf(picture template.HTML) string {
+// positionsOf are the coordinates of a picture, without its texts.
+func positionsOf(picture template.HTML) string {
 	var b strings.Builder
 	for _, element := range strings.Split(string(picture), "<") {
 		attributes, _, _ := strings.Cut(element, ">")
@@ -140,12 +140,12 @@ func TestThinned_KeepsPeaks(t *testing.T) {
 		data[i].ok = i < 70_000 || i > 80_000
 	}
 	data[12_345].v, data[54_321].v = 9, -9
-	kept, gap := map[int]bool{}, false
-	for _, i := range thinned(data) {
-		kept[i], gap = true, gap || !data[i].ok
+	drawn, gap := map[int]bool{}, false
+	for _, i := range thinOut(data) {
+		drawn[i], gap = true, gap || !data[i].ok
 	}
-	if !kept[12_345] || !kept[54_321] || !kept[99_999] || !gap || len(kept) > maxPoints+2 {
-		t.Errorf("%d points are kept, the peaks: %v %v, the last: %v, a gap: %v", len(kept), kept[12_345], kept[54_321], kept[99_999], gap)
+	if !drawn[12_345] || !drawn[54_321] || !drawn[99_999] || !gap || len(drawn) > maxPoints+2 {
+		t.Errorf("%d points are kept, the peaks: %v %v, the last: %v, a gap: %v", len(drawn), drawn[12_345], drawn[54_321], drawn[99_999], gap)
 	}
 }
 

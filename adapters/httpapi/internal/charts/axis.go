@@ -7,16 +7,16 @@ type axis struct{ lo, hi, step float64 }
 
 // newAxis has room for numbers from least to most. whole: they are whole, and so are
 // its steps.
-func newAxis(least, most float64, whole bool) axis {
-	least, most = min(least, 0), max(most, 0)
-	if most-least < 1e-300 {
+func newAxis(low, high float64, integer bool) axis {
+	low, high = min(low, 0), max(high, 0)
+	if high-low < 1e-300 {
 		return axis{0, 1, 1}
 	}
-	step := niceStep((most - least) / 4)
-	if whole {
+	step := niceStep((high - low) / 4)
+	if integer {
 		step = max(step, 1)
 	}
-	return axis{math.Floor(least/step) * step, math.Ceil(most/step) * step, step}
+	return axis{math.Floor(low/step) * step, math.Ceil(high/step) * step, step}
 }
 
 // niceStep is the least of 1, 2 and 5 times a power of ten that is not less than f.
@@ -39,7 +39,7 @@ func (a axis) ticks() (out []float64) {
 	return out
 }
 
-// place is where a number stands between two ends.
-func (a axis) place(v, from, to float64) float64 {
+// position is where a number stands between two ends.
+func (a axis) position(v, from, to float64) float64 {
 	return from + (v-a.lo)/(a.hi-a.lo)*(to-from)
 }

@@ -134,10 +134,10 @@ func (d *drawing) read(into any) bool { return json.Unmarshal(d.Results, into) =
 
 // table adds a table, as much of it as a page may have.
 func (d *drawing) table(t Table) {
-	most := min(maxRows, max(maxCells/max(len(t.Head), 1), 1))
-	if n := len(t.Rows); n > most {
-		t.Rows = t.Rows[:most]
-		d.note("The table has the first " + count(most) + " of " + count(n) + " rows.")
+	limit := min(maxRows, max(maxCells/max(len(t.Head), 1), 1))
+	if n := len(t.Rows); n > limit {
+		t.Rows = t.Rows[:limit]
+		d.note("The table has the first " + count(limit) + " of " + count(n) + " rows.")
 	}
 	if len(t.Rows) > 0 {
 		d.Tables = append(d.Tables, t)

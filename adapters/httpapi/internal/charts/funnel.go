@@ -53,7 +53,7 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 	for _, steps := range drawn {
 		longest = max(longest, len(steps))
 	}
-	var bars []lying
+	var bars []horizontalBar
 	for k := range longest {
 		for nr, steps := range drawn {
 			if k < len(steps) {
@@ -76,18 +76,18 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 }
 
 // stepBar is the bar of a step, of one of several values where it is broken down.
-func (d *drawing) stepBar(steps []step, k, nr int, broken bool) lying {
+func (d *drawing) stepBar(steps []step, k, nr int, broken bool) horizontalBar {
 	s := &steps[k]
-	bar := lying{name: strconv.Itoa(k+1) + ". " + s.title(), told: show(s.Count.v), value: s.Count.v, series: nr}
+	bar := horizontalBar{name: strconv.Itoa(k+1) + ". " + s.title(), title: show(s.Count.v), value: s.Count.v, series: nr}
 	if broken {
 		bar.name = strconv.Itoa(k+1) + ". " + valueName(s)
 	}
-	of, told := steps[0].Count.v, " of the first"
+	base, suffix := steps[0].Count.v, " of the first"
 	if d.query.Funnel.Reference == "previous" {
-		of, told = steps[max(k-1, 0)].Count.v, " of those before"
+		base, suffix = steps[max(k-1, 0)].Count.v, " of those before"
 	}
-	if share := percent(bar.value, of); k > 0 && share != "" {
-		bar.told += ", " + share + told
+	if share := percent(bar.value, base); k > 0 && share != "" {
+		bar.title += ", " + share + suffix
 	}
 	return bar
 }
@@ -118,7 +118,7 @@ func (d *drawing) funnelTrends() bool {
 		all[i].Label = cmp.Or(all[i].Breakdown, "converted")
 	}
 	f := &format{Kind: "percentage"}
-	if c := d.over(all, f); c != nil {
+	if c := d.newChart(all, f); c != nil {
 		if c.dotted {
 			d.note("The last point is not over yet.")
 		}
@@ -142,7 +142,7 @@ func (d *drawing) funnelTimes() bool {
 		s.Labels, s.Data = append(s.Labels, text(seconds(bin[0].v))), append(s.Data, bin[1])
 	}
 	all := []series{s}
-	if c := d.over(all, &format{}); c != nil {
+	if c := d.newChart(all, &format{}); c != nil {
 		d.bars(c, "Bars by time from", false)
 	}
 	var average value

@@ -13,21 +13,21 @@ const (
 	legendRow           = 18.0
 	// maxTicks is how many buckets are named below it.
 	maxTicks = 7
-	// maxTold is how many points and bars say their number when they are pointed at.
-	maxTold = 400
+	// maxTooltips is how many points and bars say their number when they are pointed at.
+	maxTooltips = 400
 )
 
 // plot is a chart on its field.
 type plot struct {
 	pen
 	*chart
-	axis axis
-	told bool
+	axis        axis
+	hasTooltips bool
 }
 
 // newPlot draws the field: the scale, and names of buckets at their places.
 func newPlot(d *drawing, c *chart, a axis, x func(i int) float64) *plot {
-	p := &plot{pen: pen{id: d.ID}, chart: c, axis: a, told: len(c.series)*len(c.labels) <= maxTold}
+	p := &plot{pen: pen{id: d.ID}, chart: c, axis: a, hasTooltips: len(c.series)*len(c.labels) <= maxTooltips}
 	for _, tick := range a.ticks() {
 		y := p.y(tick)
 		p.line("grid", plotLeft, y, plotRight, y)
@@ -41,11 +41,11 @@ func newPlot(d *drawing, c *chart, a axis, x func(i int) float64) *plot {
 	return p
 }
 
-func (p *plot) y(v float64) float64 { return p.axis.place(v, plotBottom, plotTop) }
+func (p *plot) y(v float64) float64 { return p.axis.position(v, plotBottom, plotTop) }
 
-// tell is what a point says when it is pointed at.
-func (p *plot) tell(s *series, i int) string {
-	if !p.told {
+// tooltip is what a point says when it is pointed at.
+func (p *plot) tooltip(s *series, i int) string {
+	if !p.hasTooltips {
 		return ""
 	}
 	day := string(p.labels[i])
@@ -62,12 +62,12 @@ func (p *plot) finish(d *drawing, what string, sample func(i int, x, y float64))
 		sample(i, x, y)
 		p.text("key", "start", x+36, y+4, p.series[i].name(maxLabel))
 	}
-	d.picture(&p.pen, legendTop+legendRow*float64((len(p.series)+1)/2), p.described(what))
+	d.picture(&p.pen, legendTop+legendRow*float64((len(p.series)+1)/2), p.describe(what))
 }
 
 // lines draws a line for each series.
 func (d *drawing) lines(c *chart, what string) {
-	least, most, whole := ends(c.series)
+	low, high, integer := extremes(c.series)
 	n := len(c.labels)
 	x := func(i int) float64 {
 		if n == 1 {
@@ -75,7 +75,7 @@ func (d *drawing) lines(c *chart, what string) {
 		}
 		return plotLeft + float64(i)*(plotRight-plotLeft)/float64(n-1)
 	}
-	p := newPlot(d, c, newAxis(least, most, whole), x)
+	p := newPlot(d, c, newAxis(low, high, integer), x)
 	for i := range c.series {
 		p.curve(i, x)
 	}
@@ -105,7 +105,7 @@ func (p *plot) curve(nr int, x func(int) float64) {
 		}
 		line = line[:0]
 	}
-	for _, i := range thinned(s.Data) {
+	for _, i := range thinOut(s.Data) {
 		if !s.Data[i].ok {
 			flush()
 			continue
@@ -121,7 +121,7 @@ func (p *plot) curve(nr int, x func(int) float64) {
 	}
 	for i, v := range s.Data {
 		if v.ok && (len(s.Data) <= maxMarked || i == last) {
-			p.marker(nr, x(i), p.y(v.v), p.tell(s, i))
+			p.marker(nr, x(i), p.y(v.v), p.tooltip(s, i))
 		}
 	}
 }
@@ -146,29 +146,29 @@ func (p *plot) path(nr int, s *series, dotted bool, points string) {
 // than this from left to right.
 const maxPoints = 640
 
-// thinned are the points to draw: all, or the least and the greatest of each stretch,
+// thinOut are the points to draw: all, or the least and the greatest of each stretch,
 // of one without numbers its first.
-func thinned(data []value) (out []int) {
+func thinOut(data []value) (out []int) {
 	every := 1
 	if len(data) > maxPoints {
 		every = (len(data) + maxPoints/2 - 1) / (maxPoints / 2)
 	}
 	for from := 0; from < len(data); from += every {
-		least, most := from, from
+		low, high := from, from
 		for i := from; i < min(from+every, len(data)); i++ {
 			switch {
 			case !data[i].ok:
-			case !data[least].ok:
-				least, most = i, i
-			case data[i].v < data[least].v:
-				least = i
-			case data[i].v > data[most].v:
-				most = i
+			case !data[low].ok:
+				low, high = i, i
+			case data[i].v < data[low].v:
+				low = i
+			case data[i].v > data[high].v:
+				high = i
 			}
 		}
-		out = append(out, min(least, most))
-		if least != most {
-			out = append(out, max(least, most))
+		out = append(out, min(low, high))
+		if low != high {
+			out = append(out, max(low, high))
 		}
 	}
 	if every > 1 && out[len(out)-1] != len(data)-1 {

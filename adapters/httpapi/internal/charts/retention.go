@@ -53,7 +53,7 @@ func (d *drawing) cohorts(rows []cohort) {
 	unfinished := false
 	for i := range rows {
 		r := &rows[i]
-		began := word(d.began(r))
+		began := word(d.rowDate(r))
 		share, row := []Cell{began}, []Cell{began}
 		for k, v := range r.Values {
 			if k == 0 {
@@ -61,9 +61,9 @@ func (d *drawing) cohorts(rows []cohort) {
 			}
 			cell, state := shareOf(v.Count.v, r.Values[0].Count.v), d.interval(r, k)
 			switch {
-			case state == notBegun, i+k >= len(rows): // after the range nobody was counted
+			case state == stateNotBegun, i+k >= len(rows): // after the range nobody was counted
 				cell = word("")
-			case state == notOver:
+			case state == stateOngoing:
 				cell.Text, unfinished = cell.Text+"*", true
 			}
 			share = append(share, cell)
@@ -79,15 +79,15 @@ func (d *drawing) cohorts(rows []cohort) {
 }
 
 // shareOf is a cell, shaded by tenths.
-func shareOf(part, whole float64) Cell {
-	if whole == 0 {
+func shareOf(part, total float64) Cell {
+	if total == 0 {
 		return number("–")
 	}
-	return Cell{Text: percent(part, whole), Number: true, Shade: max(0, min(10, int(math.Round(10*part/whole))))}
+	return Cell{Text: percent(part, total), Number: true, Shade: max(0, min(10, int(math.Round(10*part/total))))}
 }
 
-// began is the date of a row as it is written.
-func (d *drawing) began(r *cohort) string {
+// rowDate is the date of a row as it is written.
+func (d *drawing) rowDate(r *cohort) string {
 	if t, err := time.Parse(time.RFC3339, string(r.Date)); err == nil {
 		layout := time.DateOnly
 		if d.query.Retention.Period == "Hour" {
@@ -102,16 +102,16 @@ func (d *drawing) began(r *cohort) string {
 type state uint8
 
 const (
-	over state = iota
-	notOver
-	notBegun
+	stateOver state = iota
+	stateOngoing
+	stateNotBegun
 )
 
 // interval says whether the k-th interval of a row is over now (§5.1).
 func (d *drawing) interval(r *cohort, k int) state {
 	t, err := time.Parse(time.RFC3339, string(r.Date))
 	if err != nil {
-		return over
+		return stateOver
 	}
 	t = t.In(d.Now.Location())
 	from := func(k int) time.Time {
@@ -127,9 +127,9 @@ func (d *drawing) interval(r *cohort, k int) state {
 	}
 	switch {
 	case d.Now.Before(from(k)):
-		return notBegun
+		return stateNotBegun
 	case d.Now.Before(from(k + 1)):
-		return notOver
+		return stateOngoing
 	}
-	return over
+	return stateOver
 }

@@ -23,8 +23,8 @@ type series struct {
 }
 
 // name of a series, as long as a picture has room for.
-func (s *series) name(most int) string {
-	name := cmp.Or(clean(string(s.Label), most), clean(string(s.Breakdown), most), "(no name)")
+func (s *series) name(maxLen int) string {
+	name := cmp.Or(clean(string(s.Label), maxLen), clean(string(s.Breakdown), maxLen), "(no name)")
 	if s.CompareLabel == "previous" {
 		name += " (previous)"
 	}
@@ -49,8 +49,8 @@ type chart struct {
 	dotted bool
 }
 
-// some takes the largest series where there are more than a picture shows, in their order.
-func (d *drawing) some(all []series) []series {
+// largestSeries takes the largest series where there are more than a picture shows, in their order.
+func (d *drawing) largestSeries(all []series) []series {
 	if len(all) <= maxDrawn {
 		return all
 	}
@@ -70,9 +70,9 @@ func (d *drawing) some(all []series) []series {
 	return out
 }
 
-// over is a chart of series, nil when there is nothing to draw.
-func (d *drawing) over(all []series, f *format) *chart {
-	c := &chart{series: d.some(all), format: f}
+// newChart is a chart of series, nil when there is nothing to draw.
+func (d *drawing) newChart(all []series, f *format) *chart {
+	c := &chart{series: d.largestSeries(all), format: f}
 	for i := range c.series {
 		s := &c.series[i]
 		if len(s.Data) > len(c.labels) {
@@ -89,7 +89,7 @@ func (d *drawing) over(all []series, f *format) *chart {
 		return nil
 	}
 	if n := len(c.days); n > 0 {
-		c.dotted = d.goesOn(string(c.days[n-1]))
+		c.dotted = d.isOngoing(string(c.days[n-1]))
 	}
 	return c
 }
@@ -103,8 +103,8 @@ var steps = map[text]func(time.Time) time.Time{
 	"month":  func(t time.Time) time.Time { return t.AddDate(0, 1, 0) },
 }
 
-// goesOn says whether now lies in the bucket that begins at a day (§5.1).
-func (d *drawing) goesOn(day string) bool {
+// isOngoing says whether now lies in the bucket that begins at a day (§5.1).
+func (d *drawing) isOngoing(day string) bool {
 	step := steps[cmp.Or(d.query.Interval, "day")]
 	for _, layout := range []string{time.DateTime, time.DateOnly} {
 		if from, err := time.ParseInLocation(layout, day, d.Now.Location()); err == nil && step != nil {
@@ -114,23 +114,23 @@ func (d *drawing) goesOn(day string) bool {
 	return false
 }
 
-// ends are the least and the greatest number, and whether all are whole.
-func ends(all []series) (least, most float64, whole bool) {
-	whole = true
+// extremes are the least and the greatest number, and whether all are whole.
+func extremes(all []series) (low, high float64, integer bool) {
+	integer = true
 	for i := range all {
 		for _, v := range all[i].Data {
-			least, most = min(least, v.v), max(most, v.v)
-			whole = whole && v.v == math.Trunc(v.v)
+			low, high = min(low, v.v), max(high, v.v)
+			integer = integer && v.v == math.Trunc(v.v)
 		}
 	}
-	return least, most, whole
+	return low, high, integer
 }
 
 // maxDescribed is how many series are described in words.
 const maxDescribed = 3
 
-// described says what a chart shows.
-func (c *chart) described(what string) string {
+// describe says what a chart shows.
+func (c *chart) describe(what string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s", what, plural(len(c.series), "series", "series"), plural(len(c.labels), "point", "points"))
 	if n := len(c.labels); c.labels[0] != "" {
@@ -143,11 +143,11 @@ func (c *chart) described(what string) string {
 		if len(numbers) == 0 {
 			continue
 		}
-		least, most := numbers[0].v, numbers[0].v
+		low, high := numbers[0].v, numbers[0].v
 		for _, v := range numbers {
-			least, most = min(least, v.v), max(most, v.v)
+			low, high = min(low, v.v), max(high, v.v)
 		}
-		fmt.Fprintf(&b, " %s: least %s, most %s, last %s.", s.name(maxLabel), c.format.number(least), c.format.number(most), c.format.number(numbers[len(numbers)-1].v))
+		fmt.Fprintf(&b, " %s: least %s, most %s, last %s.", s.name(maxLabel), c.format.number(low), c.format.number(high), c.format.number(numbers[len(numbers)-1].v))
 	}
 	return b.String()
 }

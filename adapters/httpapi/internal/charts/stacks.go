@@ -8,8 +8,8 @@ import (
 // band is where a value of a stack lies.
 type band struct{ from, to float64 }
 
-// stacked lays the values of each bucket upon each other, those below zero downwards.
-func (c *chart) stacked() (bands [][]band, least, most float64) {
+// stack lays the values of each bucket upon each other, those below zero downwards.
+func (c *chart) stack() (bands [][]band, low, high float64) {
 	up, down := make([]float64, len(c.labels)), make([]float64, len(c.labels))
 	bands = make([][]band, len(c.series))
 	for nr := range c.series {
@@ -25,27 +25,27 @@ func (c *chart) stacked() (bands [][]band, least, most float64) {
 			}
 			bands[nr][i] = band{*base, *base + v}
 			*base += v
-			least, most = min(least, *base), max(most, *base)
+			low, high = min(low, *base), max(high, *base)
 		}
 	}
-	return bands, least, most
+	return bands, low, high
 }
 
 // areas draws the series as areas upon each other.
 func (d *drawing) areas(c *chart, what string) {
 	if len(c.labels) > maxPoints {
-		d.newest(c, maxPoints)
+		d.keepNewest(c, maxPoints)
 	}
 	if len(c.labels) < 2 { // an area of one point has no width
 		d.bars(c, what, true)
 		return
 	}
-	bands, least, most := c.stacked()
-	_, _, whole := ends(c.series)
+	bands, low, high := c.stack()
+	_, _, integer := extremes(c.series)
 	x := func(i int) float64 {
 		return plotLeft + float64(i)*(plotRight-plotLeft)/float64(len(c.labels)-1)
 	}
-	p := newPlot(d, c, newAxis(least, most, whole), x)
+	p := newPlot(d, c, newAxis(low, high, integer), x)
 	p.patterns(len(c.series))
 	for nr, all := range bands {
 		var upper, lower []string
@@ -60,13 +60,13 @@ func (d *drawing) areas(c *chart, what string) {
 
 // bars draws a bar for each value, those of a bucket upon each other or side by side.
 func (d *drawing) bars(c *chart, what string, stack bool) {
-	if most := maxBars / len(c.series); len(c.labels) > most {
-		d.newest(c, most)
+	if maxLabels := maxBars / len(c.series); len(c.labels) > maxLabels {
+		d.keepNewest(c, maxLabels)
 	}
-	least, most, whole := ends(c.series)
+	low, maxLabels, integer := extremes(c.series)
 	bands := make([][]band, len(c.series))
 	if stack {
-		bands, least, most = c.stacked()
+		bands, low, maxLabels = c.stack()
 	} else {
 		for nr := range c.series {
 			for _, v := range c.series[nr].Data {
@@ -75,7 +75,7 @@ func (d *drawing) bars(c *chart, what string, stack bool) {
 		}
 	}
 	slot := (plotRight - plotLeft) / float64(len(c.labels))
-	p := newPlot(d, c, newAxis(least, most, whole), func(i int) float64 { return plotLeft + (float64(i)+0.5)*slot })
+	p := newPlot(d, c, newAxis(low, maxLabels, integer), func(i int) float64 { return plotLeft + (float64(i)+0.5)*slot })
 	p.patterns(len(c.series))
 	wide, shift := slot*0.8, 0.0
 	if !stack {
@@ -87,7 +87,7 @@ func (d *drawing) bars(c *chart, what string, stack bool) {
 		for i, b := range all {
 			if b.from != b.to && i < len(s.Data) {
 				y, end := p.y(max(b.from, b.to)), p.y(min(b.from, b.to))
-				p.rect(nr, plotLeft+(float64(i)+0.1)*slot+float64(nr)*shift, y, wide, end-y, p.tell(s, i))
+				p.rect(nr, plotLeft+(float64(i)+0.1)*slot+float64(nr)*shift, y, wide, end-y, p.tooltip(s, i))
 			}
 		}
 	}
@@ -97,11 +97,11 @@ func (d *drawing) bars(c *chart, what string, stack bool) {
 // swatch shows in the legend how a series is filled.
 func (p *plot) swatch(nr int, x, y float64) { p.rect(nr, x+8, y-7, 20, 14, "") }
 
-// newest leaves all but the newest buckets out.
-func (d *drawing) newest(c *chart, most int) {
-	d.note("The picture has the newest " + count(most) + " of " + count(len(c.labels)) + " points.")
-	from := len(c.labels) - most
-	last := func(list []text) []text { return list[min(max(len(list)-most, 0), len(list)):] }
+// keepNewest leaves all but the newest buckets out.
+func (d *drawing) keepNewest(c *chart, maxLabels int) {
+	d.note("The picture has the newest " + count(maxLabels) + " of " + count(len(c.labels)) + " points.")
+	from := len(c.labels) - maxLabels
+	last := func(list []text) []text { return list[min(max(len(list)-maxLabels, 0), len(list)):] }
 	c.labels, c.days = last(c.labels), last(c.days)
 	own := make([]series, len(c.series))
 	copy(own, c.series)

@@ -31,17 +31,17 @@ func (p *pen) text(class, anchor string, x, y float64, s string) {
 
 // rect fills a rectangle as that of a series; told, unless empty, is shown when it is
 // pointed at.
-func (p *pen) rect(series int, x, y, w, h float64, told string) {
+func (p *pen) rect(series int, x, y, w, h float64, title string) {
 	fmt.Fprintf(p, `<rect %s x="%s" y="%s" width="%s" height="%s"`, p.fill(series), at(x), at(y), at(w), at(h))
-	p.end("rect", told)
+	p.end("rect", title)
 }
 
-func (p *pen) end(name, told string) {
-	if told == "" {
+func (p *pen) end(name, title string) {
+	if title == "" {
 		p.WriteString("/>")
 		return
 	}
-	p.WriteString("><title>" + escape(told) + "</title></" + name + ">")
+	p.WriteString("><title>" + escape(title) + "</title></" + name + ">")
 }
 
 // fill is what an area of a series is filled with: a colour, and for all but the
@@ -75,28 +75,28 @@ var dashes = []string{"", "8 4", "3 3", "12 3 3 3", "16 5"}
 const markerKinds = 6
 
 // marker is a sign around a point.
-func (p *pen) marker(series int, x, y float64, told string) {
+func (p *pen) marker(series int, x, y float64, title string) {
 	switch series % markerKinds {
 	case 0:
 		fmt.Fprintf(p, `<circle class="c%d" cx="%s" cy="%s" r="3.5"`, series, at(x), at(y))
-		p.end("circle", told)
+		p.end("circle", title)
 		return
 	case 1:
-		p.sign(series, x, y, "m-3 -3h6v6h-6z", told)
+		p.sign(series, x, y, "m-3 -3h6v6h-6z", title)
 	case 2:
-		p.sign(series, x, y, "m0 -4l4 7h-8z", told)
+		p.sign(series, x, y, "m0 -4l4 7h-8z", title)
 	case 3:
-		p.sign(series, x, y, "m0 -4l4 4l-4 4l-4 -4z", told)
+		p.sign(series, x, y, "m0 -4l4 4l-4 4l-4 -4z", title)
 	case 4:
-		p.sign(series, x, y, "m0 4l-4 -7h8z", told)
+		p.sign(series, x, y, "m0 4l-4 -7h8z", title)
 	default:
-		p.sign(series, x, y, "m-1 -4h2v3h3v2h-3v3h-2v-3h-3v-2h3z", told)
+		p.sign(series, x, y, "m-1 -4h2v3h3v2h-3v3h-2v-3h-3v-2h3z", title)
 	}
 }
 
-func (p *pen) sign(series int, x, y float64, path, told string) {
+func (p *pen) sign(series int, x, y float64, path, title string) {
 	fmt.Fprintf(p, `<path class="c%d" d="M%s %s%s"`, series, at(x), at(y), path)
-	p.end("path", told)
+	p.end("path", title)
 }
 
 // picture closes the drawing: what it shows is said in words too.

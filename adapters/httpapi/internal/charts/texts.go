@@ -66,12 +66,12 @@ var rowLabels = strings.NewReplacer("$$_posthog_breakdown_null_$$", "(none)", "$
 
 // clean is a text for people: on one line, without what is invisible or turns the
 // direction of what stands beside it, of so many characters at most.
-func clean(s string, most int) string {
+func clean(s string, maxLen int) string {
 	var b strings.Builder
 	n := 0
-	for _, c := range rowLabels.Replace(s[:min(len(s), 16*most+64)]) {
+	for _, c := range rowLabels.Replace(s[:min(len(s), 16*maxLen+64)]) {
 		switch {
-		case n == most:
+		case n == maxLen:
 			b.WriteString("…")
 			return b.String()
 		case unicode.IsSpace(c):
@@ -116,16 +116,16 @@ func showDigits(f float64, digits int) string {
 	if strings.ContainsRune(s, 'e') {
 		return b.String() + s
 	}
-	whole, rest, _ := strings.Cut(s, ".")
-	rest = strings.TrimRight(rest, "0")
-	for i, c := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
+	integer, fraction, _ := strings.Cut(s, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	for i, c := range integer {
+		if i > 0 && (len(integer)-i)%3 == 0 {
 			b.WriteByte(',')
 		}
 		b.WriteRune(c)
 	}
-	if rest != "" {
-		b.WriteString("." + rest)
+	if fraction != "" {
+		b.WriteString("." + fraction)
 	}
 	return b.String()
 }
@@ -144,11 +144,11 @@ func short(f float64) string {
 }
 
 // percent is a share of a whole, empty where there is none.
-func percent(part, whole float64) string {
-	if whole == 0 {
+func percent(part, total float64) string {
+	if total == 0 {
 		return ""
 	}
-	return showDigits(math.Round(part/whole*1000)/10, -1) + "%"
+	return showDigits(math.Round(part/total*1000)/10, -1) + "%"
 }
 
 // seconds is a stretch of time.

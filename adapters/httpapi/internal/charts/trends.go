@@ -47,9 +47,9 @@ func (d *drawing) trends() bool {
 	return true
 }
 
-// charted draws series over time, where there are any.
-func (d *drawing) charted(all []series, draw func(*chart)) {
-	if c := d.over(all, &d.query.Trends); c != nil {
+// drawChart draws series over time, where there are any.
+func (d *drawing) drawChart(all []series, draw func(*chart)) {
+	if c := d.newChart(all, &d.query.Trends); c != nil {
 		if c.dotted {
 			d.note("The last point is not over yet.")
 		}
@@ -58,23 +58,23 @@ func (d *drawing) charted(all []series, draw func(*chart)) {
 }
 
 func (d *drawing) lineTrend(all []series) {
-	d.charted(all, func(c *chart) { d.lines(c, "Lines") })
+	d.drawChart(all, func(c *chart) { d.lines(c, "Lines") })
 }
 
 func (d *drawing) cumulativeTrend(all []series) {
-	d.charted(all, func(c *chart) { d.lines(c, "Lines of sums so far") })
+	d.drawChart(all, func(c *chart) { d.lines(c, "Lines of sums so far") })
 }
 
 func (d *drawing) areaTrend(all []series) {
-	d.charted(all, func(c *chart) { d.areas(c, "Areas upon each other") })
+	d.drawChart(all, func(c *chart) { d.areas(c, "Areas upon each other") })
 }
 
 func (d *drawing) stackTrend(all []series) {
-	d.charted(all, func(c *chart) { d.bars(c, "Bars upon each other", true) })
+	d.drawChart(all, func(c *chart) { d.bars(c, "Bars upon each other", true) })
 }
 
 func (d *drawing) barTrend(all []series) {
-	d.charted(all, func(c *chart) { d.bars(c, "Bars side by side", false) })
+	d.drawChart(all, func(c *chart) { d.bars(c, "Bars side by side", false) })
 }
 
 func (d *drawing) valueTrend(all []series) { d.valueRows(all, "Bars by value", false) }
@@ -88,12 +88,12 @@ func (d *drawing) valueRows(all []series, what string, shares bool) {
 		shares = shares && v >= 0
 		sum += v
 	}
-	bars := make([]lying, len(all))
+	bars := make([]horizontalBar, len(all))
 	for i := range all {
 		s := &all[i]
-		bars[i] = lying{name: s.name(maxLabel), told: d.query.Trends.number(s.Aggregated.v), value: s.Aggregated.v}
+		bars[i] = horizontalBar{name: s.name(maxLabel), title: d.query.Trends.number(s.Aggregated.v), value: s.Aggregated.v}
 		if share := percent(s.Aggregated.v, sum); shares && share != "" {
-			bars[i].told += " (" + share + ")"
+			bars[i].title += " (" + share + ")"
 		}
 		if s.CompareLabel == "previous" {
 			bars[i].series = 1
@@ -134,7 +134,7 @@ func (d *drawing) lifecycle() bool {
 	for i := range all {
 		all[i].Label = cmp.Or(all[i].Status, all[i].Label)
 	}
-	d.charted(all, func(c *chart) { d.bars(c, "Bars upon each other, dormant below zero", true) })
+	d.drawChart(all, func(c *chart) { d.bars(c, "Bars upon each other, dormant below zero", true) })
 	d.seriesTable(all, &format{})
 	return true
 }
@@ -145,7 +145,7 @@ func (d *drawing) stickiness() bool {
 	if !d.read(&all) {
 		return false
 	}
-	if c := d.over(all, &format{}); c != nil {
+	if c := d.newChart(all, &format{}); c != nil {
 		if d.query.Stickiness.Display == "ActionsBar" {
 			d.bars(c, "Bars side by side", false)
 		} else {

@@ -4,27 +4,27 @@ import "strings"
 
 // The field of bars that lie: a row for each value.
 const (
-	lyingLeft, lyingRight = 230.0, 590.0
-	lyingRow              = 28.0
-	lyingBar              = 18.0
-	maxLying              = 30
+	barMinX, barMaxX  = 230.0, 590.0
+	barRow            = 28.0
+	barHeight         = 18.0
+	maxHorizontalBars = 30
 )
 
-// lying is a bar with a name before it and words behind it.
-type lying struct {
-	name, told string
-	value      float64
-	series     int
+// horizontalBar is a bar with a name before it and words behind it.
+type horizontalBar struct {
+	name, title string
+	value       float64
+	series      int
 }
 
 // valueBars draws a bar for each value, from left to right.
-func (d *drawing) valueBars(all []lying, what string) {
+func (d *drawing) valueBars(all []horizontalBar, what string) {
 	if len(all) == 0 {
 		return
 	}
-	if len(all) > maxLying {
-		d.note("The picture has the first " + count(maxLying) + " of " + count(len(all)) + " bars.")
-		all = all[:maxLying]
+	if len(all) > maxHorizontalBars {
+		d.note("The picture has the first " + count(maxHorizontalBars) + " of " + count(len(all)) + " bars.")
+		all = all[:maxHorizontalBars]
 	}
 	a, series := axis{0, 0, 1}, 0
 	for _, bar := range all {
@@ -35,21 +35,21 @@ func (d *drawing) valueBars(all []lying, what string) {
 	}
 	p := &pen{id: d.ID}
 	p.patterns(series)
-	x := func(v float64) float64 { return a.place(v, lyingLeft, lyingRight) }
-	var told []string
+	x := func(v float64) float64 { return a.position(v, barMinX, barMaxX) }
+	var titles []string
 	for i, bar := range all {
-		y := 8 + lyingRow*float64(i)
+		y := 8 + barRow*float64(i)
 		from, to := x(min(bar.value, 0)), x(max(bar.value, 0))
-		p.text("key", "end", lyingLeft-10, y+13, clean(bar.name, 32))
-		p.rect(bar.series, from, y, to-from, lyingBar, "")
-		p.text("key", "start", to+6, y+13, clean(bar.told, maxLabel))
+		p.text("key", "end", barMinX-10, y+13, clean(bar.name, 32))
+		p.rect(bar.series, from, y, to-from, barHeight, "")
+		p.text("key", "start", to+6, y+13, clean(bar.title, maxLabel))
 		if i < maxDescribed {
-			told = append(told, clean(bar.name, maxLabel)+": "+clean(bar.told, maxLabel))
+			titles = append(titles, clean(bar.name, maxLabel)+": "+clean(bar.title, maxLabel))
 		}
 	}
-	height := 8 + lyingRow*float64(len(all))
+	height := 8 + barRow*float64(len(all))
 	p.line("axis", x(0), 2, x(0), height-2)
-	d.picture(p, height, what+": "+plural(len(all), "bar", "bars")+". "+strings.Join(told, ". ")+".")
+	d.picture(p, height, what+": "+plural(len(all), "bar", "bars")+". "+strings.Join(titles, ". ")+".")
 }
 
 // bigNumber draws a number, and words below it.

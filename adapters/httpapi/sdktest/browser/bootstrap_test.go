@@ -17,9 +17,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagshttp"
 )
 
-// booted is a report of bootstrap.html: whom posthog-js takes the visitor for, whom the
+// bootReport is a report of bootstrap.html: whom posthog-js takes the visitor for, whom the
 // service took the request for, and the flags.
-type booted struct {
+type bootReport struct {
 	Step     string         `json:"step"`
 	Error    string         `json:"error,omitempty"`
 	ID       string         `json:"id"`
@@ -37,14 +37,14 @@ func TestBootstrap_Browser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports := make(chan booted, 16)
+	reports := make(chan bootReport, 16)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /array.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/javascript")
 		_, _ = w.Write(script)
 	})
 	mux.HandleFunc("POST /report", func(_ http.ResponseWriter, r *http.Request) {
-		var s booted
+		var s bootReport
 		if err := json.NewDecoder(r.Body).Decode(&s); err != nil {
 			t.Errorf("report: %v", err)
 		}
@@ -62,7 +62,7 @@ func TestBootstrap_Browser(t *testing.T) {
 		}
 	})
 	cookie := flagshttp.Cookie(projectKey)
-	who := func(r *http.Request) *flags.Subject {
+	subjectOf := func(r *http.Request) *flags.Subject {
 		sub := cookie(r)
 		if sub == nil {
 			sub = &flags.Subject{DistinctID: "visitor-1"}
@@ -70,12 +70,12 @@ func TestBootstrap_Browser(t *testing.T) {
 		sub.Person = flags.Properties{"$lib": "web", "plan": "pro", "age": 36}
 		return sub
 	}
-	site := httptest.NewServer(flagshttp.Middleware(flags.Compile(d).Reader(), who)(mux))
+	site := httptest.NewServer(flagshttp.Middleware(flags.Compile(d).Reader(), subjectOf)(mux))
 	defer site.Close()
 	stop := browse(t, site.URL+"/")
 	defer stop()
 
-	for _, want := range []booted{
+	for _, want := range []bootReport{
 		{Step: "first", ID: "visitor-1", State: "anonymous", Asked: "visitor-1 on "},
 		{Step: "again", ID: "visitor-1", State: "anonymous", Asked: "visitor-1 on visitor-1"},
 		{Step: "known", ID: "ana", State: "identified", Asked: "ana on visitor-1"},
@@ -89,7 +89,7 @@ func TestBootstrap_Browser(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(served.Patience):
+		case <-time.After(served.WaitTimeout):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
@@ -102,7 +102,7 @@ func TestBootstrap_OFREP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports := make(chan looked, 16)
+	reports := make(chan browserReport, 16)
 	page := template.Must(template.ParseFiles("bootofrep.html"))
 	mux := http.NewServeMux()
 	mux.Handle("/", ofrepPage(t, reports))
@@ -111,17 +111,17 @@ func TestBootstrap_OFREP(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	who := func(*http.Request) *flags.Subject { return &flags.Subject{DistinctID: "u"} }
-	site := httptest.NewServer(flagshttp.Middleware(flags.Compile(d).Reader(), who)(mux))
+	subjectOf := func(*http.Request) *flags.Subject { return &flags.Subject{DistinctID: "u"} }
+	site := httptest.NewServer(flagshttp.Middleware(flags.Compile(d).Reader(), subjectOf)(mux))
 	defer site.Close()
 	stop := browse(t, site.URL+"/")
 	defer stop()
 	select {
 	case got := <-reports:
-		if diff := cmp.Diff(ofrepWanted()[0], got); diff != "" {
+		if diff := cmp.Diff(ofrepWant()[0], got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-	case <-time.After(served.Patience):
+	case <-time.After(served.WaitTimeout):
 		t.Fatal("the page does not report")
 	}
 }

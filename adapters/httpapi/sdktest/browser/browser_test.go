@@ -49,7 +49,7 @@ const definitions = `{"group_type_mapping": {"0": "company"}, "flags": [
 
 var keys = []string{"for-all", "for-nobody", "for-pro", "for-companies", "in-browsers", "on-servers"}
 
-type seen struct {
+type pageReport struct {
 	Step     string         `json:"step"`
 	Error    string         `json:"error,omitempty"`
 	Flags    map[string]any `json:"flags"`
@@ -59,7 +59,7 @@ type seen struct {
 // The two steps of the page, as §3.6, §7 and §9.9 decide them. A flag that is
 // not answered is undefined for posthog-js; a payload is given for an enabled
 // flag only.
-var wanted = []seen{
+var wantFlags = []pageReport{
 	{
 		Step: "anonymous",
 		Flags: map[string]any{
@@ -91,7 +91,7 @@ func TestBrowser(t *testing.T) {
 		"with a header":       `{"request_headers": {"X-Custom": "1"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			reports := make(chan seen, 16)
+			reports := make(chan pageReport, 16)
 			page := httptest.NewServer(pageHandler(t, script, reports))
 			defer page.Close()
 			bunting := httptest.NewServer(server(t))
@@ -101,13 +101,13 @@ func TestBrowser(t *testing.T) {
 				"host": {bunting.URL}, "key": {projectKey}, "flags": {strings.Join(keys, ",")}, "options": {options},
 			}.Encode())
 			defer stop()
-			for _, want := range wanted {
+			for _, want := range wantFlags {
 				select {
 				case got := <-reports:
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 					}
-				case <-time.After(served.Patience):
+				case <-time.After(served.WaitTimeout):
 					t.Fatalf("the page did not come to %q", want.Step)
 				}
 			}
@@ -135,7 +135,7 @@ func server(t *testing.T) http.Handler {
 }
 
 // pageHandler serves the page and the client, and passes reports on.
-func pageHandler(t *testing.T, script []byte, reports chan<- seen) http.Handler {
+func pageHandler(t *testing.T, script []byte, reports chan<- pageReport) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /array.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/javascript")
@@ -143,7 +143,7 @@ func pageHandler(t *testing.T, script []byte, reports chan<- seen) http.Handler 
 	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "page.html") })
 	mux.HandleFunc("POST /report", func(_ http.ResponseWriter, r *http.Request) {
-		var s seen
+		var s pageReport
 		if err := json.NewDecoder(r.Body).Decode(&s); err != nil {
 			t.Errorf("report: %v", err)
 		}

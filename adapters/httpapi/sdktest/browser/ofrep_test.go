@@ -41,7 +41,7 @@ type (
 		Reason    string `json:"reason"`
 		ErrorCode string `json:"errorCode"`
 	}
-	looked struct {
+	browserReport struct {
 		Step    string            `json:"step"`
 		Events  []string          `json:"events"`
 		Details map[string]detail `json:"details"`
@@ -50,7 +50,7 @@ type (
 
 // The steps of the page. A flag that is off and has no value to give is the default
 // without an error (ADR 6).
-func ofrepWanted() []looked {
+func ofrepWant() []browserReport {
 	first := map[string]detail{
 		"for-all":    {Value: true, Reason: "STATIC"},
 		"for-pro":    {Value: false, Reason: "DEFAULT"},
@@ -61,9 +61,9 @@ func ofrepWanted() []looked {
 		"nowhere":    {Value: true, Reason: "ERROR", ErrorCode: "FLAG_NOT_FOUND"},
 		"mistaken":   {Value: "none", Reason: "ERROR", ErrorCode: "TYPE_MISMATCH"},
 	}
-	with := func(of map[string]detail, changes map[string]detail) map[string]detail {
+	with := func(details map[string]detail, changes map[string]detail) map[string]detail {
 		out := map[string]detail{}
-		for _, m := range []map[string]detail{of, changes} {
+		for _, m := range []map[string]detail{details, changes} {
 			for key, d := range m {
 				out[key] = d
 			}
@@ -73,7 +73,7 @@ func ofrepWanted() []looked {
 	second := with(first, map[string]detail{
 		"for-pro": {Value: true, Reason: "TARGETING_MATCH"}, "layout": {Value: "two", Variant: "two", Reason: "TARGETING_MATCH"},
 	})
-	return []looked{
+	return []browserReport{
 		{Step: "first", Events: []string{}, Details: first},
 		{Step: "another context", Events: []string{}, Details: second},
 		{Step: "bad key", Events: []string{"PROVIDER_FATAL", "FATAL"}, Details: map[string]detail{}},
@@ -81,14 +81,14 @@ func ofrepWanted() []looked {
 	}
 }
 
-// changing is a Source whose definitions can be replaced.
-type changing struct {
+// changingSource is a Source whose definitions can be replaced.
+type changingSource struct {
 	mu       sync.Mutex
 	revision int64
 	defs     flags.Definitions
 }
 
-func (c *changing) set(t *testing.T, text string) {
+func (c *changingSource) set(t *testing.T, text string) {
 	d, err := flags.ParseDefinitions([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func (c *changing) set(t *testing.T, text string) {
 	c.defs = d
 }
 
-func (c *changing) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
+func (c *changingSource) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if key != projectKey {
@@ -108,7 +108,7 @@ func (c *changing) ProjectByKey(_ context.Context, key string) (flags.Project, e
 	return flags.Project{ID: 1, APIKey: key, Revision: c.revision}, nil
 }
 
-func (c *changing) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (c *changingSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.defs, nil
@@ -117,7 +117,7 @@ func (c *changing) Definitions(context.Context, flags.Project) (flags.Definition
 // The web SDK with its OFREP provider, on a page of another origin, polling: flags,
 // another context, a key that nobody has, answers of 304, and a change.
 func TestOFREP_Browser(t *testing.T) {
-	source := &changing{}
+	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
 	decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
 	if err != nil {
@@ -129,9 +129,9 @@ func TestOFREP_Browser(t *testing.T) {
 	}
 	unchanged := make(chan struct{}, 1)
 	bunting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen := &statusWriter{ResponseWriter: w}
-		handler.ServeHTTP(seen, r)
-		if seen.status == http.StatusNotModified {
+		writer := &statusWriter{ResponseWriter: w}
+		handler.ServeHTTP(writer, r)
+		if writer.status == http.StatusNotModified {
 			select {
 			case unchanged <- struct{}{}:
 			default:
@@ -139,16 +139,16 @@ func TestOFREP_Browser(t *testing.T) {
 		}
 	}))
 	defer bunting.Close()
-	reports := make(chan looked, 16)
+	reports := make(chan browserReport, 16)
 	page := httptest.NewServer(ofrepPage(t, reports))
 	defer page.Close()
 	stop := browse(t, page.URL+"/?"+url.Values{"host": {bunting.URL}, "key": {projectKey}, "detection": {"polling"}}.Encode())
 	defer stop()
-	for _, want := range ofrepWanted() {
+	for _, want := range ofrepWant() {
 		if want.Step == "changed" {
 			select {
 			case <-unchanged:
-			case <-time.After(served.Patience):
+			case <-time.After(served.WaitTimeout):
 				t.Fatal("no answer was 304")
 			}
 			source.set(t, strings.Replace(ofrepDefinitions, `{"groups": [{"properties": []}]}`, `{"groups": [{"rollout_percentage": 0}]}`, 1))
@@ -158,7 +158,7 @@ func TestOFREP_Browser(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(served.Patience):
+		case <-time.After(served.WaitTimeout):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
@@ -167,7 +167,7 @@ func TestOFREP_Browser(t *testing.T) {
 // The same, not polling: the browser's own EventSource brings a change, and after a
 // server has gone, one that was made meanwhile.
 func TestOFREP_BrowserStream(t *testing.T) {
-	source := &changing{}
+	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
 	serve := func() *httpapi.Handler {
 		decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
@@ -184,11 +184,11 @@ func TestOFREP_BrowserStream(t *testing.T) {
 	first, second := serve(), serve()
 	var front atomic.Pointer[httpapi.Handler]
 	front.Store(first)
-	var asked, heard atomic.Int64
+	var requests, heard atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("/below/ofrep/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			asked.Add(1)
+			requests.Add(1)
 			if r.URL.Query().Get("flagConfigEtag") != "" {
 				heard.Add(1)
 			}
@@ -197,17 +197,17 @@ func TestOFREP_BrowserStream(t *testing.T) {
 	})
 	bunting := httptest.NewServer(mux)
 	defer bunting.Close()
-	reports := make(chan looked, 16)
+	reports := make(chan browserReport, 16)
 	page := httptest.NewServer(ofrepPage(t, reports))
 	defer page.Close()
 	stop := browse(t, page.URL+"/?"+url.Values{"host": {bunting.URL + "/below"}, "key": {projectKey}, "detection": {"sse"}}.Encode())
 	defer stop()
-	wanted := ofrepWanted()
-	back := looked{Step: "changed", Events: []string{"for-all"}, Details: wanted[1].Details}
-	for i, want := range append(wanted, back) {
+	steps := ofrepWant()
+	back := browserReport{Step: "changed", Events: []string{"for-all"}, Details: steps[1].Details}
+	for i, want := range append(steps, back) {
 		switch i {
 		case 3: // to one that listens
-			for deadline := time.Now().Add(served.Patience); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(served.WaitTimeout); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("the page opens no stream")
 				}
@@ -223,13 +223,13 @@ func TestOFREP_BrowserStream(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
 			}
-		case <-time.After(served.Patience):
+		case <-time.After(served.WaitTimeout):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
 	// Two contexts, a key that nobody has, and the two changes.
-	if asked.Load() != 5 || heard.Load() != 2 {
-		t.Errorf("%d requests, %d of them after an event; want 5 and 2", asked.Load(), heard.Load())
+	if requests.Load() != 5 || heard.Load() != 2 {
+		t.Errorf("%d requests, %d of them after an event; want 5 and 2", requests.Load(), heard.Load())
 	}
 }
 
@@ -245,7 +245,7 @@ func (w *statusWriter) WriteHeader(status int) {
 
 // ofrepPage serves the page and the modules of the client, as package-lock.json has
 // them, and passes reports on.
-func ofrepPage(t *testing.T, reports chan<- looked) http.Handler {
+func ofrepPage(t *testing.T, reports chan<- browserReport) http.Handler {
 	text, err := os.ReadFile("../package-lock.json")
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func ofrepPage(t *testing.T, reports chan<- looked) http.Handler {
 	}
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "ofrep.html") })
 	mux.HandleFunc("POST /report", func(_ http.ResponseWriter, r *http.Request) {
-		var l looked
+		var l browserReport
 		if err := json.NewDecoder(r.Body).Decode(&l); err != nil {
 			t.Errorf("report: %v", err)
 		}

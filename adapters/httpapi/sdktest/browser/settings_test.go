@@ -109,10 +109,10 @@ func newShopper(t *testing.T, snippet, module []byte) *shopper {
 	script("/snippet.js", snippet)
 	script("/module.js", module)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "settings.html") })
-	hear(mux, p, "/captured", func(name string) { p.captured[name] = true })
-	hear(mux, p, "/flag", func(value any) { p.flag = value })
-	hear(mux, p, "/complaint", func(text string) { p.complaints = append(p.complaints, text) })
-	hear(mux, p, "/round", func(r struct {
+	listenFor(mux, p, "/captured", func(name string) { p.captured[name] = true })
+	listenFor(mux, p, "/flag", func(value any) { p.flag = value })
+	listenFor(mux, p, "/complaint", func(text string) { p.complaints = append(p.complaints, text) })
+	listenFor(mux, p, "/round", func(r struct {
 		Round     int
 		Recording bool
 	}) {
@@ -124,12 +124,12 @@ func newShopper(t *testing.T, snippet, module []byte) *shopper {
 	return p
 }
 
-func hear[T any](mux *http.ServeMux, p *shopper, path string, take func(T)) {
-	v := &visit{t: p.t}
-	tell(mux, v, path, func(told T) {
+func listenFor[T any](mux *http.ServeMux, p *shopper, path string, take func(T)) {
+	v := &browserVisit{t: p.t}
+	handleReport(mux, v, path, func(report T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		take(told)
+		take(report)
 	})
 }
 
@@ -227,14 +227,14 @@ func shop(t *testing.T, s *served.Server, with string, c state, snippet, module 
 func (p *shopper) hasCaptured(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := fmt.Errorf("round %d: captured %v, flag %v, recording %v, complaints %q", p.rounds, p.captured, p.flag, p.recording, p.complaints)
+	problem := fmt.Errorf("round %d: captured %v, flag %v, recording %v, complaints %q", p.rounds, p.captured, p.flag, p.recording, p.complaints)
 	if p.rounds < 2 || p.flag != true || !p.captured["$pageview"] || p.captured["$autocapture"] == on {
-		return told
+		return problem
 	}
 	for setting, event := range switchedOn {
 		switch {
 		case on && !p.captured[event]:
-			return told
+			return problem
 		case !on && p.captured[event]:
 			p.t.Errorf("%s is off, and there is %s", setting, event)
 		}
@@ -249,7 +249,7 @@ func (p *shopper) hasCaptured(on bool) error {
 // recordings, and the module asked for no script.
 func checkScripts(t *testing.T, p *served.Proxy, with string) {
 	t.Helper()
-	for _, r := range p.Seen() {
+	for _, r := range p.Requests() {
 		switch {
 		case r.Status >= 300:
 			t.Errorf("%s %s?%s: %d", r.Method, r.Path, r.Query, r.Status)
@@ -269,14 +269,14 @@ func TestBrowser_NoPosthogJS(t *testing.T) {
 	stop := browse(t, v.URL+"/?"+url.Values{"with": {"snippet"}, "host": {p.URL}, "key": {served.ProjectKey}, "more": {"/static/1.449.2/surveys.js"}}.Encode())
 	defer stop()
 	served.Eventually(t, "both scripts", func() error {
-		seen := p.Seen()
+		requests := p.Requests()
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		asked := func(path string) bool {
-			return slices.ContainsFunc(seen, func(r served.Request) bool { return r.Path == path && r.Status == http.StatusOK })
+		isRequested := func(path string) bool {
+			return slices.ContainsFunc(requests, func(r served.Request) bool { return r.Path == path && r.Status == http.StatusOK })
 		}
-		if !asked("/static/array.js") || !asked("/static/1.449.2/surveys.js") || len(v.complaints) == 0 {
-			return fmt.Errorf("%v, complaints %q", seen, v.complaints)
+		if !isRequested("/static/array.js") || !isRequested("/static/1.449.2/surveys.js") || len(v.complaints) == 0 {
+			return fmt.Errorf("%v, complaints %q", requests, v.complaints)
 		}
 		return nil
 	})

@@ -18,23 +18,23 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// rendered is a page as Chromium has it: its elements, its first pixel and what the
+// renderText is a page as Chromium has it: its elements, its first pixel and what the
 // console says.
-func rendered(t *testing.T, address string, options ...string) (dom, pixel, console string) {
+func renderText(t *testing.T, address string, options ...string) (dom, pixel, console string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), served.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), served.WaitTimeout)
 	defer cancel()
 	look := func(what string) string {
 		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 			"--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
 		cmd := exec.CommandContext(ctx, "chromium", append(args, address)...)
-		var said strings.Builder
-		cmd.Stderr = &said
+		var output strings.Builder
+		cmd.Stderr = &output
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("chromium (Debian's package chromium has it): %v\n%s", err, &said)
+			t.Fatalf("chromium (Debian's package chromium has it): %v\n%s", err, &output)
 		}
-		for line := range strings.Lines(said.String()) {
+		for line := range strings.Lines(output.String()) {
 			if strings.Contains(line, "CONSOLE") {
 				console += line
 			}
@@ -61,12 +61,12 @@ func rendered(t *testing.T, address string, options ...string) (dom, pixel, cons
 // pictures are there, and its policy has nothing to refuse, although what was captured
 // would like to be a script.
 func TestShared_InABrowser(t *testing.T) {
-	refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		_, _ = w.Write([]byte(`<!doctype html><style>body { background: red }</style>`))
 	}))
-	defer refused.Close()
-	if _, pixel, console := rendered(t, refused.URL); pixel != "ffffff" || !strings.Contains(console, "Content Security Policy") {
+	defer forbidden.Close()
+	if _, pixel, console := renderText(t, forbidden.URL); pixel != "ffffff" || !strings.Contains(console, "Content Security Policy") {
 		t.Fatalf("what a policy refuses is not seen here: %s, %q", pixel, console)
 	}
 
@@ -100,7 +100,7 @@ func TestShared_InABrowser(t *testing.T) {
 	for mode, want := range map[string]struct{ pixel, option string }{
 		"light": {"ffffff", "--blink-settings=preferredColorScheme=1"}, "dark": {"14171c", "--blink-settings=preferredColorScheme=0"},
 	} {
-		dom, pixel, console := rendered(t, s.URL+"/shared/"+board.Token, want.option)
+		dom, pixel, console := renderText(t, s.URL+"/shared/"+board.Token, want.option)
 		if pixel != want.pixel {
 			t.Errorf("%s: the paper is #%s, want #%s", mode, pixel, want.pixel)
 		}

@@ -28,8 +28,8 @@ const captureDefinitions = "../testdata/capture.json"
 
 type values = map[string]any
 
-// visit is a page with posthog-js in it, and what it tells.
-type visit struct {
+// browserVisit is a page with posthog-js in it, and what it tells.
+type browserVisit struct {
 	URL string
 
 	t      *testing.T
@@ -39,7 +39,7 @@ type visit struct {
 	sent       []served.Sent
 	steps      map[string]step
 	complaints []string
-	left       bool
+	hasLeft    bool
 }
 
 type step struct {
@@ -47,60 +47,60 @@ type step struct {
 	Flags    values
 }
 
-// newVisit serves walk.html.
-func newVisit(t *testing.T, s *served.Server, script []byte) *visit {
-	v := &visit{t: t, server: s, steps: map[string]step{}}
+// newBrowserVisit serves walk.html.
+func newBrowserVisit(t *testing.T, s *served.Server, script []byte) *browserVisit {
+	v := &browserVisit{t: t, server: s, steps: map[string]step{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /array.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/javascript")
 		_, _ = w.Write(script)
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "walk.html") })
-	mux.HandleFunc("GET /bye", func(http.ResponseWriter, *http.Request) { v.change(func() { v.left = true }) })
+	mux.HandleFunc("GET /bye", func(http.ResponseWriter, *http.Request) { v.change(func() { v.hasLeft = true }) })
 	mux.HandleFunc("GET /kill", func(http.ResponseWriter, *http.Request) { s.Kill() })
 	mux.HandleFunc("GET /stored", func(http.ResponseWriter, *http.Request) { v.stored() })
-	tell(mux, v, "/sent", func(e served.Sent) { v.sent = append(v.sent, e) })
-	tell(mux, v, "/step", func(s step) { v.steps[s.Step] = s })
-	tell(mux, v, "/complaint", func(s string) { v.complaints = append(v.complaints, s) })
+	handleReport(mux, v, "/sent", func(e served.Sent) { v.sent = append(v.sent, e) })
+	handleReport(mux, v, "/step", func(s step) { v.steps[s.Step] = s })
+	handleReport(mux, v, "/complaint", func(s string) { v.complaints = append(v.complaints, s) })
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
 	v.URL = web.URL
 	return v
 }
 
-func tell[T any](mux *http.ServeMux, v *visit, path string, take func(T)) {
+func handleReport[T any](mux *http.ServeMux, v *browserVisit, path string, take func(T)) {
 	mux.HandleFunc("POST "+path, func(_ http.ResponseWriter, r *http.Request) {
-		var told T
-		if err := json.NewDecoder(r.Body).Decode(&told); err != nil {
+		var report T
+		if err := json.NewDecoder(r.Body).Decode(&report); err != nil {
 			v.t.Errorf("%s: %v", path, err)
 		}
-		v.change(func() { take(told) })
+		v.change(func() { take(report) })
 	})
 }
 
-func (v *visit) change(by func()) {
+func (v *browserVisit) change(edit func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	by()
+	edit()
 }
 
 // captured are the events that posthog-js says it captured, sorted.
-func (v *visit) captured() []served.Sent {
+func (v *browserVisit) captured() []served.Sent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return served.Sorted(v.sent)
 }
 
-// complained is what went wrong in the page.
-func (v *visit) complained() []string {
+// checkComplaints is what went wrong in the page.
+func (v *browserVisit) checkComplaints() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.complaints)
 }
 
 // stored waits for a time until all that was captured is stored.
-func (v *visit) stored() {
-	for deadline := time.Now().Add(served.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+func (v *browserVisit) stored() {
+	for deadline := time.Now().Add(served.WaitTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if slices.Equal(v.captured(), v.server.SentEvents()) {
 			return
 		}
@@ -108,7 +108,7 @@ func (v *visit) stored() {
 }
 
 // address is the page's, with the campaign that the visitor came by.
-func (v *visit) address(name, host, options string, more url.Values) string {
+func (v *browserVisit) address(name, host, options string, more url.Values) string {
 	q := url.Values{"utm_source": {"news"}, "visit": {name}, "host": {host}, "key": {served.ProjectKey}, "options": {options}}
 	maps.Copy(q, more)
 	return v.URL + "/?" + q.Encode()
@@ -138,8 +138,8 @@ func TestBrowser_Walk(t *testing.T) {
 			t.Parallel()
 			s := served.New(t, captureDefinitions)
 			p := served.NewProxy(t, s)
-			p.Lose(c.lost)
-			v := newVisit(t, s, script)
+			p.LoseAnswers(c.lost)
+			v := newBrowserVisit(t, s, script)
 			more := url.Values{}
 			if !c.beacon {
 				more.Set("patient", "")
@@ -150,8 +150,8 @@ func TestBrowser_Walk(t *testing.T) {
 			served.Eventually(t, "the end of the visit", func() error {
 				v.mu.Lock()
 				defer v.mu.Unlock()
-				if !v.left || !slices.ContainsFunc(v.sent, func(e served.Sent) bool { return e.Event == "$pageleave" }) {
-					return fmt.Errorf("left: %v, steps %v, sent %v, complaints %q", v.left, v.steps, v.sent, v.complaints)
+				if !v.hasLeft || !slices.ContainsFunc(v.sent, func(e served.Sent) bool { return e.Event == "$pageleave" }) {
+					return fmt.Errorf("left: %v, steps %v, sent %v, complaints %q", v.hasLeft, v.steps, v.sent, v.complaints)
 				}
 				return nil
 			})
@@ -160,7 +160,7 @@ func TestBrowser_Walk(t *testing.T) {
 			if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
 				t.Errorf("events (-captured +stored)\n%s", diff)
 			}
-			if complaints := v.complained(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "--posthog-js") {
+			if complaints := v.checkComplaints(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "--posthog-js") {
 				t.Errorf("the page complained: %q", complaints)
 			}
 			checkTraffic(t, p, &c)
@@ -183,7 +183,7 @@ var surveyScripts = regexp.MustCompile(`^/static/(1\.449\.2/)?surveys\.js$`)
 // encoded as §15.1 says: compressed, or not and then in a form from the beacon.
 func checkTraffic(t *testing.T, p *served.Proxy, c *walkOptions) {
 	t.Helper()
-	for _, r := range p.Seen() {
+	for _, r := range p.Requests() {
 		want := http.StatusOK
 		if !surveyScripts.MatchString(r.Path) && !slices.Contains([]string{"/array/phc_capture/config.js", "/flags/", "/e/", "/i/v0/e/"}, r.Path) {
 			t.Errorf("%s %s was asked for", r.Method, r.Path)
@@ -213,7 +213,7 @@ func checkTraffic(t *testing.T, p *served.Proxy, c *walkOptions) {
 
 // checkFlags checks flags that depend on what the server has stored.
 // $initial_browser is no property that posthog-js sends along when it asks.
-func (v *visit) checkFlags(c *walkOptions) {
+func (v *browserVisit) checkFlags(c *walkOptions) {
 	v.t.Helper()
 	before, after := v.steps["anonymous"].Flags, v.steps["identified"].Flags
 	want := values{"for-pro": false, "for-red": false, "for-gold": false, "of-chrome": false}
@@ -232,7 +232,7 @@ func (v *visit) checkFlags(c *walkOptions) {
 // checkEvents checks whose each event is. The person's uuid comes from the first
 // anonymous id in any case: it was used before user_1, with a person or
 // without (§10.3).
-func (v *visit) checkEvents(c *walkOptions) {
+func (v *browserVisit) checkEvents(c *walkOptions) {
 	v.t.Helper()
 	type row struct{ Name, DistinctID, PersonID, Mode, Group string }
 	first, second := v.steps["anonymous"].ID, v.steps["reset"].ID
@@ -241,18 +241,18 @@ func (v *visit) checkEvents(c *walkOptions) {
 		mode = "full"
 	}
 	anonymous := func(name, id string) row { return row{name, id, served.PersonUUID(id), mode, ""} }
-	known := func(name, group string) row { return row{name, "user_1", served.PersonUUID(first), "full", group} }
+	identified := func(name, group string) row { return row{name, "user_1", served.PersonUUID(first), "full", group} }
 	want := []row{
-		anonymous("$pageview", first), known("$identify", ""),
-		known("$groupidentify", "acme"), known("$set", "acme"), known("x", "acme"), known("$create_alias", "acme"), known("$exception", "acme"),
+		anonymous("$pageview", first), identified("$identify", ""),
+		identified("$groupidentify", "acme"), identified("$set", "acme"), identified("x", "acme"), identified("$create_alias", "acme"), identified("$exception", "acme"),
 		anonymous("after reset", second), anonymous("leaving", second), anonymous("$pageleave", second),
 	}
 	var got []row
 	for _, e := range v.server.Events("") {
 		group, _ := e.Properties["$group_0"].(string)
 		got = append(got, row{e.Event, e.DistinctID, e.PersonID, e.PersonMode, group})
-		profile, told := e.Properties["$process_person_profile"]
-		if told != (e.PersonMode == "propertyless") || told && profile != false { // §9.1
+		profile, isSet := e.Properties["$process_person_profile"]
+		if isSet != (e.PersonMode == "propertyless") || isSet && profile != false { // §9.1
 			v.t.Errorf("%s has $process_person_profile %v", e.Event, profile)
 		}
 	}
@@ -268,14 +268,14 @@ func (v *visit) checkEvents(c *walkOptions) {
 }
 
 // checkPeople checks persons and groups.
-func (v *visit) checkPeople(address string, c *walkOptions) {
+func (v *browserVisit) checkPeople(address string, c *walkOptions) {
 	v.t.Helper()
 	first, second := v.steps["anonymous"].ID, v.steps["reset"].ID
 	creator := v.server.EventNamed("$identify")
 	if c.always {
 		creator = v.server.EventNamed("$pageview")
 	}
-	known := served.Person{
+	identified := served.Person{
 		UUID: served.PersonUUID(first), DistinctIDs: []string{first, "user_1", "user_1_alias"}, IsIdentified: true, CreatedAt: creator.Timestamp,
 		// What the page says, and what §9.5 copies from the events.
 		Properties: values{
@@ -285,12 +285,12 @@ func (v *visit) checkPeople(address string, c *walkOptions) {
 			"$pathname": "/", "$initial_pathname": "/", "$initial_referrer": "$direct", "$initial_referring_domain": "$direct",
 		},
 	}
-	want := []served.Person{known}
+	want := []served.Person{identified}
 	if c.always {
-		seen := v.server.EventNamed("after%20reset")
+		pageview := v.server.EventNamed("after%20reset")
 		want = append(want, served.Person{
-			UUID: served.PersonUUID(second), DistinctIDs: []string{second}, CreatedAt: seen.Timestamp,
-			Properties: values{"$creator_event_uuid": seen.UUID, "$browser": "Chrome", "$initial_browser": "Chrome", "$current_url": address},
+			UUID: served.PersonUUID(second), DistinctIDs: []string{second}, CreatedAt: pageview.Timestamp,
+			Properties: values{"$creator_event_uuid": pageview.UUID, "$browser": "Chrome", "$initial_browser": "Chrome", "$current_url": address},
 		})
 	}
 	got := v.server.People("")
@@ -316,12 +316,12 @@ func (v *visit) checkPeople(address string, c *walkOptions) {
 // starts again; the client's own retries deliver one copy of each.
 func TestBrowser_Outage(t *testing.T) {
 	s := served.New(t, captureDefinitions)
-	v := newVisit(t, s, fetch(t))
+	v := newBrowserVisit(t, s, fetch(t))
 	stop := browse(t, v.address("outage", s.URL, `{}`, nil))
 	defer stop()
 	served.Eventually(t, "the outage", func() error {
 		if got := v.captured(); len(got) < 3 {
-			return fmt.Errorf("captured %v, complaints %q", got, v.complained())
+			return fmt.Errorf("captured %v, complaints %q", got, v.checkComplaints())
 		}
 		return nil
 	})

@@ -12,10 +12,10 @@ import (
 
 // exception is a scenario that does not apply, by the beginning of its name, type and
 // flag: what it fails at, and why.
-type exception struct{ scenario, at, why string }
+type exception struct{ scenario, failsAt, reason string }
 
-// notOurs may hold nothing that passes, or fails at something else.
-var notOurs = []exception{
+// exceptions may hold nothing that passes, or fails at something else.
+var exceptions = []exception{
 	{"Resolves zero value with targeting using default", "the resolved details value", noValue},
 	{"Empty evaluation context", "the resolved details value", noValue},
 	{"Null context values", "the resolved details value", noValue},
@@ -53,21 +53,21 @@ func TestProvider_AppendixB(t *testing.T) {
 	suite.Run()
 	needed, passed := map[string]bool{}, 0
 	for _, r := range results {
-		i := slices.IndexFunc(notOurs, func(n exception) bool { return strings.HasPrefix(r.name, n.scenario) })
+		i := slices.IndexFunc(exceptions, func(n exception) bool { return strings.HasPrefix(r.name, n.scenario) })
 		switch {
 		case i < 0 && r.err == nil:
 			passed++
 		case i < 0:
 			t.Errorf("%s: %v", r.name, r.err)
-		case r.err == nil || !strings.Contains(r.err.Error(), notOurs[i].at):
-			t.Errorf("%s: %v, want an error at %s", r.name, r.err, notOurs[i].at)
+		case r.err == nil || !strings.Contains(r.err.Error(), exceptions[i].failsAt):
+			t.Errorf("%s: %v, want an error at %s", r.name, r.err, exceptions[i].failsAt)
 		default:
-			needed[notOurs[i].scenario] = true
+			needed[exceptions[i].scenario] = true
 		}
 	}
-	for _, n := range notOurs {
+	for _, n := range exceptions {
 		if !needed[n.scenario] {
-			t.Errorf("%s: no scenario is so, where %s", n.scenario, n.why)
+			t.Errorf("%s: no scenario is so, where %s", n.scenario, n.reason)
 		}
 	}
 	// Counted in the feature files: rows of outlines and single scenarios.

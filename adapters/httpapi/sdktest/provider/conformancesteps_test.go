@@ -25,22 +25,22 @@ import (
 type world struct {
 	set *flags.Set
 
-	api       *openfeature.EvaluationAPI
-	client    *openfeature.Client
-	release   chan struct{} // lets a provider go that is not ready
-	flag, typ string
-	fallback  any
-	context   members
-	given     openfeature.EvaluationContext // as it was before the evaluation
-	options   []openfeature.Option
-	got       outcome
-	details   openfeature.EvaluationDetails
-	later     chan struct{}
-	hooks     []*hook
-	order     []string // of hooks that ran before
-	levels    []string
-	entries   map[string]members // by level
-	seen      flags.Properties   // of the subject that the provider decided for
+	api           *openfeature.EvaluationAPI
+	client        *openfeature.Client
+	release       chan struct{} // lets a provider go that is not ready
+	flag, typ     string
+	fallback      any
+	context       members
+	frozenContext openfeature.EvaluationContext // as it was before the evaluation
+	options       []openfeature.Option
+	got           outcome
+	details       openfeature.EvaluationDetails
+	later         chan struct{}
+	hooks         []*hook
+	order         []string // of hooks that ran before
+	levels        []string
+	entries       map[string]members // by level
+	subjectPerson flags.Properties   // of the subject that the provider decided for
 }
 
 func newWorld(t *testing.T) *world {
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 
 // Decide and Set implement ofprovider.Client over the scenario's flags.
 func (w *world) Decide(_ context.Context, key string, sub *flags.Subject) (flags.Decision, bool, error) {
-	w.seen = sub.Person
+	w.subjectPerson = sub.Person
 	var out flags.Decisions
 	d, found := w.set.EvaluateFlag(key, sub, time.Now(), &out)
 	return d, found, nil
@@ -61,14 +61,14 @@ func (w *world) Decide(_ context.Context, key string, sub *flags.Subject) (flags
 
 func (w *world) Set() *flags.Set { return w.set }
 
-// unready is the client of a provider that is not stable.
-type unready struct {
+// unreadyProvider is the client of a provider that is not stable.
+type unreadyProvider struct {
 	*world
 	err error
 }
 
 // WaitForReady waits for the end of the scenario where there is no error.
-func (u unready) WaitForReady(context.Context) error {
+func (u unreadyProvider) WaitForReady(context.Context) error {
 	if u.err == nil {
 		<-u.release
 	}
@@ -95,11 +95,11 @@ func (w *world) provider(state string) error {
 	c := ofprovider.Config{Client: w}
 	switch state {
 	case "not ready":
-		c.Client = unready{w, nil}
+		c.Client = unreadyProvider{w, nil}
 	case "error":
-		c.Client = unready{w, errors.New("no definitions")}
+		c.Client = unreadyProvider{w, errors.New("no definitions")}
 	case "fatal":
-		c.Client = unready{w, flags.ErrUnknownKey}
+		c.Client = unreadyProvider{w, flags.ErrUnknownKey}
 	}
 	var tell func(bool, string)
 	c.Watch = func(f func(bool, string)) func() { tell = f; return func() {} }
@@ -129,8 +129,8 @@ func (w *world) status(want string) error {
 	return fmt.Errorf("the state is %s, want %s", w.client.State(), want)
 }
 
-// typed reads a value of the features; an escaped quotation mark is one.
-func typed(kind, text string) (any, error) {
+// typedValue reads a value of the features; an escaped quotation mark is one.
+func typedValue(kind, text string) (any, error) {
 	switch strings.ToLower(kind) {
 	case "boolean":
 		return strconv.ParseBool(text)
@@ -148,18 +148,18 @@ func typed(kind, text string) (any, error) {
 
 func (w *world) ask(kind, key, fallback string) (err error) {
 	w.typ, w.flag = kind, key
-	w.fallback, err = typed(kind, fallback)
+	w.fallback, err = typedValue(kind, fallback)
 	return err
 }
 
 func (w *world) entry(key, kind, text string) (err error) {
-	w.context[key], err = typed(kind, text)
+	w.context[key], err = typedValue(kind, text)
 	return err
 }
 
 func (w *world) evaluate() error {
 	ctx, ec := context.Background(), openfeature.NewTargetlessEvaluationContext(w.context)
-	w.given = openfeature.NewTargetlessEvaluationContext(w.context)
+	w.frozenContext = openfeature.NewTargetlessEvaluationContext(w.context)
 	switch v := w.fallback.(type) {
 	case bool:
 		d, _ := w.client.BooleanValueDetails(ctx, w.flag, v, ec, w.options...)
@@ -177,13 +177,13 @@ func (w *world) evaluate() error {
 		d, _ := w.client.ObjectValueDetails(ctx, w.flag, v, ec, w.options...)
 		w.got.Value, w.details = d.Value, d.EvaluationDetails
 	}
-	if !reflect.DeepEqual(ec, w.given) {
+	if !reflect.DeepEqual(ec, w.frozenContext) {
 		return errors.New("the evaluation context is changed")
 	}
 	return nil
 }
 
-func is(what string, got, want any) error {
+func checkEqual(what string, got, want any) error {
 	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("the %s is %#v, want %#v", what, got, want)
 	}
@@ -191,22 +191,22 @@ func is(what string, got, want any) error {
 }
 
 func (w *world) value(text string) error {
-	want, err := typed(w.typ, text)
+	want, err := typedValue(w.typ, text)
 	if err != nil {
 		return err
 	}
-	return is("resolved details value", w.got.Value, want)
+	return checkEqual("resolved details value", w.got.Value, want)
 }
 
 // metadata holds a table of key, type and value against the details.
 func (w *world) metadata(table *godog.Table) error {
 	for _, row := range table.Rows[1:] {
 		key := row.Cells[0].Value
-		want, err := typed(row.Cells[1].Value, row.Cells[2].Value)
+		want, err := typedValue(row.Cells[1].Value, row.Cells[2].Value)
 		if err != nil {
 			return err
 		}
-		if err := is("metadata "+key, w.details.FlagMetadata[key], want); err != nil {
+		if err := checkEqual("metadata "+key, w.details.FlagMetadata[key], want); err != nil {
 			return err
 		}
 	}
@@ -220,7 +220,7 @@ func (w *world) unchangeable() error {
 	if err := w.evaluate(); err != nil {
 		return err
 	}
-	return is("metadata", w.details.FlagMetadata, before)
+	return checkEqual("metadata", w.details.FlagMetadata, before)
 }
 
 func (w *world) evaluateLater() error {
@@ -241,10 +241,10 @@ func (w *world) completes() error {
 // hook records its stages, and may give an entry of the context.
 type hook struct {
 	openfeature.UnimplementedHook
-	w      *world
-	name   string
-	stages map[string]openfeature.InterfaceEvaluationDetails
-	gives  members
+	w       *world
+	name    string
+	stages  map[string]openfeature.InterfaceEvaluationDetails
+	context members
 }
 
 func (w *world) newHook(name string) *hook {
@@ -256,10 +256,10 @@ func (w *world) newHook(name string) *hook {
 func (h *hook) Before(context.Context, openfeature.HookContext, openfeature.HookHints) (*openfeature.EvaluationContext, error) {
 	h.stages["before"] = openfeature.InterfaceEvaluationDetails{}
 	h.w.order = append(h.w.order, h.name)
-	if h.gives == nil {
+	if h.context == nil {
 		return nil, nil
 	}
-	ec := openfeature.NewTargetlessEvaluationContext(h.gives)
+	ec := openfeature.NewTargetlessEvaluationContext(h.context)
 	return &ec, nil
 }
 
@@ -297,11 +297,11 @@ func (w *world) ranWith(stages string, table *godog.Table) error {
 			if text == "null" {
 				text = ""
 			}
-			want, err := typed(kind, text)
+			want, err := typedValue(kind, text)
 			if err != nil {
 				return err
 			}
-			if err := is(stage+" stage's "+key, got[key], want); err != nil {
+			if err := checkEqual(stage+" stage's "+key, got[key], want); err != nil {
 				return err
 			}
 		}
@@ -340,7 +340,7 @@ func (w *world) evaluateMerged() error {
 	w.api.SetEvaluationContext(openfeature.NewEvaluationContext("somebody", w.entries["API"]))
 	w.client.SetEvaluationContext(openfeature.NewTargetlessEvaluationContext(w.entries["Client"]))
 	h := w.newHook("merging")
-	h.gives = w.entries["Before Hooks"]
+	h.context = w.entries["Before Hooks"]
 	w.client.AddHooks(h)
 	ctx := openfeature.WithTransactionContext(context.Background(), openfeature.NewTargetlessEvaluationContext(w.entries["Transaction"]))
 	_, err := w.client.BooleanValue(ctx, "boolean-flag", false, openfeature.NewTargetlessEvaluationContext(w.entries["Invocation"]))
@@ -360,20 +360,20 @@ func (w *world) steps(sc *godog.ScenarioContext) {
 		`^the flag was evaluated with details(?: using the evaluation options)?$`:     w.evaluate,
 		`^the flag was evaluated with details asynchronously$`:                        w.evaluateLater,
 		`^the evaluation should complete without blocking$`:                           w.completes,
-		`^the original evaluation context should remain unmodified$`:                  func() error { return is("list", w.context["list"], []any{"a", members{"b": "c"}}) },
+		`^the original evaluation context should remain unmodified$`:                  func() error { return checkEqual("list", w.context["list"], []any{"a", members{"b": "c"}}) },
 		`^the resolved details value should be "(.*)"$`:                               w.value,
-		`^the reason should be "(.*)"$`:                                               func(want string) error { return is("reason", string(w.details.Reason), want) },
-		`^the variant should be "(.*)"$`:                                              func(want string) error { return is("variant", w.details.Variant, want) },
-		`^the flag key should be "(.*)"$`:                                             func(want string) error { return is("flag key", w.details.FlagKey, want) },
-		`^the error-code should be "(.*)"$`:                                           func(want string) error { return is("error code", string(w.details.ErrorCode), want) },
+		`^the reason should be "(.*)"$`:                                               func(want string) error { return checkEqual("reason", string(w.details.Reason), want) },
+		`^the variant should be "(.*)"$`:                                              func(want string) error { return checkEqual("variant", w.details.Variant, want) },
+		`^the flag key should be "(.*)"$`:                                             func(want string) error { return checkEqual("flag key", w.details.FlagKey, want) },
+		`^the error-code should be "(.*)"$`:                                           func(want string) error { return checkEqual("error code", string(w.details.ErrorCode), want) },
 		`^the resolved metadata should contain$`:                                      w.metadata,
-		`^the resolved metadata is empty$`:                                            func() error { return is("metadata", w.details.FlagMetadata, openfeature.FlagMetadata{}) },
+		`^the resolved metadata is empty$`:                                            func() error { return checkEqual("metadata", w.details.FlagMetadata, openfeature.FlagMetadata{}) },
 		`^the evaluation details should be immutable$`:                                w.unchangeable,
 
 		`^a client with added hook$`:                                                      func() { w.client.AddHooks(w.newHook("added")) },
 		`^evaluation options containing specific hooks$`:                                  w.hookOptions,
 		`^the specified hooks should execute during evaluation$`:                          func() error { return errors.Join(w.ran("before"), w.ran("after"), w.ran("finally")) },
-		`^the hook order should be maintained$`:                                           func() error { return is("order", w.order, []string{"first", "second"}) },
+		`^the hook order should be maintained$`:                                           func() error { return checkEqual("order", w.order, []string{"first", "second"}) },
 		`^the "(\w+)" hook should have been executed$`:                                    w.ran,
 		`^the "([^"]*)" hooks should be called with evaluation details$`:                  w.ranWith,
 		`^A context entry with key "(.*)" and value "(.*)" is added to the "(.*)" level$`: w.addAt,
@@ -384,7 +384,7 @@ func (w *world) steps(sc *godog.ScenarioContext) {
 		},
 		`^Context entries for each level from API level down to the "(.*)" level, with key "(.*)" and value "(.*)"$`: w.fill,
 		`^Some flag was evaluated$`: w.evaluateMerged,
-		`^The merged context contains an entry with key "(.*)" and value "(.*)"$`: func(key, want string) error { return is("entry "+key, w.seen[key], any(want)) },
+		`^The merged context contains an entry with key "(.*)" and value "(.*)"$`: func(key, want string) error { return checkEqual("entry "+key, w.subjectPerson[key], any(want)) },
 	} {
 		sc.Step(expression, step)
 	}

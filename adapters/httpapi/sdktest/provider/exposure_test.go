@@ -20,16 +20,16 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// house is a server as cmd/bunting wires one, on a store in memory. Its project has
+// testServer is a server as cmd/bunting wires one, on a store in memory. Its project has
 // what is needed to ask: a variant flag whose answer hangs on a stored identifier,
 // and one whose reason alone hangs on the plan. While down is set it answers 503.
-type house struct {
+type testServer struct {
 	*httptest.Server
-	store *sqlstore.Store
-	down  atomic.Bool
+	store  *sqlstore.Store
+	isDown atomic.Bool
 }
 
-const houseFile = `{
+const serverFile = `{
 	"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
 	"projects": [{"id": 1, "api_key": "phc_test", "secret_api_keys": ["phs_test"], "flags": [
 		{"id": 1, "key": "color", "version": 3, "active": true, "filters": {"groups": [{}], "multivariate": {"variants": [{"key": "blue", "rollout_percentage": 100}]}}},
@@ -37,7 +37,7 @@ const houseFile = `{
 		{"id": 3, "key": "open", "active": true, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}]}}
 	]}]}`
 
-func newHouse(t *testing.T) *house {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	ctx := context.Background()
 	must := func(err error) {
@@ -46,22 +46,22 @@ func newHouse(t *testing.T) *house {
 			t.Fatal(err)
 		}
 	}
-	h := &house{}
+	h := &testServer{}
 	var err error
 	h.store, err = sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{})
 	must(err)
-	file, err := flags.ParseFile([]byte(houseFile))
+	file, err := flags.ParseFile([]byte(serverFile))
 	must(err)
-	must(h.store.ApplyFile(ctx, "house.json", file, []byte(houseFile)))
+	must(h.store.ApplyFile(ctx, "house.json", file, []byte(serverFile)))
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Into: recorder, Usage: h.store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Appender: recorder, Usage: h.store})
 	must(err)
 	decider, err := flags.NewDecider(flags.DeciderConfig{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store})
 	must(err)
 	handler, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, Keys: keys{}})
 	must(err)
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.down.Load() {
+		if h.isDown.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -77,7 +77,7 @@ func newHouse(t *testing.T) *house {
 }
 
 // client is a remote client of the house, closed before it.
-func (h *house) client(t *testing.T, ask bool) *remote.Client {
+func (h *testServer) client(t *testing.T, ask bool) *remote.Client {
 	t.Helper()
 	c, err := remote.New(remote.Config{URL: h.URL, ProjectKey: apiKey, Key: "phs_test", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond,
 		AskServer: ask})
@@ -95,7 +95,7 @@ func (h *house) client(t *testing.T, ask bool) *remote.Client {
 }
 
 // stored are the properties of the events of the house's project.
-func (h *house) stored(t *testing.T) (out []map[string]any) {
+func (h *testServer) stored(t *testing.T) (out []map[string]any) {
 	t.Helper()
 	page, err := h.store.Events(context.Background(), 1, capture.EventQuery{Limit: 100})
 	if err != nil {
@@ -115,7 +115,7 @@ func (h *house) stored(t *testing.T) (out []map[string]any) {
 // for each value; none do with NoExposures.
 func TestProvider_10_3_Exposures(t *testing.T) {
 	for _, off := range []bool{false, true} {
-		h := newHouse(t)
+		h := newTestServer(t)
 		c := h.client(t, false)
 		client := client(t, ofprovider.NewRemote(ofprovider.Config{Client: c, NoExposures: off}))
 		ec := openfeature.NewEvaluationContext("ana", members{"groups": members{"company": "acme"}})
@@ -151,19 +151,19 @@ func TestProvider_10_3_Exposures(t *testing.T) {
 }
 
 // A variant that the server was asked for is a text, as one that is decided here.
-func TestProvider_2_2_AskedVariant(t *testing.T) {
-	h := newHouse(t)
+func TestProvider_2_2_RequestedVariant(t *testing.T) {
+	h := newTestServer(t)
 	client := client(t, ofprovider.NewRemote(ofprovider.Config{Client: h.client(t, true)}))
-	if got, d := evaluate(client, "same", "none", someone); got.Value != "red" || got.Code != "" {
+	if got, d := evaluate(client, "same", "none", anySubject); got.Value != "red" || got.Code != "" {
 		t.Errorf("%+v %s", got, d.ErrorMessage)
 	}
 }
 
 // Requirement 2.2.5: where the reason alone is open it is UNKNOWN, and the value holds.
 func TestProvider_2_2_5_OpenReason(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	client := client(t, ofprovider.NewRemote(ofprovider.Config{Client: h.client(t, false)}))
-	got, d := evaluate(client, "open", false, someone)
+	got, d := evaluate(client, "open", false, anySubject)
 	if got != (outcome{true, "", "UNKNOWN", ""}) {
 		t.Errorf("%+v %s", got, d.ErrorMessage)
 	}
@@ -175,21 +175,21 @@ func TestProvider_2_2_5_OpenReason(t *testing.T) {
 // Requirements 5.1.1, 5.3.5: STALE when a remote client's definitions cannot be
 // renewed; READY when they can again.
 func TestProvider_5_1_1_RemoteStale(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	l := listen(t)
 	if err := l.api.SetProviderAndWait(t.Context(), ofprovider.NewRemote(ofprovider.Config{Client: h.client(t, false)})); err != nil {
 		t.Fatal(err)
 	}
 	c := l.api.NewClient()
 	l.until(t, openfeature.ProviderReady)
-	h.down.Store(true)
+	h.isDown.Store(true)
 	l.until(t, openfeature.ProviderStale)
 	for range 10 {
-		if got, _ := evaluate(c, "color", "none", someone); got.Value != "blue" {
+		if got, _ := evaluate(c, "color", "none", anySubject); got.Value != "blue" {
 			t.Errorf("%+v", got)
 		}
 	}
-	h.down.Store(false)
+	h.isDown.Store(false)
 	l.until(t, openfeature.ProviderReady)
 	eventually(t, func() bool { return c.State() == openfeature.ReadyState })
 }
@@ -199,7 +199,7 @@ func (l *listener) until(t *testing.T, kind openfeature.EventType) {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
 		select {
-		case got := <-l.heard:
+		case got := <-l.events:
 			if got == kind {
 				return
 			}

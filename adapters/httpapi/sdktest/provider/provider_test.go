@@ -51,8 +51,8 @@ func client(t testing.TB, p *ofprovider.Provider) *openfeature.Client {
 type members = map[string]any
 
 var (
-	someone = openfeature.NewEvaluationContext("u", nil)
-	pro     = openfeature.NewEvaluationContext("u", members{"plan": "pro"})
+	anySubject = openfeature.NewEvaluationContext("u", nil)
+	pro        = openfeature.NewEvaluationContext("u", members{"plan": "pro"})
 )
 
 // outcome is what the SDK tells of an evaluation.
@@ -76,28 +76,28 @@ func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.E
 
 // listener hears the provider's events.
 type listener struct {
-	heard chan openfeature.EventType
-	api   *openfeature.EvaluationAPI
+	events chan openfeature.EventType
+	api    *openfeature.EvaluationAPI
 }
 
 func listen(t *testing.T) *listener {
 	l := &listener{make(chan openfeature.EventType, 64), isolated.NewAPI()}
 	t.Cleanup(func() { _ = l.api.Shutdown(context.Background()) })
 	for _, kind := range []openfeature.EventType{openfeature.ProviderReady, openfeature.ProviderConfigChange, openfeature.ProviderStale, openfeature.ProviderError} {
-		heard := func(openfeature.EventDetails) { l.heard <- kind }
+		heard := func(openfeature.EventDetails) { l.events <- kind }
 		l.api.AddHandler(kind, &heard)
 	}
 	return l
 }
 
-// switching is a Source that can change.
-type switching struct {
+// switchingSource is a Source that can change.
+type switchingSource struct {
 	mu      sync.Mutex
 	project flags.Project
 	defs    flags.Definitions
 }
 
-func (s *switching) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
+func (s *switchingSource) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if key != apiKey {
@@ -106,13 +106,13 @@ func (s *switching) ProjectByKey(_ context.Context, key string) (flags.Project, 
 	return s.project, nil
 }
 
-func (s *switching) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (s *switchingSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.defs, nil
 }
 
-func (s *switching) set(f func()) {
+func (s *switchingSource) set(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()

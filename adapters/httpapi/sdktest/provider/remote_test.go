@@ -28,7 +28,7 @@ func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 // A client with the definitions of a real server: what is not known of a subject is
 // not decided, and a change of the flags is an event.
 func TestProvider_Remote(t *testing.T) {
-	source := &switching{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
+	source := &switchingSource{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: source})
 	if err != nil {
 		t.Fatal(err)
@@ -50,13 +50,13 @@ func TestProvider_Remote(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := l.api.NewClient()
-	if got, d := evaluate(client, "on", false, someone); got != (outcome{true, "", "STATIC", ""}) {
+	if got, d := evaluate(client, "on", false, anySubject); got != (outcome{true, "", "STATIC", ""}) {
 		t.Errorf("%+v %s", got, d.ErrorMessage)
 	}
-	if got, d := evaluate(client, "pro", true, someone); got.Code != "INVALID_CONTEXT" || got.Value != true || d.FlagMetadata["undecided_name"] != "plan" {
+	if got, d := evaluate(client, "pro", true, anySubject); got.Code != "INVALID_CONTEXT" || got.Value != true || d.FlagMetadata["undecided_name"] != "plan" {
 		t.Errorf("%+v %+v", got, d)
 	}
-	if got, _ := evaluate(client, "paused", true, someone); got != (outcome{true, "", "DISABLED", ""}) {
+	if got, _ := evaluate(client, "paused", true, anySubject); got != (outcome{true, "", "DISABLED", ""}) {
 		t.Errorf("%+v", got)
 	}
 	if got, _ := evaluate(client, "layout", "none", pro); got.Value != "two" {
@@ -64,8 +64,8 @@ func TestProvider_Remote(t *testing.T) {
 	}
 	source.set(func() { source.project.Revision++; source.defs = parsed(t, `{"flags": []}`) })
 	d.Renew(1)
-	eventually(t, func() bool { got, _ := evaluate(client, "on", false, someone); return got.Code == "FLAG_NOT_FOUND" })
-	for kind := range l.heard {
+	eventually(t, func() bool { got, _ := evaluate(client, "on", false, anySubject); return got.Code == "FLAG_NOT_FOUND" })
+	for kind := range l.events {
 		if kind == openfeature.ProviderConfigChange {
 			return
 		}
@@ -79,12 +79,12 @@ func TestProvider_1_7_7_Fatal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := listen(t)
+	events := listen(t)
 	var fatal *openfeature.ProviderInitError
-	if err := other.api.SetProviderAndWait(t.Context(), ofprovider.New(d, "phc_nobody")); !errors.As(err, &fatal) || fatal.ErrorCode != openfeature.ProviderFatalCode {
+	if err := events.api.SetProviderAndWait(t.Context(), ofprovider.New(d, "phc_nobody")); !errors.As(err, &fatal) || fatal.ErrorCode != openfeature.ProviderFatalCode {
 		t.Errorf("%v", err)
 	}
-	if got, _ := evaluate(other.api.NewClient(), "on", false, someone); got.Code != openfeature.ProviderFatalCode {
+	if got, _ := evaluate(events.api.NewClient(), "on", false, anySubject); got.Code != openfeature.ProviderFatalCode {
 		t.Errorf("%+v", got)
 	}
 }

@@ -17,9 +17,9 @@ import (
 type Proxy struct {
 	URL string
 
-	mu    sync.Mutex
-	seen  []Request
-	loses int
+	mu       sync.Mutex
+	requests []Request
+	losing   int
 }
 
 // Request is a request that passed, with the status that the server answered.
@@ -47,11 +47,11 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		answer := httptest.NewRecorder()
 		forward.ServeHTTP(answer, r)
-		lost := p.note(Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body, answer.Code})
+		isLost := p.record(Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body, answer.Code})
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
 		}
-		if lost {
+		if isLost {
 			w.Header().Set("Retry-After", "1")
 			w.Header().Del("Content-Length")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -65,35 +65,35 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	return p
 }
 
-// Lose hands the next n requests with events to the server and then tells the
+// LoseAnswers hands the next n requests with events to the server and then tells the
 // client 503, as if the answers had been lost on their way.
-func (p *Proxy) Lose(n int) {
+func (p *Proxy) LoseAnswers(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loses = n
+	p.losing = n
 }
 
-func (p *Proxy) note(r Request) (lost bool) {
+func (p *Proxy) record(r Request) (isLost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen = append(p.seen, r)
-	if p.loses > 0 && r.HasEvents() {
-		p.loses--
+	p.requests = append(p.requests, r)
+	if p.losing > 0 && r.HasEvents() {
+		p.losing--
 		return true
 	}
 	return false
 }
 
-// Seen are the requests that passed so far.
-func (p *Proxy) Seen() []Request {
+// Requests are the requests that passed so far.
+func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Request(nil), p.seen...)
+	return append([]Request(nil), p.requests...)
 }
 
 // Captures are those that brought events.
 func (p *Proxy) Captures() (out []Request) {
-	for _, r := range p.Seen() {
+	for _, r := range p.Requests() {
 		if r.HasEvents() {
 			out = append(out, r)
 		}

@@ -136,7 +136,7 @@ func (s *Server) start(listen string) {
 	}()
 	select {
 	case s.URL = <-url:
-	case <-time.After(Patience):
+	case <-time.After(WaitTimeout):
 		s.t.Fatalf("the program does not say where it listens\n%s", s.log)
 	}
 }
@@ -154,12 +154,12 @@ func (s *Server) Start() {
 	s.start(strings.TrimPrefix(s.URL, "http://"))
 }
 
-// Freeze stops the program in its tracks: connections are still made and what is
+// Pause stops the program in its tracks: connections are still made and what is
 // sent is received, by the system, but nothing is answered until Thaw.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets the program go on after Freeze.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+// Resume lets the program go on after Freeze.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig os.Signal) {
 	s.t.Helper()
@@ -198,13 +198,13 @@ func (l *lines) complaints() (found []string) {
 	return found
 }
 
-// Patience is how long tests wait for what must come before they say that it hangs.
-const Patience = 3 * time.Minute
+// WaitTimeout is how long tests wait for what must come before they say that it hangs.
+const WaitTimeout = 3 * time.Minute
 
 // Eventually waits for what a program or a page is about to do.
 func Eventually(t testing.TB, what string, done func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		err := done()
 		if err == nil {
 			return

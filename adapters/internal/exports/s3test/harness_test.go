@@ -177,7 +177,7 @@ func job(config map[string]any, n, size int) *batchexports.Job {
 	}
 }
 
-func run(t *testing.T, j *batchexports.Job) batchexports.Done {
+func run(t *testing.T, j *batchexports.Job) batchexports.RunTotals {
 	t.Helper()
 	done, err := runner().Run(t.Context(), j)
 	if err != nil {
@@ -225,14 +225,14 @@ func get(t *testing.T, c *minio.Client, config map[string]any, key string) ([]by
 	return b, info
 }
 
-func isRefused(err error) bool {
-	var r *batchexports.Refused
+func isRejected(err error) bool {
+	var r *batchexports.PermanentError
 	return errors.As(err, &r)
 }
 
 func wantError(t *testing.T, err error, text string, lasts bool) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) || isRefused(err) != lasts {
+	if err == nil || !strings.Contains(err.Error(), text) || isRejected(err) != lasts {
 		t.Errorf("error %v, want one with %q, lasting: %v", err, text, lasts)
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {

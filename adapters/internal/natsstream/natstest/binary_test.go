@@ -62,7 +62,7 @@ func TestBinary_Stream(t *testing.T) {
 		}
 	}()
 	var address, key string
-	eventually(t, "it says where it listens", func() bool {
+	waitUntil(t, "it says where it listens", func() bool {
 		address, key = out.find(`http://127\.0\.0\.1:\d+`), out.find(`phc_\w+`)
 		return address != "" && key != ""
 	})
@@ -78,7 +78,7 @@ func TestBinary_Stream(t *testing.T) {
 	if code := send(); code != http.StatusOK {
 		t.Fatalf("status %d", code)
 	}
-	eventually(t, "it is recorded, and /metrics says so", func() bool {
+	waitUntil(t, "it is recorded, and /metrics says so", func() bool {
 		r, err := client.Get(address + "/metrics")
 		if err != nil {
 			t.Fatal(err)
@@ -93,5 +93,5 @@ func TestBinary_Stream(t *testing.T) {
 		t.Errorf("dead letters: %v\n%s", err, list)
 	}
 	stop(b)
-	eventually(t, "it refuses", func() bool { return send() == http.StatusServiceUnavailable })
+	waitUntil(t, "it refuses", func() bool { return send() == http.StatusServiceUnavailable })
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// letters are all dead letters.
-func letters(t testing.TB, s *natsstream.Stream) (list []*natsstream.DeadLetter) {
+// deadLetters are all dead letters.
+func deadLetters(t testing.TB, s *natsstream.Stream) (list []*natsstream.DeadLetter) {
 	t.Helper()
 	if err := s.DeadLetters(t.Context(), func(d *natsstream.DeadLetter) error { list = append(list, d); return nil }); err != nil {
 		t.Fatal(err)
@@ -42,14 +42,14 @@ func (w *world) send(t testing.TB, i *capture.Intake, names ...string) {
 func TestDeadLetter_RequeuedTooEarly(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	f := &failing{}
+	f := &failingLedger{}
 	w := newWorld(t, fails(f))
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	w.send(t, w.intake(t, s), "poison")
 	p, _ := w.process(t, s)
 	for n := range uint64(3) {
-		eventually(t, "it is a dead letter", func() bool { return p.Stats().Buried == n+1 })
-		list := letters(t, s)
+		waitUntil(t, "it is a dead letter", func() bool { return p.Stats().DeadLetters == n+1 })
+		list := deadLetters(t, s)
 		if len(list) != 1 || list[0].Fault != nil || list[0].Batches[0].Events[0].Name != "poison" {
 			t.Fatalf("after it was buried %d times: %+v", n+1, list)
 		}
@@ -58,8 +58,8 @@ func TestDeadLetter_RequeuedTooEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "it is recorded", func() bool { return len(w.recorded(t)) == 1 })
-	if list := letters(t, s); len(list) != 0 {
+	waitUntil(t, "it is recorded", func() bool { return len(w.recorded(t)) == 1 })
+	if list := deadLetters(t, s); len(list) != 0 {
 		t.Errorf("%d dead letters are left", len(list))
 	}
 }
@@ -75,13 +75,13 @@ func TestDeadLetter_UnreadableOnce(t *testing.T) {
 	w.send(t, i, "before")
 	garbage(t, b.ClientURL())
 	p, stopProcessing := w.process(t, s)
-	eventually(t, "it is a dead letter", func() bool { return p.Stats().Buried == 1 })
+	waitUntil(t, "it is a dead letter", func() bool { return p.Stats().DeadLetters == 1 })
 	stopProcessing()
 	p, _ = w.process(t, s)
 	w.send(t, i, "after")
-	eventually(t, "what comes behind it is recorded", func() bool { return len(w.recorded(t)) == 2 })
-	if n := len(letters(t, s)); n != 1 || p.Stats().Buried != 0 {
-		t.Errorf("%d dead letters, %d of them from the second reader", n, p.Stats().Buried)
+	waitUntil(t, "what comes behind it is recorded", func() bool { return len(w.recorded(t)) == 2 })
+	if n := len(deadLetters(t, s)); n != 1 || p.Stats().DeadLetters != 0 {
+		t.Errorf("%d dead letters, %d of them from the second reader", n, p.Stats().DeadLetters)
 	}
 }
 
@@ -90,14 +90,14 @@ func TestDeadLetter_UnreadableOnce(t *testing.T) {
 func TestDeadLetter_WithoutWarning(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	f := &failing{}
+	f := &failingLedger{}
 	f.mute.Store(true)
 	w := newWorld(t, fails(f))
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	w.send(t, w.intake(t, s), "poison", "after")
 	w.process(t, s)
-	eventually(t, "the next one is recorded", func() bool { return len(w.recorded(t)) == 1 })
-	if n := len(letters(t, s)); n != 1 {
+	waitUntil(t, "the next one is recorded", func() bool { return len(w.recorded(t)) == 1 })
+	if n := len(deadLetters(t, s)); n != 1 {
 		t.Errorf("%d dead letters, want 1", n)
 	}
 }
@@ -124,7 +124,7 @@ func TestDeadLetters_PartsMixed(t *testing.T) {
 		}
 	}
 	var names []string
-	for _, d := range letters(t, s) {
+	for _, d := range deadLetters(t, s) {
 		if d.Fault != nil {
 			t.Fatal(d.Fault)
 		}

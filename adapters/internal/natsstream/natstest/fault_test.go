@@ -14,9 +14,9 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// failing is a ledger that fails now and then, before and after its commit, and
+// failingLedger is a ledger that fails now and then, before and after its commit, and
 // always with events of the name poison.
-type failing struct {
+type failingLedger struct {
 	capture.Ledger
 	every atomic.Int64 // 0: never
 	n     atomic.Int64
@@ -30,7 +30,7 @@ type failing struct {
 
 var errStore = errors.New("the store fails, as the test wants it")
 
-func (f *failing) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
+func (f *failingLedger) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
 	if f.down.Load() {
 		return errStore
 	}
@@ -47,7 +47,7 @@ func (f *failing) Commit(ctx context.Context, projects []int64, work func(captur
 
 type failingTx struct {
 	capture.Tx
-	f *failing
+	f *failingLedger
 }
 
 func (tx failingTx) Save(c *capture.Changes) error {
@@ -62,7 +62,7 @@ func (tx failingTx) Save(c *capture.Changes) error {
 	return tx.Tx.Save(c)
 }
 
-func fails(f *failing) func(capture.Ledger) capture.Ledger {
+func fails(f *failingLedger) func(capture.Ledger) capture.Ledger {
 	return func(l capture.Ledger) capture.Ledger { f.Ledger = l; return f }
 }
 
@@ -77,11 +77,11 @@ func TestStream_NodeKilledUnderLoad(t *testing.T) {
 	result := make(chan int)
 	go func() { result <- load(t, w.intake(t, s), w.first.APIKey, senders, each, 20*time.Millisecond) }()
 	for i := range c.servers { // each once, so the leader is among them
-		eventually(t, "there is load", func() bool { return s.Stats().Appended > uint64(20*(i+1)) })
+		waitUntil(t, "there is load", func() bool { return s.Stats().Appended > uint64(20*(i+1)) })
 		stop(c.servers[i])
 		time.Sleep(time.Second) // the load goes on while it is gone
 		c.start(i)
-		eventually(t, "the broker is one of three again", func() bool {
+		waitUntil(t, "the broker is one of three again", func() bool {
 			return c.servers[i].JetStreamEnabled() && c.servers[i].JetStreamIsCurrent() && c.servers[i].JetStreamIsStreamCurrent("$G", "bunting_events")
 		})
 	}
@@ -103,7 +103,7 @@ func TestStream_BrokerRestarted(t *testing.T) {
 	const senders, each = 8, 60
 	result := make(chan int)
 	go func() { result <- load(t, w.intake(t, s), w.first.APIKey, senders, each, 10*time.Millisecond) }()
-	eventually(t, "there is load", func() bool { return s.Stats().Appended > 20 })
+	waitUntil(t, "there is load", func() bool { return s.Stats().Appended > 20 })
 	stop(b)
 	time.Sleep(500 * time.Millisecond)
 	start(t, dir, onPort(at))
@@ -115,7 +115,7 @@ func TestStream_BrokerRestarted(t *testing.T) {
 func TestProcessor_KilledAndStoreFailing(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	f := &failing{}
+	f := &failingLedger{}
 	w := newWorld(t, fails(f))
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	const senders, each = 6, 60
@@ -124,7 +124,7 @@ func TestProcessor_KilledAndStoreFailing(t *testing.T) {
 	f.every.Store(5)
 	for range 8 {
 		p, stop := w.process(t, s)
-		eventually(t, "something is recorded", func() bool { return p.Stats().Messages > 0 || len(w.recorded(t)) == senders*each })
+		waitUntil(t, "something is recorded", func() bool { return p.Stats().Messages > 0 || len(w.recorded(t)) == senders*each })
 		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
 		stop()
 	}
@@ -144,8 +144,8 @@ func TestProcessor_TwoReadTheSame(t *testing.T) {
 	b := start(t, t.TempDir(), nil)
 	w := newWorld(t, nil)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
-	w.process(t, greedy{s})
-	w.process(t, greedy{s})
+	w.process(t, unsharedStream{s})
+	w.process(t, unsharedStream{s})
 	const senders, each = 6, 60
 	again := load(t, w.intake(t, s), w.first.APIKey, senders, each, time.Millisecond)
 	w.audit(t, senders, each, again)
@@ -156,7 +156,7 @@ func TestProcessor_TwoReadTheSame(t *testing.T) {
 func TestProcessor_DeadLetter(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	f := &failing{}
+	f := &failingLedger{}
 	w := newWorld(t, fails(f))
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	i := w.intake(t, s)
@@ -172,7 +172,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 	// A message that nobody can read.
 	garbage(t, b.ClientURL())
 	p, stopProcessing := w.process(t, s)
-	eventually(t, "two are dead letters", func() bool { return p.Stats().Buried == 2 })
+	waitUntil(t, "two are dead letters", func() bool { return p.Stats().DeadLetters == 2 })
 	stopProcessing()
 	if all := w.recorded(t); len(all) != 2 || all[0].Name != "before" || all[1].Name != "after" {
 		t.Errorf("%d events are recorded: %+v", len(all), all)
@@ -192,7 +192,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 	if list(); len(letters) != 2 || letters[0].Batches[0].Events[0].Name != "poison" || letters[1].Fault == nil {
 		t.Fatalf("dead letters %+v", letters)
 	}
-	if err := s.Drop(t.Context(), letters[1]); err != nil {
+	if err := s.Delete(t.Context(), letters[1]); err != nil {
 		t.Error(err)
 	}
 	if err := s.Requeue(t.Context(), letters[0]); err != nil {
@@ -203,7 +203,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 	}
 	f.mended.Store(true)
 	w.process(t, s)
-	eventually(t, "it is recorded", func() bool { return len(w.recorded(t)) == 3 })
+	waitUntil(t, "it is recorded", func() bool { return len(w.recorded(t)) == 3 })
 	if n, err := w.store.Used(t.Context(), w.first.OrganizationID, capture.ResourceEvents, time.Now()); err != nil || n != 3 {
 		t.Errorf("%d events are charged (%v), want 3", n, err)
 	}
@@ -232,7 +232,7 @@ func TestStream_LargerThanMaxPayload(t *testing.T) {
 	if err := errors.Join(<-done, <-done); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all are recorded", func() bool { return len(w.recorded(t)) == 20 })
+	waitUntil(t, "all are recorded", func() bool { return len(w.recorded(t)) == 20 })
 	for _, r := range w.recorded(t) {
 		if !strings.Contains(r.Properties, big) {
 			t.Fatalf("event %s is damaged", r.Name)

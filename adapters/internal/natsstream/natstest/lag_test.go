@@ -12,18 +12,18 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// placeless is a stream whose processor asks a database that may be away.
-type placeless struct {
+// noPositions is a stream whose processor asks a database that may be away.
+type noPositions struct {
 	capture.Stream
-	capture.Places
+	capture.PositionReader
 	away *atomic.Bool
 }
 
-func (p placeless) StreamPlace(ctx context.Context, stream string, partition int) (capture.Place, error) {
+func (p noPositions) StreamPosition(ctx context.Context, stream string, partition int) (capture.StreamPosition, error) {
 	if p.away.Load() {
-		return capture.Place{}, errStore
+		return capture.StreamPosition{}, errStore
 	}
-	return p.Places.StreamPlace(ctx, stream, partition)
+	return p.PositionReader.StreamPosition(ctx, stream, partition)
 }
 
 // Decision 28: the lag is right while nothing comes, while the database takes
@@ -32,22 +32,22 @@ func (p placeless) StreamPlace(ctx context.Context, stream string, partition int
 func TestStats_Lag(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	f := &failing{}
+	f := &failingLedger{}
 	var away atomic.Bool
 	w := newWorld(t, fails(f))
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20, Lease: time.Second})
 	i := w.intake(t, s)
-	_, stopProcessing := w.process(t, placeless{s, w.store, &away})
+	_, stopProcessing := w.process(t, noPositions{s, w.store, &away})
 	is := func(what string, waiting uint64) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		waitUntil(t, what, func() bool {
 			st := s.Stats()
 			return st.Partitions == natsstream.Partitions && st.Waiting == waiting && (st.Oldest > 0) == (waiting > 0)
 		})
 	}
 	is("idle from the start", 0)
 	w.send(t, i, "a", "b", "c")
-	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == 3 })
+	waitUntil(t, "all is recorded", func() bool { return len(w.recorded(t)) == 3 })
 	is("idle", 0)
 
 	f.down.Store(true)
@@ -72,14 +72,14 @@ func TestStats_Lag(t *testing.T) {
 	stopProcessing() // another server comes, and its database goes away
 	f.down.Store(true)
 	behind := 35 - len(w.recorded(t))
-	_, stopProcessing = w.process(t, placeless{s, w.store, &away})
-	eventually(t, "nothing can be read", func() bool {
+	_, stopProcessing = w.process(t, noPositions{s, w.store, &away})
+	waitUntil(t, "nothing can be read", func() bool {
 		st := s.Stats()
 		return st.Partitions == natsstream.Partitions && st.Waiting == uint64(behind)
 	})
 	away.Store(false)
 	f.down.Store(false)
-	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == 35 })
+	waitUntil(t, "all is recorded", func() bool { return len(w.recorded(t)) == 35 })
 	is("idle again", 0)
 	stopProcessing()
 	if st := s.Stats(); st.Partitions != 0 || st.Waiting != 0 {
@@ -88,12 +88,12 @@ func TestStats_Lag(t *testing.T) {
 
 	garbage(t, b.ClientURL())
 	w.process(t, s)
-	eventually(t, "the dead letter is counted", func() bool { return s.Stats().DeadLetters == 1 })
+	waitUntil(t, "the dead letter is counted", func() bool { return s.Stats().DeadLetters == 1 })
 	is("idle with a dead letter", 0)
-	if err := s.Drop(t.Context(), letters(t, s)[0]); err != nil {
+	if err := s.Delete(t.Context(), deadLetters(t, s)[0]); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the dead letter is gone", func() bool { return s.Stats().DeadLetters == 0 })
+	waitUntil(t, "the dead letter is gone", func() bool { return s.Stats().DeadLetters == 0 })
 }
 
 func consumers(t testing.TB, events jetstream.Stream) (names []string) {

@@ -14,9 +14,9 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// stalling is the ledger of a server that stops for a while in the middle of a
+// stallingLedger is the ledger of a server that stops for a while in the middle of a
 // commit, before its transaction or at its end.
-type stalling struct {
+type stallingLedger struct {
 	capture.Ledger
 	inside  bool
 	armed   atomic.Bool
@@ -25,7 +25,7 @@ type stalling struct {
 	once    sync.Once
 }
 
-func (l *stalling) stall() {
+func (l *stallingLedger) stall() {
 	if l.armed.Load() {
 		l.once.Do(func() {
 			close(l.stalled)
@@ -34,7 +34,7 @@ func (l *stalling) stall() {
 	}
 }
 
-func (l *stalling) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
+func (l *stallingLedger) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
 	if !l.inside {
 		l.stall()
 	}
@@ -56,7 +56,7 @@ func TestPostgres_StaleCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, t.TempDir(), nil)
 			address := storetest.Postgres(t)
-			l := &stalling{inside: inside, stalled: make(chan struct{}), goOn: make(chan struct{})}
+			l := &stallingLedger{inside: inside, stalled: make(chan struct{}), goOn: make(chan struct{})}
 			one := openWorld(t, address, func(inner capture.Ledger) capture.Ledger { l.Ledger = inner; return l })
 			two := openWorld(t, address, nil, one)
 			c := natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20, Lease: 2 * time.Second}
@@ -68,7 +68,7 @@ func TestPostgres_StaleCommit(t *testing.T) {
 			t.Cleanup(closeFirst)
 			second := connect(t, c)
 			_, stopOne := one.process(t, first)
-			eventually(t, "the first one reads", func() bool { return first.Stats().Partitions == natsstream.Partitions })
+			waitUntil(t, "the first one reads", func() bool { return first.Stats().Partitions == natsstream.Partitions })
 			l.armed.Store(true)
 			const senders, each = 4, 40
 			result := make(chan int)
@@ -82,9 +82,9 @@ func TestPostgres_StaleCommit(t *testing.T) {
 				t.Errorf("%d requests had to be sent again", again)
 			}
 			if inside { // it holds the project until it goes on
-				eventually(t, "the second one tries", func() bool { return p.Stats().Failures > 0 })
+				waitUntil(t, "the second one tries", func() bool { return p.Stats().Failures > 0 })
 			} else {
-				eventually(t, "the second one has recorded all", func() bool { return len(two.recorded(t)) == senders*each })
+				waitUntil(t, "the second one has recorded all", func() bool { return len(two.recorded(t)) == senders*each })
 			}
 			close(l.goOn)
 			two.audit(t, senders, each, 0)
@@ -102,14 +102,14 @@ func TestPostgres_TwoReadTheSame(t *testing.T) {
 	one := openWorld(t, address, nil)
 	two := openWorld(t, address, nil, one)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
-	_, stopOne := one.process(t, greedy{s})
-	two.process(t, greedy{s})
+	_, stopOne := one.process(t, unsharedStream{s})
+	two.process(t, unsharedStream{s})
 	const senders, each = 6, 40
 	result := make(chan int)
 	go func() {
 		result <- load(t, two.intake(t, s), two.first.APIKey, senders, each, time.Millisecond)
 	}()
-	eventually(t, "half is recorded", func() bool { return len(two.recorded(t)) >= senders*each/2 })
+	waitUntil(t, "half is recorded", func() bool { return len(two.recorded(t)) >= senders*each/2 })
 	stopOne()
 	two.audit(t, senders, each, <-result)
 }
@@ -138,10 +138,10 @@ func TestPostgres_FailsForReasonsOfItsOwn(t *testing.T) {
 	exec(`CREATE TRIGGER full_disk BEFORE INSERT ON events EXECUTE FUNCTION full_disk()`)
 	w.send(t, w.intake(t, s), "a", "b")
 	p, _ := w.process(t, s) // three tries, 10 ms and more apart
-	eventually(t, "it is tried often", func() bool { return p.Stats().Failures > 7 })
-	if n := len(letters(t, s)); n != 0 || p.Stats().Buried != 0 {
+	waitUntil(t, "it is tried often", func() bool { return p.Stats().Failures > 7 })
+	if n := len(deadLetters(t, s)); n != 0 || p.Stats().DeadLetters != 0 {
 		t.Errorf("%d dead letters", n)
 	}
 	exec(`DROP TRIGGER full_disk ON events`)
-	eventually(t, "they are recorded", func() bool { return len(w.recorded(t)) == 2 })
+	waitUntil(t, "they are recorded", func() bool { return len(w.recorded(t)) == 2 })
 }

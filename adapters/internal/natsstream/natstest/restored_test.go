@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// saved is a broker's folder as it was: restore starts it with that again.
-func saved(t testing.TB, dir string, at int) (restore func()) {
+// saveBroker is a broker's folder as it was: restore starts it with that again.
+func saveBroker(t testing.TB, dir string, port int) (restore func()) {
 	t.Helper()
 	copied := t.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -20,7 +20,7 @@ func saved(t testing.TB, dir string, at int) (restore func()) {
 	}
 	return func() {
 		t.Helper()
-		start(t, copied, onPort(at))
+		start(t, copied, onPort(port))
 	}
 }
 
@@ -40,23 +40,23 @@ func TestStream_BrokerRestored(t *testing.T) {
 		t.Helper()
 		for k := range n {
 			name := fmt.Sprint(what, k)
-			eventually(t, "it is accepted", func() bool {
+			waitUntil(t, "it is accepted", func() bool {
 				return accept(t.Context(), i, fmt.Sprintf(`{"api_key":%q,"event":%q,"distinct_id":"ann"}`, w.first.APIKey, name)) == nil
 			})
 			want = append(want, name)
 		}
 	}
 	send(5, "kept")
-	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == len(want) })
+	waitUntil(t, "all is recorded", func() bool { return len(w.recorded(t)) == len(want) })
 	stop(b)
-	restore := saved(t, dir, at)
+	restore := saveBroker(t, dir, at)
 	b = start(t, dir, onPort(at))
 	send(20, "lost")
-	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == len(want) })
+	waitUntil(t, "all is recorded", func() bool { return len(w.recorded(t)) == len(want) })
 	stop(b)
 	restore()
 	send(10, "new")
-	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) >= len(want) })
+	waitUntil(t, "all is recorded", func() bool { return len(w.recorded(t)) >= len(want) })
 	if diff := cmp.Diff(want, w.names(t)); diff != "" {
 		t.Errorf("lost (-) or doubled (+): %s", diff)
 	}
@@ -73,36 +73,36 @@ func TestStream_RestoredBehindAReader(t *testing.T) {
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	i := w.intake(t, s)
 	stop(b)
-	restore := saved(t, dir, at)
+	restore := saveBroker(t, dir, at)
 	b = start(t, dir, onPort(at))
-	eventually(t, "the stream is back", func() bool {
+	waitUntil(t, "the stream is back", func() bool {
 		return accept(t.Context(), i, fmt.Sprintf(`{"api_key":%q,"event":"old","distinct_id":"ann"}`, w.first.APIKey)) == nil
 	})
 	w.send(t, i, "old", "old")
 	partition := partitionOf(t, b.ClientURL())
-	r, err := s.Open(t.Context(), capture.Place{Stream: s.ID(), Partition: partition})
+	r, err := s.Open(t.Context(), capture.StreamPosition{Stream: s.ID(), Partition: partition})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last capture.Place
+	var last capture.StreamPosition
 	for n := 0; n < 3; {
 		list, err := r.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		n += len(list)
-		last = list[len(list)-1].Place
+		last = list[len(list)-1].StreamPosition
 	}
 	stop(b)
 	restore()
-	eventually(t, "the stream is back", func() bool {
+	waitUntil(t, "the stream is back", func() bool {
 		return accept(t.Context(), i, fmt.Sprintf(`{"api_key":%q,"event":"new","distinct_id":"ann"}`, w.first.APIKey)) == nil
 	})
 	w.send(t, i, "new", "new", "new")
-	if err := r.Done(t.Context(), last); err != nil {
+	if err := r.Acknowledge(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 	w.process(t, s)
-	eventually(t, "the new ones are recorded", func() bool { return len(w.recorded(t)) == 4 })
+	waitUntil(t, "the new ones are recorded", func() bool { return len(w.recorded(t)) == 4 })
 }

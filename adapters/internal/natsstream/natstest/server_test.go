@@ -23,14 +23,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // within is how long a test may wait for what must come.
 const within = time.Minute
 
-func eventually(t testing.TB, what string, is func() bool) {
+func waitUntil(t testing.TB, condition string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
-		if is() {
+		if ok() {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("not within %s: %s", within, what)
+			t.Fatalf("not within %s: %s", within, condition)
 		}
 	}
 }
@@ -83,15 +83,15 @@ func startCluster(t testing.TB) *cluster {
 		c.start(i)
 	}
 	// The leader has to know all, else what is left when one is killed is no majority.
-	eventually(t, "the brokers have a leader that knows all of them", func() bool {
-		known := 0
+	waitUntil(t, "the brokers have a leader that knows all of them", func() bool {
+		peers := 0
 		for _, s := range c.servers {
 			if !s.JetStreamIsCurrent() {
 				return false
 			}
-			known = max(known, len(s.JetStreamClusterPeers()))
+			peers = max(peers, len(s.JetStreamClusterPeers()))
 		}
-		return known == len(c.servers)
+		return peers == len(c.servers)
 	})
 	return c
 }

@@ -18,10 +18,10 @@ func smallPayload(o *server.Options)     { o.MaxPayload = 256 << 10 }
 func withoutJetStream(o *server.Options) { o.JetStream = false }
 func withPassword(o *server.Options)     { o.Username, o.Password = "me", "secret" }
 
-// greedy is a stream that shares with nobody.
-type greedy struct{ capture.Stream }
+// unsharedStream is a stream that shares with nobody.
+type unsharedStream struct{ capture.Stream }
 
-func (g greedy) Share(ctx context.Context, read func(context.Context, int)) error {
+func (g unsharedStream) RunPartitions(ctx context.Context, read func(context.Context, int)) error {
 	return shareAll(ctx, read)
 }
 
@@ -56,8 +56,8 @@ func broker(t testing.TB, url string) (jetstream.JetStream, jetstream.Stream) {
 	return js, events
 }
 
-// used are the subjects of the partitions that hold something.
-func used(t testing.TB, events jetstream.Stream) (subjects []string) {
+// usedSubjects are the subjects of the partitions that hold something.
+func usedSubjects(t testing.TB, events jetstream.Stream) (subjects []string) {
 	t.Helper()
 	info, err := events.Info(t.Context(), jetstream.WithSubjectFilter(">"))
 	if err != nil {
@@ -73,7 +73,7 @@ func used(t testing.TB, events jetstream.Stream) (subjects []string) {
 func partitionOf(t testing.TB, url string) (n int) {
 	t.Helper()
 	_, events := broker(t, url)
-	subjects := used(t, events)
+	subjects := usedSubjects(t, events)
 	if len(subjects) != 1 {
 		t.Fatalf("in use are %v, want one", subjects)
 	}
@@ -87,7 +87,7 @@ func partitionOf(t testing.TB, url string) (n int) {
 func garbage(t testing.TB, url string) {
 	t.Helper()
 	js, events := broker(t, url)
-	for _, subject := range used(t, events) {
+	for _, subject := range usedSubjects(t, events) {
 		if _, err := js.Publish(t.Context(), subject, []byte("garbage")); err != nil {
 			t.Fatal(err)
 		}

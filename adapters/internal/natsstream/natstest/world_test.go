@@ -19,7 +19,7 @@ import (
 // world is a real store and what records into it.
 type world struct {
 	store    *sqlstore.Store
-	first    *sqlstore.Bootstrapped
+	first    *sqlstore.BootstrapResult
 	recorder *capture.Recorder
 }
 
@@ -37,7 +37,7 @@ func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture
 		t.Fatal(err)
 	}
 	w := &world{store: s}
-	if w.first, err = s.Bootstrap(context.Background(), sqlstore.FirstStart{OwnerEmail: "owner@localhost"}); err != nil {
+	if w.first, err = s.Bootstrap(context.Background(), sqlstore.BootstrapConfig{OwnerEmail: "owner@localhost"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range others {
@@ -47,7 +47,7 @@ func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture
 	if ledger != nil {
 		l = ledger(s)
 	}
-	w.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: l, Patience: 2 * time.Second})
+	w.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: l, Timeout: 2 * time.Second})
 	t.Cleanup(func() {
 		w.recorder.Close()
 		if err := s.Close(); err != nil {
@@ -59,7 +59,7 @@ func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture
 
 func (w *world) intake(t testing.TB, into capture.Appender) *capture.Intake {
 	t.Helper()
-	i, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: w.store}, Into: into, Usage: w.store})
+	i, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: w.store}, Appender: into, Usage: w.store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func (w *world) intake(t testing.TB, into capture.Appender) *capture.Intake {
 // process records what the stream holds until stop is called.
 func (w *world) process(t testing.TB, s capture.Stream) (p *capture.Processor, stop func()) {
 	t.Helper()
-	var places capture.Places = w.store
-	if own, ok := s.(capture.Places); ok { // a test's
+	var places capture.PositionReader = w.store
+	if own, ok := s.(capture.PositionReader); ok { // a test's
 		places = own
 	}
-	p, err := capture.NewProcessor(capture.ProcessorConfig{Stream: s, Into: w.recorder, Places: places, Pause: 10 * time.Millisecond, Tries: 3})
+	p, err := capture.NewProcessor(capture.ProcessorConfig{Stream: s, Recorder: w.recorder, Positions: places, Pause: 10 * time.Millisecond, Tries: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +93,13 @@ func (w *world) process(t testing.TB, s capture.Stream) (p *capture.Processor, s
 
 // event is what a sender sends as its n-th: an anonymous visitor who is identified
 // in the middle, whose properties say what came last, and who reads a flag.
-func body(key string, sender, n, of int) string {
+func eventBody(key string, sender, n, total int) string {
 	uuid := capture.PersonID(int64(sender+1), fmt.Sprint(n)).String()
-	anon, known := fmt.Sprintf("anon-%d", sender), fmt.Sprintf("user-%d", sender)
+	anon, user := fmt.Sprintf("anon-%d", sender), fmt.Sprintf("user-%d", sender)
 	head := fmt.Sprintf(`"api_key":%q,"uuid":%q,"timestamp":"2026-01-01T00:00:00Z"`, key, uuid)
 	switch {
-	case n == of/2:
-		return fmt.Sprintf(`{%s,"event":"$identify","distinct_id":%q,"properties":{"$anon_distinct_id":%q,"$set":{"identified":%d}}}`, head, known, anon, n)
+	case n == total/2:
+		return fmt.Sprintf(`{%s,"event":"$identify","distinct_id":%q,"properties":{"$anon_distinct_id":%q,"$set":{"identified":%d}}}`, head, user, anon, n)
 	case n%5 == 4:
 		return fmt.Sprintf(`{%s,"event":"$feature_flag_called","distinct_id":%q,"properties":{"$feature_flag":"f","$feature_flag_response":true}}`, head, anon)
 	}
@@ -128,7 +128,7 @@ func load(t testing.TB, i *capture.Intake, key string, senders, each int, pause 
 		wg.Go(func() {
 			for n := range each {
 				for end := time.Now().Add(2 * within); ; {
-					err := accept(context.Background(), i, body(key, s, n, each))
+					err := accept(context.Background(), i, eventBody(key, s, n, each))
 					if err == nil {
 						break
 					}
@@ -169,7 +169,7 @@ func (w *world) recorded(t testing.TB) (all []capture.Record) {
 // counts against a run of the same events without a stream.
 func (w *world) audit(t *testing.T, senders, each int, again int) {
 	t.Helper()
-	eventually(t, "all that was acknowledged is recorded", func() bool { return len(w.recorded(t)) >= senders*each })
+	waitUntil(t, "all that was acknowledged is recorded", func() bool { return len(w.recorded(t)) >= senders*each })
 	want := map[string]int{}
 	direct := newWorld(t, nil)
 	load(t, direct.intake(t, direct.recorder), direct.first.APIKey, senders, each, 0)
@@ -200,7 +200,7 @@ func (w *world) audit(t *testing.T, senders, each int, again int) {
 		out := map[string]string{}
 		for s := range senders {
 			for _, id := range []string{fmt.Sprintf("anon-%d", s), fmt.Sprintf("user-%d", s)} {
-				p, err := w.store.PersonBy(context.Background(), w.first.ProjectID, id)
+				p, err := w.store.PersonForDistinctID(context.Background(), w.first.ProjectID, id)
 				if err != nil || p == nil {
 					t.Fatalf("person %s: %v, %v", id, p, err)
 				}

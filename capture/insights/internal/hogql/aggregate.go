@@ -40,14 +40,14 @@ type aggregation struct {
 // groups is what is collected for groups: their keys stand before the results of the
 // aggregates in env.results.
 type groups struct {
-	keys  map[int]int // slot by ident
-	types []Type
-	all   []*aggregation
-	found map[int]compiled // aggregates by ident
+	keys     map[int]int // slot by ident
+	types    []Type
+	all      []*aggregation
+	compiled map[int]compiled // aggregates by ident
 }
 
-// inAnyCase are the aggregates whose names may be in any case (§2.9.8).
-var inAnyCase = []string{"count", "sum", "min", "max", "avg", "any"}
+// caseInsensitiveAggregates are the aggregates whose names may be in any case (§2.9.8).
+var caseInsensitiveAggregates = []string{"count", "sum", "min", "max", "avg", "any"}
 
 // aggregates is the table by name; it is filled by init.
 var aggregates = map[string]*aggregate{}
@@ -58,12 +58,12 @@ func init() {
 	}
 }
 
-// aggregateNamed finds an aggregate, also one with If behind its name.
-func aggregateNamed(name string) (a *aggregate, conditional bool) {
+// findAggregate finds an aggregate, also one with If behind its name.
+func findAggregate(name string) (a *aggregate, conditional bool) {
 	if a = aggregates[name]; a != nil {
 		return a, false
 	}
-	if lower := strings.ToLower(name); slices.Contains(inAnyCase, lower) {
+	if lower := strings.ToLower(name); slices.Contains(caseInsensitiveAggregates, lower) {
 		return aggregates[lower], false
 	}
 	if base, ok := strings.CutSuffix(name, "If"); ok {
@@ -76,11 +76,11 @@ func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	if c.groups == nil {
 		return c.fail(n.fault(TypeError, "Aggregate "+quoted(n.name)+" may not stand in "+c.where, ""))
 	}
-	if c.groups.found == nil {
-		c.groups.found = map[int]compiled{}
+	if c.groups.compiled == nil {
+		c.groups.compiled = map[int]compiled{}
 	}
 	id := c.ident(n)
-	if x, ok := c.groups.found[id]; ok {
+	if x, ok := c.groups.compiled[id]; ok {
 		return x
 	}
 	g, params, where := c.groups, c.params, c.where
@@ -103,7 +103,7 @@ func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	g.types = append(g.types, t)
 	g.all = append(g.all, x.aggregation)
 	result := c.result(slot, t)
-	g.found[id] = result
+	g.compiled[id] = result
 	return result
 }
 
@@ -129,20 +129,20 @@ func (c *compiler) newAggregation(n *node, a *aggregate, conditional bool) *newA
 		}
 		last := len(nodes) - 1
 		when := c.compile(nodes[last])
-		c.checked(n, nodes[last], 'c', when.typ)
+		c.checkArgument(n, nodes[last], 'c', when.typ)
 		x.when, nodes = when.eval, nodes[:last]
 	}
-	kinds, least, most, ok := kindsOf(a.args, len(nodes))
+	kinds, low, high, ok := kindsOf(a.args, len(nodes))
 	if !ok {
-		c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes %d to %d arguments, not %d", quoted(n.name), least, min(most, 9), len(nodes)), ""))
+		c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes %d to %d arguments, not %d", quoted(n.name), low, min(high, 9), len(nodes)), ""))
 		return nil
 	}
 	for i, arg := range nodes {
 		in := c.compile(arg)
-		if !c.checked(n, arg, kinds[i], in.typ) {
+		if !c.checkArgument(n, arg, kinds[i], in.typ) {
 			return nil
 		}
-		x.inputs = append(x.inputs, coerced(&x.site, kinds[i], in))
+		x.inputs = append(x.inputs, coerceEval(&x.site, kinds[i], in))
 		x.types = append(x.types, in.typ)
 	}
 	x.args = make([]Value, len(nodes))
@@ -174,9 +174,9 @@ func (c *compiler) parameters(n *node, x *aggregation) bool {
 	return wrong == ""
 }
 
-// begin is the state of a new group.
-func (a *aggregation) begin() state {
-	a.env.hold(64)
+// newState is the state of a new group.
+func (a *aggregation) newState() state {
+	a.env.reserveLater(64)
 	if a.distinct && a.kind.name != "count" {
 		return &distinctState{inner: a.kind.start(a)}
 	}
@@ -185,7 +185,7 @@ func (a *aggregation) begin() state {
 
 // add gives a row to a group's state.
 func (a *aggregation) add(to state, r *Row) {
-	if a.when != nil && !a.when(r).Holds() {
+	if a.when != nil && !a.when(r).IsTrue() {
 		return
 	}
 	for i, in := range a.inputs {
@@ -199,11 +199,11 @@ func (a *aggregation) add(to state, r *Row) {
 
 // key is what the arguments have in common with those of equal rows.
 func (a *aggregation) key() []byte {
-	a.room = a.room[:0]
+	a.buf = a.buf[:0]
 	for _, v := range a.args {
-		a.room = appendKey(a.room, v)
+		a.buf = appendKey(a.buf, v)
 	}
-	return a.room
+	return a.buf
 }
 
 // keySize is about what a set holds of a key beside its bytes.
@@ -221,7 +221,7 @@ func (k *keySet) add(e *env, key []byte) bool {
 		*k = keySet{}
 	}
 	(*k)[string(key)] = struct{}{}
-	e.hold(int64(len(key)) + keySize)
+	e.reserveLater(int64(len(key)) + keySize)
 	return true
 }
 

@@ -7,34 +7,34 @@ import (
 )
 
 var aggregateRows = []aggregate{
-	{name: "count", args: "a*", result: gives(countType), start: func(a *aggregation) state {
+	{name: "count", args: "a*", result: constantType(countType), start: func(a *aggregation) state {
 		if a.distinct {
 			return &uniqState{}
 		}
 		return &countState{}
 	}},
 	{name: "sum", args: "n", result: numberLikeAll, empty: true, start: func(*aggregation) state { return &sumState{} }},
-	{name: "avg", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &avgState{} }},
+	{name: "avg", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &avgState{} }},
 	{name: "min", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: -1} }},
 	{name: "max", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: 1} }},
-	{name: "uniq", args: "a+", result: gives(countType), start: func(*aggregation) state { return &uniqState{} }},
-	{name: "uniqExact", args: "a+", result: gives(countType), start: func(*aggregation) state { return &uniqState{} }},
-	{name: "quantile", args: "n", result: gives(floatType), empty: true, params: 1, check: fractions, start: quantileOf(false)},
-	{name: "median", args: "n", result: gives(floatType), empty: true, start: quantileOf(false)},
-	{name: "quantiles", args: "n", result: gives(floatType.ListOf()), empty: true, params: 100, check: fractions, start: quantileOf(true)},
+	{name: "uniq", args: "a+", result: constantType(countType), start: func(*aggregation) state { return &uniqState{} }},
+	{name: "uniqExact", args: "a+", result: constantType(countType), start: func(*aggregation) state { return &uniqState{} }},
+	{name: "quantile", args: "n", result: constantType(floatType), empty: true, params: 1, check: checkFractions, start: quantileOf(false)},
+	{name: "median", args: "n", result: constantType(floatType), empty: true, start: quantileOf(false)},
+	{name: "quantiles", args: "n", result: constantType(floatType.ListOf()), empty: true, params: 100, check: checkFractions, start: quantileOf(true)},
 	{name: "any", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{} }},
 	{name: "anyLast", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{last: true} }},
 	{name: "argMax", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: 1} }},
 	{name: "argMin", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: -1} }},
-	{name: "groupArray", args: "a", result: listOfFirst, params: 1, check: most, start: func(*aggregation) state { return &arrayState{} }},
-	{name: "groupUniqArray", args: "a", result: listOfFirst, params: 1, check: most, start: func(*aggregation) state { return &arrayState{places: map[string]int{}} }},
-	{name: "varPop", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{} }},
-	{name: "varSamp", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true} }},
-	{name: "stddevPop", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{root: true} }},
-	{name: "stddevSamp", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true, root: true} }},
+	{name: "groupArray", args: "a", result: listOfFirst, params: 1, check: checkLimits, start: func(*aggregation) state { return &arrayState{} }},
+	{name: "groupUniqArray", args: "a", result: listOfFirst, params: 1, check: checkLimits, start: func(*aggregation) state { return &arrayState{index: map[string]int{}} }},
+	{name: "varPop", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{} }},
+	{name: "varSamp", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true} }},
+	{name: "stddevPop", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{root: true} }},
+	{name: "stddevSamp", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true, root: true} }},
 }
 
-func fractions(params []Value) string {
+func checkFractions(params []Value) string {
 	for _, p := range params {
 		if !p.isNumber() || !(p.float() >= 0 && p.float() <= 1) {
 			return "takes parameters from 0 to 1"
@@ -43,7 +43,7 @@ func fractions(params []Value) string {
 	return ""
 }
 
-func most(params []Value) string {
+func checkLimits(params []Value) string {
 	for _, p := range params {
 		if p.kind != Int || p.n < 0 {
 			return "takes a whole number as its parameter"
@@ -66,7 +66,7 @@ func (s *argState) result(*aggregation) Value     { return s.value.Value }
 func (s *avgState) add(a *aggregation, _ *Row)    { s.sum.add(a.args[0]); s.n++ }
 func (s *quantileState) add(a *aggregation, _ *Row) {
 	s.values = append(s.values, a.args[0].float())
-	a.env.hold(16) // grown by doubling
+	a.env.reserveLater(16) // grown by doubling
 }
 
 type uniqState struct{ seen keySet }
@@ -106,8 +106,8 @@ func (s *extremeState) add(a *aggregation, _ *Row) {
 	if s.best.kind != Null && order(v, s.best)*s.sign <= 0 {
 		return
 	}
-	a.env.hold(v.size() - s.best.size())
-	s.best = v.kept()
+	a.env.reserveLater(v.size() - s.best.size())
+	s.best = v.clone()
 }
 
 type quantileState struct {
@@ -149,26 +149,26 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
 }
 
-// timed is a value of a row.
-type timed struct {
+// timedValue is a value of a row.
+type timedValue struct {
 	Value
 	time, id int64
 }
 
 // set takes the value of a row.
-func (t *timed) set(a *aggregation, v Value, r *Row) {
-	a.env.hold(v.size() - t.size())
-	*t = timed{v.kept(), r.Time, r.ID}
+func (t *timedValue) set(a *aggregation, v Value, r *Row) {
+	a.env.reserveLater(v.size() - t.size())
+	*t = timedValue{v.clone(), r.Time, r.ID}
 }
 
-func compareTimed(a, b timed) int {
+func compareTimed(a, b timedValue) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
 }
 
 // anyState is the first value in order of time, or the last.
 type anyState struct {
 	last  bool
-	value timed
+	value timedValue
 }
 
 func (s *anyState) add(a *aggregation, r *Row) {
@@ -181,7 +181,7 @@ func (s *anyState) add(a *aggregation, r *Row) {
 // equal ones.
 type argState struct {
 	sign  int
-	value timed
+	value timedValue
 	by    Value
 }
 
@@ -194,42 +194,42 @@ func (s *argState) add(a *aggregation, r *Row) {
 		}
 	}
 	s.value.set(a, a.args[0], r)
-	a.env.hold(by.size() - s.by.size())
-	s.by = by.kept()
+	a.env.reserveLater(by.size() - s.by.size())
+	s.by = by.clone()
 }
 
 // arrayState collects values in order of time; with places each value once, at its
 // first time.
 type arrayState struct {
-	all    []timed
-	places map[string]int
+	all   []timedValue
+	index map[string]int
 }
 
 func (s *arrayState) add(a *aggregation, r *Row) {
-	if s.places != nil {
+	if s.index != nil {
 		key := a.key()
-		if i, ok := s.places[string(key)]; ok {
+		if i, ok := s.index[string(key)]; ok {
 			if r.before(s.all[i].time, s.all[i].id) {
 				s.all[i].time, s.all[i].id = r.Time, r.ID
 			}
 			return
 		}
-		s.places[string(key)] = len(s.all)
-		a.env.hold(int64(len(key)) + 64)
+		s.index[string(key)] = len(s.all)
+		a.env.reserveLater(int64(len(key)) + 64)
 	}
-	a.env.hold(a.args[0].size() + 60)
-	s.all = append(s.all, timed{a.args[0].kept(), r.Time, r.ID})
-	if limit := s.most(a); limit > 0 && s.places == nil && len(s.all) >= 2*limit+100 {
+	a.env.reserveLater(a.args[0].size() + 60)
+	s.all = append(s.all, timedValue{a.args[0].clone(), r.Time, r.ID})
+	if limit := s.limit(a); limit > 0 && s.index == nil && len(s.all) >= 2*limit+100 {
 		slices.SortStableFunc(s.all, compareTimed)
 		for _, dropped := range s.all[limit:] {
-			a.env.hold(-dropped.size() - 60)
+			a.env.reserveLater(-dropped.size() - 60)
 		}
 		s.all = slices.Clone(s.all[:limit])
 	}
 }
 
-// most is how many values are asked for, -1 for all.
-func (s *arrayState) most(a *aggregation) int {
+// limit is how many values are asked for, -1 for all.
+func (s *arrayState) limit(a *aggregation) int {
 	if len(a.params) == 0 {
 		return -1
 	}
@@ -239,7 +239,7 @@ func (s *arrayState) most(a *aggregation) int {
 func (s *arrayState) result(a *aggregation) Value {
 	slices.SortStableFunc(s.all, compareTimed)
 	n := len(s.all)
-	if limit := s.most(a); limit >= 0 {
+	if limit := s.limit(a); limit >= 0 {
 		n = min(n, limit)
 	}
 	list := make([]Value, n)

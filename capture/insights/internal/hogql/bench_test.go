@@ -12,7 +12,7 @@ func benchRows(b *testing.B, query string) (*Query, []Row) {
 		b.Fatal(err)
 	}
 	scope := testScope()
-	q, err := statement.Compile(scope, Context{Now: asked})
+	q, err := statement.Compile(scope, Context{Now: testNow})
 	if err != nil {
 		b.Fatal(err)
 	}

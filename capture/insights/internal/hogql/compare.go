@@ -106,8 +106,8 @@ func (s *site) compareLists(a, b []Value) (int, bool) {
 	return cmp.Compare(len(a), len(b)), true
 }
 
-// equal is = : null equals null.
-func (s *site) equal(a, b Value) bool {
+// isEqual is = : null equals null.
+func (s *site) isEqual(a, b Value) bool {
 	if a.kind == Null || b.kind == Null {
 		return a.kind == b.kind
 	}
@@ -182,14 +182,14 @@ func appendKey(dst []byte, v Value) []byte {
 		mark := len(dst)
 		dst = append(dst, 1, 0, 0)
 		dst = strconv.AppendInt(dst, v.n, 10)
-		return sized(dst, mark)
+		return putLength(dst, mark)
 	case Float:
 		if v.s != "" {
 			return appendTextKey(dst, v.s)
 		}
 		mark := len(dst)
 		dst = append(dst, 1, 0, 0)
-		return sized(AppendFloat(dst, v.float()), mark)
+		return putLength(AppendFloat(dst, v.float()), mark)
 	case Time, Date, period:
 		return binary.BigEndian.AppendUint64(append(dst, 2+byte(v.kind)), uint64(v.n))
 	case List, Tuple:
@@ -215,8 +215,8 @@ func appendTextKey(dst []byte, s string) []byte {
 	return append(append(dst, 1, byte(len(s)>>8), byte(len(s))), s...)
 }
 
-// sized puts the length behind the mark of a short text.
-func sized(dst []byte, mark int) []byte {
+// putLength puts the length behind the mark of a short text.
+func putLength(dst []byte, mark int) []byte {
 	n := len(dst) - mark - 3
 	dst[mark+1], dst[mark+2] = byte(n>>8), byte(n)
 	return dst

@@ -96,14 +96,14 @@ func (c *compiler) site(n *node) *site {
 // keep counts what the program holds of a constant, in bytes. All of them together may be
 // as much as one row may make.
 func (c *compiler) keep(n *node, bytes int64) {
-	if c.kept += bytes; c.kept > maxMade {
+	if c.kept += bytes; c.kept > maxRowBytes {
 		c.fail(n.fault(TooLarge, "Constants are above 64 MiB with "+n.word(), ""))
 	}
-	c.env.hold(bytes)
+	c.env.reserveLater(bytes)
 }
 
-// failed reports whether there was an error, also one of constants that were folded.
-func (c *compiler) failed() error {
+// firstError reports whether there was an error, also one of constants that were folded.
+func (c *compiler) firstError() error {
 	if c.err != nil {
 		return c.err
 	}
@@ -142,8 +142,8 @@ func (c *compiler) result(slot int, t Type) compiled {
 	return compiled{eval: func(*Row) Value { return e.results[slot] }, typ: t}
 }
 
-// local is the path of a field without the table before it.
-func (c *compiler) local(path []string) []string {
+// stripTable is the path of a field without the table before it.
+func (c *compiler) stripTable(path []string) []string {
 	if len(path) > 1 && slices.Contains(c.tables, path[0]) {
 		return path[1:]
 	}
@@ -167,7 +167,7 @@ func (c *compiler) path(n *node) compiled {
 	if a := c.aliases[n.path[0]]; a != nil && !a.busy {
 		return c.members(n, c.alias(a), n.path[1:])
 	}
-	path := c.local(n.path)
+	path := c.stripTable(n.path)
 	if c.scope == nil || c.scope.Resolve == nil {
 		return c.fail(n.fault(UnknownField, "Unknown field "+n.word(), ""))
 	}
@@ -201,14 +201,14 @@ func (c *compiler) alias(a *alias) compiled {
 	c.params = params
 	a.busy = false
 	if !x.constant && a.node.op != opPath {
-		x = c.once(x)
+		x = c.memoize(x)
 	}
 	a.done[mode], a.result[mode] = true, x
 	return x
 }
 
-// once evaluates an expression once for each row.
-func (c *compiler) once(x compiled) compiled {
+// memoize evaluates an expression once for each row.
+func (c *compiler) memoize(x compiled) compiled {
 	e, eval := c.env, x.eval
 	var epoch uint64
 	var value Value
@@ -244,11 +244,11 @@ func (c *compiler) placeholder(n *node) compiled {
 		}
 		return c.field(Field{Filters: true}, testType)
 	}
-	x, there := values[name]
-	if !there {
+	x, exists := values[name]
+	if !exists {
 		return c.fail(n.fault(UnknownField, "Placeholder "+quoted(strings.Join(n.path, "."))+" has no value", ""))
 	}
-	v, ok := From(x)
+	v, ok := ValueOf(x)
 	if !ok {
 		return c.fail(n.fault(TypeError, "Placeholder "+quoted(strings.Join(n.path, "."))+" may be a number, text, boolean, null or list", ""))
 	}
@@ -256,13 +256,13 @@ func (c *compiler) placeholder(n *node) compiled {
 }
 
 func (c *compiler) cohort(n *node) compiled {
-	of := n.args[0]
-	if of.op != opPath || c.scope == nil || c.scope.Cohort == nil {
-		return c.fail(of.fault(TypeError, "IN COHORT asks for the id of a person, not "+of.word(), ""))
+	operand := n.args[0]
+	if operand.op != opPath || c.scope == nil || c.scope.Cohort == nil {
+		return c.fail(operand.fault(TypeError, "IN COHORT asks for the id of a person, not "+operand.word(), ""))
 	}
-	path := c.local(of.path)
-	if a := c.aliases[of.path[0]]; a != nil && a.node.op == opPath {
-		path = c.local(a.node.path)
+	path := c.stripTable(operand.path)
+	if a := c.aliases[operand.path[0]]; a != nil && a.node.op == opPath {
+		path = c.stripTable(a.node.path)
 	}
 	if err := c.scope.Cohort(path, n.name); err != nil {
 		code := InvalidInput
@@ -302,14 +302,14 @@ func (c *compiler) ident(n *node) int {
 			key = strconv.AppendInt(append(key, 'a'), int64(a.ident), 10)
 			path = path[1:]
 		default:
-			path = c.local(path)
+			path = c.stripTable(path)
 		}
 		key = appendWords(key, path)
 	case opCall:
 		name := n.name
-		if f := functionNamed(name); f != nil {
+		if f := findFunction(name); f != nil {
 			name = f.name
-		} else if a, _ := aggregateNamed(name); a != nil {
+		} else if a, _ := findAggregate(name); a != nil {
 			name = strings.ToLower(name)
 		}
 		key = strconv.AppendBool(appendWords(key, []string{name}), n.distinct)
@@ -348,26 +348,26 @@ func appendWords(dst []byte, words []string) []byte {
 	return dst
 }
 
-// aggregated reports whether an aggregate stands in an expression or in the aliases
+// hasAggregate reports whether an aggregate stands in an expression or in the aliases
 // that it uses.
-func (c *compiler) aggregated(n *node) bool {
-	if known, ok := c.aggregates[n]; ok {
-		return known
+func (c *compiler) hasAggregate(n *node) bool {
+	if defined, ok := c.aggregates[n]; ok {
+		return defined
 	}
 	found := false
 	if n.op == opCall {
-		a, _ := aggregateNamed(n.name)
+		a, _ := findAggregate(n.name)
 		found = a != nil
 	}
 	if n.op == opPath {
 		if a := c.aliases[n.path[0]]; a != nil && !a.busy {
 			a.busy = true
-			found = c.aggregated(a.node)
+			found = c.hasAggregate(a.node)
 			a.busy = false
 		}
 	}
 	for _, a := range n.args {
-		found = c.aggregated(a) || found
+		found = c.hasAggregate(a) || found
 	}
 	c.aggregates[n] = found
 	return found

@@ -12,10 +12,10 @@ type function struct {
 	// one that may be left out, * for any number, + for one or more.
 	args   string
 	result func(args []Type) Type
-	// nulls: the function sees nulls; without it a null argument gives null.
-	nulls bool
-	// maybe: the result may be null though no argument is.
-	maybe bool
+	// acceptsNulls: the function sees nulls; without it a null argument gives null.
+	acceptsNulls bool
+	// nullable: the result may be null though no argument is.
+	nullable bool
 
 	one func(*site, Value) Value
 	two func(*site, Value, Value) Value
@@ -29,8 +29,8 @@ type function struct {
 // functions is the table by name; it is filled by init, since rows compile calls.
 var functions = map[string]*function{}
 
-// loose are the functions whose names may be in any case (§2.9.8).
-var loose = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
+// caseInsensitiveFunctions are the functions whose names may be in any case (§2.9.8).
+var caseInsensitiveFunctions = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
 
 func init() {
 	for _, rows := range [][]function{logicFunctions, mathFunctions, convertFunctions, textFunctions, urlFunctions, jsonFunctions, listFunctions, timeFunctions} {
@@ -38,12 +38,12 @@ func init() {
 			functions[rows[i].name] = &rows[i]
 		}
 	}
-	for _, name := range loose {
+	for _, name := range caseInsensitiveFunctions {
 		functions[strings.ToUpper(name)] = functions[name]
 	}
 }
 
-func functionNamed(name string) *function {
+func findFunction(name string) *function {
 	if f := functions[name]; f != nil {
 		return f
 	}
@@ -54,10 +54,10 @@ func functionNamed(name string) *function {
 }
 
 func (c *compiler) call(n *node) compiled {
-	if a, conditional := aggregateNamed(n.name); a != nil {
+	if a, conditional := findAggregate(n.name); a != nil {
 		return c.aggregate(n, a, conditional)
 	}
-	f := functionNamed(n.name)
+	f := findFunction(n.name)
 	switch {
 	case f == nil:
 		return c.fail(n.src.fault(UnknownFunction, n.start, n.start+len(n.name), "Unknown function "+quoted(n.name), ""))
@@ -71,16 +71,16 @@ func (c *compiler) call(n *node) compiled {
 			return c.fail(a.fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
 		}
 	}
-	if !c.counts(n, f.args) {
+	if !c.checkCount(n, f.args) {
 		return constant(Value{}, nullType)
 	}
 	if f.special != nil {
 		return f.special(c, n)
 	}
-	return c.plain(n, f, c.each(n.args))
+	return c.compileCall(n, f, c.compileAll(n.args))
 }
 
-func (c *compiler) each(nodes []*node) []compiled {
+func (c *compiler) compileAll(nodes []*node) []compiled {
 	all := make([]compiled, len(nodes))
 	for i, a := range nodes {
 		all[i] = c.compile(a)
@@ -90,7 +90,7 @@ func (c *compiler) each(nodes []*node) []compiled {
 
 // kindsOf spreads the kinds of arguments over n of them: false when there are too
 // few or too many.
-func kindsOf(args string, n int) (kinds []byte, least, most int, ok bool) {
+func kindsOf(args string, n int) (kinds []byte, low, high int, ok bool) {
 	for i := 0; i < len(args); i++ {
 		mark := byte(0)
 		if i+1 < len(args) && strings.IndexByte("?*+", args[i+1]) >= 0 {
@@ -98,47 +98,47 @@ func kindsOf(args string, n int) (kinds []byte, least, most int, ok bool) {
 		}
 		switch mark {
 		case '?':
-			most++
+			high++
 			if len(kinds) < n {
 				kinds = append(kinds, args[i])
 			}
 		case '*', '+':
 			if mark == '+' {
-				least++
+				low++
 			}
-			most = 1 << 20
+			high = 1 << 20
 			for len(kinds) < n {
 				kinds = append(kinds, args[i])
 			}
 		default:
-			least, most = least+1, most+1
+			low, high = low+1, high+1
 			kinds = append(kinds, args[i])
 		}
 		if mark != 0 {
 			i++
 		}
 	}
-	return kinds, least, most, n >= least && n <= most
+	return kinds, low, high, n >= low && n <= high
 }
 
-func (c *compiler) counts(n *node, args string) bool {
-	_, least, most, ok := kindsOf(args, len(n.args))
+func (c *compiler) checkCount(n *node, args string) bool {
+	_, low, high, ok := kindsOf(args, len(n.args))
 	if ok {
 		return true
 	}
-	takes := fmt.Sprint(least)
-	if most > 1<<10 {
-		takes = fmt.Sprintf("%d or more", least)
-	} else if most > least {
-		takes = fmt.Sprintf("%d to %d", least, most)
+	takes := fmt.Sprint(low)
+	if high > 1<<10 {
+		takes = fmt.Sprintf("%d or more", low)
+	} else if high > low {
+		takes = fmt.Sprintf("%d to %d", low, high)
 	}
 	c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes %s arguments, not %d", quoted(n.name), takes, len(n.args)), ""))
 	return false
 }
 
-// accepted are the kinds of arguments: s text, n number, i whole number, t time or
+// argumentKinds are the kinds of arguments: s text, n number, i whole number, t time or
 // date or a text of one, l list, c condition, p period, u name of a unit, a anything.
-var accepted = map[byte]struct {
+var argumentKinds = map[byte]struct {
 	what string
 	ok   func(Type) bool
 }{
@@ -153,12 +153,12 @@ var accepted = map[byte]struct {
 	'a': {"a value", func(Type) bool { return true }},
 }
 
-// checked reports whether an argument may be of its type.
-func (c *compiler) checked(of, arg *node, kind byte, t Type) bool {
-	if t.any || t.json || t.kind == Null || accepted[kind].ok(t) {
+// checkArgument reports whether an argument may be of its type.
+func (c *compiler) checkArgument(call, arg *node, kind byte, t Type) bool {
+	if t.any || t.json || t.kind == Null || argumentKinds[kind].ok(t) {
 		return true
 	}
-	c.fail(arg.fault(TypeError, fmt.Sprintf("%s expects %s, not %s: %s", of.what(), accepted[kind].what, t, arg.word()), ""))
+	c.fail(arg.fault(TypeError, fmt.Sprintf("%s expects %s, not %s: %s", call.what(), argumentKinds[kind].what, t, arg.word()), ""))
 	return false
 }
 
@@ -170,36 +170,36 @@ func (n *node) what() string {
 	return "Expression " + n.word()
 }
 
-// plain compiles the call of a function whose arguments are values.
-func (c *compiler) plain(n *node, f *function, args []compiled) compiled {
+// compileCall compiles the call of a function whose arguments are values.
+func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 	kinds, _, _, _ := kindsOf(f.args, len(args))
 	types := make([]Type, len(args))
 	evals := make([]func(*Row) Value, len(args))
-	folds, nullable := true, f.maybe
+	folds, nullable := true, f.nullable
 	s := c.site(n)
 	for i, a := range args {
-		if !c.checked(n, n.args[i], kinds[i], a.typ) {
+		if !c.checkArgument(n, n.args[i], kinds[i], a.typ) {
 			return constant(Value{}, nullType)
 		}
 		types[i] = a.typ
-		nullable = nullable || a.typ.nullable && !f.nulls
+		nullable = nullable || a.typ.nullable && !f.acceptsNulls
 		folds = folds && a.constant
-		evals[i] = coerced(s, kinds[i], a)
+		evals[i] = coerceEval(s, kinds[i], a)
 	}
 	t := f.result(types)
 	t.nullable = t.nullable || nullable
 	x := compiled{eval: s.invoke(f, evals), typ: t}
 	if folds && c.err == nil {
 		v := x.eval(nil)
-		c.env.made = 0
+		c.env.built = 0
 		c.keep(n, v.size())
 		return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
 	}
 	return x
 }
 
-// coerced makes the values of an argument what its kind says.
-func coerced(s *site, kind byte, a compiled) func(*Row) Value {
+// coerceEval makes the values of an argument what its kind says.
+func coerceEval(s *site, kind byte, a compiled) func(*Row) Value {
 	inner := a.eval
 	if kind == 'a' || kind == 'p' || kind == 'c' || a.constant && a.value.kind == Null {
 		return inner
@@ -259,7 +259,7 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 		a, one := args[0], f.one
 		return func(r *Row) Value {
 			v := a(r)
-			if v.kind == Null && !f.nulls {
+			if v.kind == Null && !f.acceptsNulls {
 				return Value{}
 			}
 			return one(s, v)
@@ -268,7 +268,7 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 		a, b, two := args[0], args[1], f.two
 		return func(r *Row) Value {
 			v, w := a(r), b(r)
-			if (v.kind == Null || w.kind == Null) && !f.nulls {
+			if (v.kind == Null || w.kind == Null) && !f.acceptsNulls {
 				return Value{}
 			}
 			return two(s, v, w)
@@ -280,7 +280,7 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 			s.args[i] = a(r)
 			null = null || s.args[i].kind == Null
 		}
-		if null && !f.nulls {
+		if null && !f.acceptsNulls {
 			return Value{}
 		}
 		return f.all(s, s.args)
@@ -289,7 +289,7 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 
 // The types of results.
 
-func gives(t Type) func([]Type) Type { return func([]Type) Type { return t } }
+func constantType(t Type) func([]Type) Type { return func([]Type) Type { return t } }
 
 // likeFirst is the type of the first argument.
 func likeFirst(args []Type) Type { return args[0] }
@@ -329,8 +329,8 @@ func elemOf(t Type) Type {
 	return anyType
 }
 
-// test is the value of a comparison.
-func test(b bool) Value {
+// boolInt is the value of a comparison.
+func boolInt(b bool) Value {
 	if b {
 		return Value{kind: Int, n: 1}
 	}

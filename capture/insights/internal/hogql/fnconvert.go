@@ -8,20 +8,20 @@ import (
 )
 
 var convertFunctions = []function{
-	{name: "toFloat", args: "a", result: gives(floatType), maybe: true, one: func(_ *site, v Value) Value { return toFloat(v) }},
-	{name: "toDecimal", args: "ai?", result: gives(floatType), maybe: true, all: func(_ *site, args []Value) Value { return toFloat(args[0]) }},
-	{name: "toInt", args: "a", result: gives(IntType), maybe: true, one: func(_ *site, v Value) Value {
+	{name: "toFloat", args: "a", result: constantType(floatType), nullable: true, one: func(_ *site, v Value) Value { return toFloat(v) }},
+	{name: "toDecimal", args: "ai?", result: constantType(floatType), nullable: true, all: func(_ *site, args []Value) Value { return toFloat(args[0]) }},
+	{name: "toInt", args: "a", result: constantType(IntType), nullable: true, one: func(_ *site, v Value) Value {
 		number := asNumber(v)
 		if v.kind == Text && number.kind == Float { // 1e3 and 2.0 are no texts of an integer
 			return Value{}
 		}
 		return toInt(number)
 	}},
-	{name: "toString", args: "a", result: gives(TextType), one: func(s *site, v Value) Value { return TextOf(s.env.text(v)) }},
-	{name: "toBool", args: "a", result: gives(BoolType), maybe: true, one: func(_ *site, v Value) Value {
+	{name: "toString", args: "a", result: constantType(TextType), one: func(s *site, v Value) Value { return TextOf(s.env.text(v)) }},
+	{name: "toBool", args: "a", result: constantType(BoolType), nullable: true, one: func(_ *site, v Value) Value {
 		switch v.kind {
 		case Bool, Int, Float:
-			return BoolOf(v.Holds())
+			return BoolOf(v.IsTrue())
 		case Text:
 			switch strings.ToLower(v.s) {
 			case "true", "1":
@@ -32,7 +32,7 @@ var convertFunctions = []function{
 		}
 		return Value{}
 	}},
-	{name: "toUUID", args: "s", result: gives(UUIDType), maybe: true, one: func(_ *site, v Value) Value {
+	{name: "toUUID", args: "s", result: constantType(UUIDType), nullable: true, one: func(_ *site, v Value) Value {
 		if _, ok := wire.ParseUUID(v.s); !ok {
 			return Value{}
 		}
@@ -82,7 +82,7 @@ func cast(c *compiler, n *node) compiled {
 	if f.special != nil {
 		return f.special(c, &inner)
 	}
-	return c.plain(&inner, f, c.each(inner.args))
+	return c.compileCall(&inner, f, c.compileAll(inner.args))
 }
 
 // constantText is the text that an argument always is.

@@ -8,30 +8,30 @@ import (
 )
 
 var jsonFunctions = []function{
-	{name: "JSONExtractString", args: "sa*", result: gives(TextType), all: extracting(func(s *site, v Value, raw string) Value {
+	{name: "JSONExtractString", args: "sa*", result: constantType(TextType), all: extractJSON(func(s *site, v Value, raw string) Value {
 		if v.kind == Null || raw[0] == '{' || raw[0] == '[' {
 			return TextOf("")
 		}
 		return TextOf(s.env.text(v))
 	})},
-	{name: "JSONExtractInt", args: "sa*", result: gives(IntType), all: extracting(func(_ *site, v Value, _ string) Value {
-		n := toWhole(v.num())
+	{name: "JSONExtractInt", args: "sa*", result: constantType(IntType), all: extractJSON(func(_ *site, v Value, _ string) Value {
+		n := truncateToInt(v.num())
 		return IntOf(n.n)
 	})},
-	{name: "JSONExtractFloat", args: "sa*", result: gives(floatType), all: extracting(func(_ *site, v Value, _ string) Value {
+	{name: "JSONExtractFloat", args: "sa*", result: constantType(floatType), all: extractJSON(func(_ *site, v Value, _ string) Value {
 		f, ok := v.Num()
 		if !ok {
 			f = 0
 		}
 		return FloatOf(f)
 	})},
-	{name: "JSONExtractBool", args: "sa*", result: gives(testType), all: extracting(func(_ *site, v Value, _ string) Value {
-		return test(v.kind == Bool && v.n != 0)
+	{name: "JSONExtractBool", args: "sa*", result: constantType(testType), all: extractJSON(func(_ *site, v Value, _ string) Value {
+		return boolInt(v.kind == Bool && v.n != 0)
 	})},
-	{name: "JSONExtractRaw", args: "sa*", result: gives(TextType), all: extracting(func(_ *site, _ Value, raw string) Value {
+	{name: "JSONExtractRaw", args: "sa*", result: constantType(TextType), all: extractJSON(func(_ *site, _ Value, raw string) Value {
 		return TextOf(Compact(raw))
 	})},
-	{name: "JSONExtractArrayRaw", args: "sa*", result: gives(TextType.ListOf()), all: extracting(func(s *site, _ Value, raw string) Value {
+	{name: "JSONExtractArrayRaw", args: "sa*", result: constantType(TextType.ListOf()), all: extractJSON(func(s *site, _ Value, raw string) Value {
 		var all []Value
 		elements(raw, func(_, element string) bool {
 			all = append(all, TextOf(Compact(element)))
@@ -42,8 +42,8 @@ var jsonFunctions = []function{
 		}
 		return s.list(all)
 	})},
-	{name: "JSONHas", args: "sa+", result: gives(testType), all: extracting(func(_ *site, _ Value, raw string) Value { return test(raw != "") })},
-	{name: "JSONLength", args: "sa*", result: gives(countType), all: extracting(func(_ *site, _ Value, raw string) Value {
+	{name: "JSONHas", args: "sa+", result: constantType(testType), all: extractJSON(func(_ *site, _ Value, raw string) Value { return boolInt(raw != "") })},
+	{name: "JSONLength", args: "sa*", result: constantType(countType), all: extractJSON(func(_ *site, _ Value, raw string) Value {
 		n := int64(0)
 		elements(raw, func(_, _ string) bool {
 			n++
@@ -53,30 +53,30 @@ var jsonFunctions = []function{
 	})},
 }
 
-// extracting finds what stands in a JSON text below names and positions; raw is ""
+// extractJSON finds what stands in a JSON text below names and positions; raw is ""
 // where there is nothing.
-func extracting(give func(s *site, v Value, raw string) Value) func(*site, []Value) Value {
+func extractJSON(convert func(s *site, v Value, raw string) Value) func(*site, []Value) Value {
 	return func(s *site, args []Value) Value {
 		raw := strings.TrimSpace(args[0].s)
-		if !wellFormed(raw) {
+		if !isValidJSON(raw) {
 			raw = ""
 		}
 		for _, k := range args[1:] {
-			raw = below(raw, k)
+			raw = jsonElement(raw, k)
 		}
-		return give(s, Property(raw), raw)
+		return convert(s, Property(raw), raw)
 	}
 }
 
-// wellFormed reports whether a text is one JSON value.
-func wellFormed(raw string) bool {
+// isValidJSON reports whether a text is one JSON value.
+func isValidJSON(raw string) bool {
 	r := wire.Reader{Src: raw, Spans: true}
 	return r.Skip() && r.End()
 }
 
-// below is the JSON of a member by its name or by its place, from 1, from the end when
+// jsonElement is the JSON of a member by its name or by its place, from 1, from the end when
 // negative; "" for none.
-func below(raw string, k Value) (found string) {
+func jsonElement(raw string, k Value) (found string) {
 	if raw == "" {
 		return ""
 	}
@@ -136,20 +136,20 @@ func member(v Value, name string) Value {
 	if v.kind != Text && v.kind != Object || len(v.s) == 0 || v.s[0] != '{' {
 		return Value{}
 	}
-	return Property(below(v.s, TextOf(name)))
+	return Property(jsonElement(v.s, TextOf(name)))
 }
 
 // PropertyAt is what stands below names in a JSON value, as a property.
 func PropertyAt(raw string, names []string) Value {
 	for _, name := range names {
-		raw = below(raw, TextOf(name))
+		raw = jsonElement(raw, TextOf(name))
 	}
 	return Property(raw)
 }
 
 // listOfJSON are the properties in a JSON list; null for any other text.
 func (s *site) listOfJSON(raw string) Value {
-	if raw == "" || raw[0] != '[' || len(raw) > math.MaxInt32 || !wellFormed(raw) {
+	if raw == "" || raw[0] != '[' || len(raw) > math.MaxInt32 || !isValidJSON(raw) {
 		return Value{}
 	}
 	var all []Value

@@ -7,47 +7,47 @@ import (
 )
 
 var listFunctions = []function{
-	{name: "array", args: "a*", result: listOfAll, nulls: true, all: func(s *site, args []Value) Value { return s.listOf(List, args) }},
-	{name: "tuple", args: "a+", result: func(args []Type) Type { return Type{kind: Tuple} }, nulls: true, all: func(s *site, args []Value) Value { return s.listOf(Tuple, args) }},
-	{name: "has", args: "la", result: gives(testType), nulls: true, two: func(s *site, l, v Value) Value { return test(s.indexOf(l, v) > 0) }},
-	{name: "indexOf", args: "la", result: gives(countType), nulls: true, two: func(s *site, l, v Value) Value { return IntOf(s.indexOf(l, v)) }},
+	{name: "array", args: "a*", result: listOfAll, acceptsNulls: true, all: func(s *site, args []Value) Value { return s.listOf(List, args) }},
+	{name: "tuple", args: "a+", result: func(args []Type) Type { return Type{kind: Tuple} }, acceptsNulls: true, all: func(s *site, args []Value) Value { return s.listOf(Tuple, args) }},
+	{name: "has", args: "la", result: constantType(testType), acceptsNulls: true, two: func(s *site, l, v Value) Value { return boolInt(s.indexOf(l, v) > 0) }},
+	{name: "indexOf", args: "la", result: constantType(countType), acceptsNulls: true, two: func(s *site, l, v Value) Value { return IntOf(s.indexOf(l, v)) }},
 	{name: "arrayElement", args: "aa", special: elementAt},
 	{name: "tupleElement", args: "aa", special: elementAt},
-	{name: "arrayStringConcat", args: "ls?", result: gives(TextType), all: joined},
-	{name: "arraySort", args: "al?", special: sorting(1)},
-	{name: "arrayReverseSort", args: "al?", special: sorting(-1)},
+	{name: "arrayStringConcat", args: "ls?", result: constantType(TextType), all: joinList},
+	{name: "arraySort", args: "al?", special: sortFunction(1)},
+	{name: "arrayReverseSort", args: "al?", special: sortFunction(-1)},
 	{name: "arrayDistinct", args: "l", result: likeList, one: func(s *site, l Value) Value {
 		seen := map[string]bool{}
-		return s.filtered(l, func(v Value) bool {
-			s.room = appendKey(s.room[:0], v)
-			if seen[string(s.room)] || !s.make(len(s.room)+keySize) {
+		return s.filter(l, func(v Value) bool {
+			s.buf = appendKey(s.buf[:0], v)
+			if seen[string(s.buf)] || !s.allocate(len(s.buf)+keySize) {
 				return false
 			}
-			seen[string(s.room)] = true
+			seen[string(s.buf)] = true
 			return true
 		})
 	}},
 	{name: "arrayConcat", args: "l+", result: likeList, all: func(s *site, args []Value) Value {
 		var all []Value
 		for _, l := range args {
-			if s.env.made+int64(40*len(all)) > maxMade {
+			if s.env.built+int64(40*len(all)) > maxRowBytes {
 				break
 			}
 			all = append(all, l.List()...)
 		}
 		return s.list(all)
 	}},
-	{name: "arraySlice", args: "lii?", result: likeList, all: slice},
+	{name: "arraySlice", args: "lii?", result: likeList, all: sliceList},
 	{name: "arraySum", args: "l", result: func(args []Type) Type { return numberLikeAll([]Type{elemOf(args[0])}) }, one: func(_ *site, l Value) Value { return sumOf(l.List()) }},
-	{name: "arrayAvg", args: "l", result: gives(floatType), one: func(_ *site, l Value) Value {
+	{name: "arrayAvg", args: "l", result: constantType(floatType), one: func(_ *site, l Value) Value {
 		if len(l.List()) == 0 {
 			return FloatOf(math.NaN())
 		}
 		return FloatOf(sumOf(l.List()).float() / float64(len(l.List())))
 	}},
-	{name: "arrayMin", args: "l", result: likeElement, maybe: true, one: func(_ *site, l Value) Value { return extreme(l.List(), -1) }},
-	{name: "arrayMax", args: "l", result: likeElement, maybe: true, one: func(_ *site, l Value) Value { return extreme(l.List(), 1) }},
-	{name: "range", args: "ii?i?", result: gives(IntType.ListOf()), all: numbers},
+	{name: "arrayMin", args: "l", result: likeElement, nullable: true, one: func(_ *site, l Value) Value { return extreme(l.List(), -1) }},
+	{name: "arrayMax", args: "l", result: likeElement, nullable: true, one: func(_ *site, l Value) Value { return extreme(l.List(), 1) }},
+	{name: "range", args: "ii?i?", result: constantType(IntType.ListOf()), all: rangeList},
 	{name: "arrayMap", args: "aa+", special: lambda(func(t, body Type) Type { return body.ListOf() }, func(s *site, l Value, each func(int) Value) Value {
 		all := make([]Value, len(l.List()))
 		for i := range all {
@@ -57,14 +57,14 @@ var listFunctions = []function{
 	})},
 	{name: "arrayFilter", args: "aa+", special: lambda(func(t, _ Type) Type { return t }, func(s *site, l Value, each func(int) Value) Value {
 		i := -1
-		return s.filtered(l, func(Value) bool {
+		return s.filter(l, func(Value) bool {
 			i++
-			return each(i).Holds()
+			return each(i).IsTrue()
 		})
 	})},
-	{name: "arrayExists", args: "aa+", special: counting(func(n, _ int) Value { return test(n > 0) }, testType)},
-	{name: "arrayAll", args: "aa+", special: counting(func(n, of int) Value { return test(n == of) }, testType)},
-	{name: "arrayCount", args: "aa*", special: counting(func(n, _ int) Value { return IntOf(int64(n)) }, countType)},
+	{name: "arrayExists", args: "aa+", special: countFunction(func(n, _ int) Value { return boolInt(n > 0) }, testType)},
+	{name: "arrayAll", args: "aa+", special: countFunction(func(n, of int) Value { return boolInt(n == of) }, testType)},
+	{name: "arrayCount", args: "aa*", special: countFunction(func(n, _ int) Value { return IntOf(int64(n)) }, countType)},
 }
 
 func listOfAll(args []Type) Type {
@@ -94,13 +94,13 @@ func (s *site) listOf(kind Kind, args []Value) Value {
 // list is a list that was made for a row.
 func (s *site) list(all []Value) Value {
 	v := ListOf(all)
-	if !s.make(int(v.seq.bytes)) {
+	if !s.allocate(int(v.seq.bytes)) {
 		return Value{}
 	}
 	return v
 }
 
-func (s *site) filtered(l Value, keep func(Value) bool) Value {
+func (s *site) filter(l Value, keep func(Value) bool) Value {
 	all := make([]Value, 0, len(l.List()))
 	for _, v := range l.List() {
 		if keep(v) {
@@ -113,7 +113,7 @@ func (s *site) filtered(l Value, keep func(Value) bool) Value {
 // indexOf counts from 1; 0 for none.
 func (s *site) indexOf(l, v Value) int64 {
 	for i, e := range l.List() {
-		if s.equal(v, e) {
+		if s.isEqual(v, e) {
 			return int64(i) + 1
 		}
 	}
@@ -130,13 +130,13 @@ func sumOf(all []Value) Value {
 	return sum
 }
 
-// place is the index of the element at from 1, from the end when negative; -1 for none.
-func place(at int64, size int) int {
+// listIndex is the index of the element at from 1, from the end when negative; -1 for none.
+func listIndex(position int64, size int) int {
 	switch {
-	case at < 0 && -at <= int64(size):
-		return size + int(at)
-	case at > 0 && at <= int64(size):
-		return int(at) - 1
+	case position < 0 && -position <= int64(size):
+		return size + int(position)
+	case position > 0 && position <= int64(size):
+		return int(position) - 1
 	}
 	return -1
 }
@@ -144,7 +144,7 @@ func place(at int64, size int) int {
 // elementAt compiles list[i], tuple.i and the member of a JSON text. Outside there is 0,
 // "" or null by the type.
 func elementAt(c *compiler, n *node) compiled {
-	args := c.each(n.args)
+	args := c.compileAll(n.args)
 	t := args[0].typ
 	if args[1].constant && args[1].value.kind == Text {
 		return c.members(n, args[0], []string{args[1].value.s})
@@ -161,38 +161,38 @@ func elementAt(c *compiler, n *node) compiled {
 	default:
 		elem.nullable = true
 	}
-	return c.plain(n, &function{args: "li", result: gives(elem), two: func(_ *site, l, at Value) Value {
-		if i := place(at.n, len(l.List())); i >= 0 {
+	return c.compileCall(n, &function{args: "li", result: constantType(elem), two: func(_ *site, l, at Value) Value {
+		if i := listIndex(at.n, len(l.List())); i >= 0 {
 			return l.List()[i]
 		}
 		return outside
 	}}, args)
 }
 
-func joined(s *site, args []Value) Value {
+func joinList(s *site, args []Value) Value {
 	by := ""
 	if len(args) == 2 {
 		by = args[1].s
 	}
-	s.room = s.room[:0]
+	s.buf = s.buf[:0]
 	for i, v := range args[0].List() {
 		if i > 0 {
-			s.room = append(s.room, by...)
+			s.buf = append(s.buf, by...)
 		}
 		if v.kind != Null {
-			s.room = s.env.appendText(s.room, v)
+			s.buf = s.env.appendText(s.buf, v)
 		}
-		if len(s.room) > maxMade {
+		if len(s.buf) > maxRowBytes {
 			break
 		}
 	}
-	if !s.make(len(s.room)) {
+	if !s.allocate(len(s.buf)) {
 		return Value{}
 	}
-	return TextOf(string(s.room))
+	return TextOf(string(s.buf))
 }
 
-func slice(s *site, args []Value) Value {
+func sliceList(s *site, args []Value) Value {
 	all := args[0].List()
 	from := args[1].n
 	switch {
@@ -215,8 +215,8 @@ func slice(s *site, args []Value) Value {
 	return s.list(all[from:to])
 }
 
-// numbers are those from 0 or a to below b, by a step.
-func numbers(s *site, args []Value) Value {
+// rangeList are those from 0 or a to below b, by a step.
+func rangeList(s *site, args []Value) Value {
 	from, to, step := int64(0), args[0].n, int64(1)
 	if len(args) > 1 {
 		from, to = args[0].n, args[1].n
@@ -233,7 +233,7 @@ func numbers(s *site, args []Value) Value {
 		s.fail(TooLarge, fmt.Sprintf("Function %q makes at most %d numbers", s.node.name, most))
 		return Value{}
 	}
-	if count <= 0 || !s.make(40*int(count)) {
+	if count <= 0 || !s.allocate(40*int(count)) {
 		return ListOf(nil)
 	}
 	all := make([]Value, int(count))
@@ -243,28 +243,28 @@ func numbers(s *site, args []Value) Value {
 	return s.list(all)
 }
 
-// overLists is what a lambda is called with: each evaluates it for the elements at an
+// applyLists is what a lambda is called with: each evaluates it for the elements at an
 // index.
-type overLists func(s *site, first Value, each func(int) Value) Value
+type applyLists func(s *site, first Value, each func(int) Value) Value
 
 // lambda compiles a function whose first argument is a lambda over the lists behind it.
-func lambda(result func(list, body Type) Type, over overLists) func(*compiler, *node) compiled {
+func lambda(result func(list, body Type) Type, apply applyLists) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		body := n.args[0]
 		if body.op != opLambda {
 			return c.fail(body.fault(TypeError, "Function "+quoted(n.name)+" expects a lambda such as x -> x > 1, not "+body.word(), ""))
 		}
-		lists := c.each(n.args[1:])
+		lists := c.compileAll(n.args[1:])
 		if len(body.path) != len(lists) {
 			return c.fail(body.fault(TypeError, fmt.Sprintf("A lambda over %d lists has as many names: %s", len(lists), body.word()), ""))
 		}
 		l := &loop{site: c.site(n), values: make([]Value, len(lists))}
 		first := len(c.params)
 		for i, list := range lists {
-			if !c.checked(n, n.args[i+1], 'l', list.typ) {
+			if !c.checkArgument(n, n.args[i+1], 'l', list.typ) {
 				return list
 			}
-			l.lists = append(l.lists, coerced(l.site, 'l', list))
+			l.lists = append(l.lists, coerceEval(l.site, 'l', list))
 			l.slots = append(l.slots, len(c.env.locals))
 			c.params = append(c.params, param{name: body.path[i], slot: len(c.env.locals), typ: elemOf(list.typ)})
 			c.env.locals = append(c.env.locals, Value{})
@@ -274,7 +274,7 @@ func lambda(result func(list, body Type) Type, over overLists) func(*compiler, *
 		l.body = inner.eval
 		t := result(lists[0].typ, inner.typ)
 		t.nullable = lists[0].typ.nullable
-		return compiled{eval: func(r *Row) Value { return l.run(r, over) }, typ: t}
+		return compiled{eval: func(r *Row) Value { return l.run(r, apply) }, typ: t}
 	}
 }
 
@@ -287,7 +287,7 @@ type loop struct {
 	values []Value
 }
 
-func (l *loop) run(r *Row, over overLists) Value {
+func (l *loop) run(r *Row, apply applyLists) Value {
 	for i, list := range l.lists {
 		l.values[i] = list(r)
 		if l.values[i].kind == Null {
@@ -298,11 +298,11 @@ func (l *loop) run(r *Row, over overLists) Value {
 			return Value{}
 		}
 	}
-	if !l.make(40 * len(l.values[0].List())) {
+	if !l.allocate(40 * len(l.values[0].List())) {
 		return Value{}
 	}
 	own := slices.Clone(l.values)
-	return over(l.site, own[0], func(i int) Value {
+	return apply(l.site, own[0], func(i int) Value {
 		if !l.env.tick() {
 			return Value{}
 		}
@@ -313,34 +313,34 @@ func (l *loop) run(r *Row, over overLists) Value {
 	})
 }
 
-func counting(give func(n, of int) Value, t Type) func(*compiler, *node) compiled {
+func countFunction(convert func(n, total int) Value, t Type) func(*compiler, *node) compiled {
 	over := lambda(func(_, _ Type) Type { return t }, func(_ *site, l Value, each func(int) Value) Value {
 		n := 0
 		for i := range l.List() {
-			if each(i).Holds() {
+			if each(i).IsTrue() {
 				n++
 			}
 		}
-		return give(n, len(l.List()))
+		return convert(n, len(l.List()))
 	})
 	return func(c *compiler, n *node) compiled {
 		if len(n.args) > 1 {
 			return over(c, n)
 		}
-		return c.plain(n, &function{args: "l", result: gives(t), one: func(_ *site, l Value) Value {
+		return c.compileCall(n, &function{args: "l", result: constantType(t), one: func(_ *site, l Value) Value {
 			count := 0
 			for _, v := range l.List() {
-				if v.Holds() {
+				if v.IsTrue() {
 					count++
 				}
 			}
-			return give(count, len(l.List()))
-		}}, c.each(n.args))
+			return convert(count, len(l.List()))
+		}}, c.compileAll(n.args))
 	}
 }
 
-// sorting compiles arraySort, by the order of ORDER BY or by what a lambda gives.
-func sorting(sign int) func(*compiler, *node) compiled {
+// sortFunction compiles arraySort, by the order of ORDER BY or by what a lambda gives.
+func sortFunction(sign int) func(*compiler, *node) compiled {
 	sorted := func(s *site, l Value, key func(int) Value) Value {
 		all := l.List()
 		at := make([]int, len(all))
@@ -362,7 +362,7 @@ func sorting(sign int) func(*compiler, *node) compiled {
 	}
 	by := lambda(func(t, _ Type) Type { return t }, sorted)
 	plain := &function{args: "l", result: likeList, one: func(s *site, l Value) Value {
-		if !s.make(100 * len(l.List())) {
+		if !s.allocate(100 * len(l.List())) {
 			return Value{}
 		}
 		return sorted(s, l, func(i int) Value { return l.List()[i] })
@@ -371,7 +371,7 @@ func sorting(sign int) func(*compiler, *node) compiled {
 		if len(n.args) == 2 {
 			return by(c, n)
 		}
-		return c.plain(n, plain, c.each(n.args))
+		return c.compileCall(n, plain, c.compileAll(n.args))
 	}
 }
 

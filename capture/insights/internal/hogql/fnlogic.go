@@ -3,8 +3,8 @@ package hogql
 import "fmt"
 
 var logicFunctions = []function{
-	{name: "equals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return s.equal(a, b) }), false)},
-	{name: "notEquals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return !s.equal(a, b) }), true)},
+	{name: "equals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return s.isEqual(a, b) }), false)},
+	{name: "notEquals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return !s.isEqual(a, b) }), true)},
 	{name: "less", args: "aa", special: comparison(ordered(func(c int) bool { return c < 0 }))},
 	{name: "lessOrEquals", args: "aa", special: comparison(ordered(func(c int) bool { return c <= 0 }))},
 	{name: "greater", args: "aa", special: comparison(ordered(func(c int) bool { return c > 0 }))},
@@ -14,16 +14,16 @@ var logicFunctions = []function{
 	{name: "notIn", args: "aa", special: func(c *compiler, n *node) compiled { return c.in(n, true) }},
 	{name: "and", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, false) }},
 	{name: "or", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, true) }},
-	{name: "not", args: "c", result: gives(testType), one: func(_ *site, v Value) Value { return test(!v.Holds()) }},
-	{name: "isNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind == Null) }},
-	{name: "isNotNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind != Null) }},
+	{name: "not", args: "c", result: constantType(testType), one: func(_ *site, v Value) Value { return boolInt(!v.IsTrue()) }},
+	{name: "isNull", args: "a", result: constantType(testType), acceptsNulls: true, one: func(_ *site, v Value) Value { return boolInt(v.kind == Null) }},
+	{name: "isNotNull", args: "a", result: constantType(testType), acceptsNulls: true, one: func(_ *site, v Value) Value { return boolInt(v.kind != Null) }},
 	{name: "if", args: "caa", special: func(c *compiler, n *node) compiled { return c.choice(n, n.args) }},
 	{name: "multiIf", args: "caa+", special: func(c *compiler, n *node) compiled { return c.choice(n, n.args) }},
 	{name: "$case", args: "aaaa+", special: (*compiler).cases},
 	{name: "coalesce", args: "a+", special: (*compiler).firstOf},
 	{name: "ifNull", args: "aa", special: (*compiler).firstOf},
-	{name: "nullIf", args: "aa", result: likeFirst, nulls: true, maybe: true, two: func(s *site, a, b Value) Value {
-		if a.kind != Null && s.equal(a, b) {
+	{name: "nullIf", args: "aa", result: likeFirst, acceptsNulls: true, nullable: true, two: func(s *site, a, b Value) Value {
+		if a.kind != Null && s.isEqual(a, b) {
 			return Value{}
 		}
 		return a
@@ -32,8 +32,8 @@ var logicFunctions = []function{
 	{name: "toNullable", args: "a", result: func(args []Type) Type { return args[0].Nullable() }, one: func(_ *site, v Value) Value { return v }},
 }
 
-// comparable reports whether values of two types can be compared.
-func comparable(a, b Type) bool {
+// areComparable reports whether values of two types can be compared.
+func areComparable(a, b Type) bool {
 	if a.any || a.json || a.kind == Null || b.any || b.json || b.kind == Null {
 		return true
 	}
@@ -44,16 +44,16 @@ func comparable(a, b Type) bool {
 		moments(a) && b.kind == Text || moments(b) && a.kind == Text
 }
 
-// matched makes constants what they are compared as: texts that are compared with
+// coerceConstant makes constants what they are compared as: texts that are compared with
 // times are read once.
-func (c *compiler) matched(n *node, with Type, x compiled, at *node) compiled {
-	if !comparable(with, x.typ) {
-		return c.fail(n.fault(TypeError, fmt.Sprintf("%s cannot be compared with %s: %s", with, x.typ, n.word()), ""))
+func (c *compiler) coerceConstant(n *node, other Type, x compiled, position *node) compiled {
+	if !areComparable(other, x.typ) {
+		return c.fail(n.fault(TypeError, fmt.Sprintf("%s cannot be compared with %s: %s", other, x.typ, n.word()), ""))
 	}
-	if (with.kind == Time || with.kind == Date) && !with.any && x.constant && x.value.kind == Text {
+	if (other.kind == Time || other.kind == Date) && !other.any && x.constant && x.value.kind == Text {
 		t, ok := ParseTime(x.value.s, c.env.zone)
 		if !ok {
-			return c.fail(at.fault(TypeError, "Text "+at.word()+" is no date", ""))
+			return c.fail(position.fault(TypeError, "Text "+position.word()+" is no date", ""))
 		}
 		return constant(TimeOf(t), TimeType)
 	}
@@ -72,12 +72,12 @@ func ordered(holds func(int) bool) func(*site, Value, Value) bool {
 
 // comparison compiles an operator whose answer is 1 or 0, never null.
 func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) compiled {
-	f := &function{args: "aa", result: gives(testType), nulls: true, two: func(s *site, a, b Value) Value { return test(holds(s, a, b)) }}
+	f := &function{args: "aa", result: constantType(testType), acceptsNulls: true, two: func(s *site, a, b Value) Value { return boolInt(holds(s, a, b)) }}
 	return func(c *compiler, n *node) compiled {
-		args := c.each(n.args)
-		args[0] = c.matched(n, args[1].typ, args[0], n.args[0])
-		args[1] = c.matched(n, args[0].typ, args[1], n.args[1])
-		return c.plain(n, f, args)
+		args := c.compileAll(n.args)
+		args[0] = c.coerceConstant(n, args[1].typ, args[0], n.args[0])
+		args[1] = c.coerceConstant(n, args[0].typ, args[1], n.args[1])
+		return c.compileCall(n, f, args)
 	}
 }
 
@@ -88,39 +88,39 @@ func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler,
 		if c.err != nil || x.constant || n.args[0].op != opPath || n.args[1].op != opLiteral || n.args[1].value.kind != Text {
 			return x
 		}
-		of, text, slow := c.compile(n.args[0]).eval, n.args[1].value.s, x.eval
+		operand, text, slow := c.compile(n.args[0]).eval, n.args[1].value.s, x.eval
 		x.eval = func(r *Row) Value {
-			v := of(r)
+			v := operand(r)
 			if v.kind != Text {
 				return slow(r)
 			}
-			return test((v.s == text) != not)
+			return boolInt((v.s == text) != not)
 		}
 		return x
 	}
 }
 
-var betweenFunction = &function{args: "aaa", result: gives(testType), nulls: true, all: func(s *site, args []Value) Value {
+var betweenFunction = &function{args: "aaa", result: constantType(testType), acceptsNulls: true, all: func(s *site, args []Value) Value {
 	if args[0].kind == Null || args[1].kind == Null || args[2].kind == Null {
-		return test(false)
+		return boolInt(false)
 	}
 	low, okLow := s.compare(args[0], args[1])
 	high, okHigh := s.compare(args[0], args[2])
-	return test(okLow && okHigh && low >= 0 && high <= 0)
+	return boolInt(okLow && okHigh && low >= 0 && high <= 0)
 }}
 
 func between(c *compiler, n *node) compiled {
-	args := c.each(n.args)
+	args := c.compileAll(n.args)
 	for i := 1; i < 3; i++ {
-		args[i] = c.matched(n, args[0].typ, args[i], n.args[i])
+		args[i] = c.coerceConstant(n, args[0].typ, args[i], n.args[i])
 	}
-	return c.plain(n, betweenFunction, args)
+	return c.compileCall(n, betweenFunction, args)
 }
 
 // in compiles x IN list. A list of constants becomes a set.
 func (c *compiler) in(n *node, not bool) compiled {
 	x, list := c.compile(n.args[0]), c.compile(n.args[1])
-	if !c.checked(n, n.args[1], 'l', list.typ) {
+	if !c.checkArgument(n, n.args[1], 'l', list.typ) {
 		return list
 	}
 	s := c.site(n)
@@ -133,23 +133,23 @@ func (c *compiler) in(n *node, not bool) compiled {
 			if i < len(at.args) {
 				at = at.args[i]
 			}
-			own[i] = c.matched(n, x.typ, constant(v, typeOf(v)), at).value
+			own[i] = c.coerceConstant(n, x.typ, constant(v, typeOf(v)), at).value
 		}
 		list = constant(ListOf(own), list.typ)
 	}
-	has := s.member
+	has := s.isMember
 	if list.constant && len(list.value.List()) > 8 {
 		has = s.set(list.value.List())
 	}
-	f := &function{args: "aa", result: gives(testType), nulls: true, two: func(_ *site, v, l Value) Value {
-		return test(v.kind != Null && has(v, l) != not || v.kind == Null && not)
+	f := &function{args: "aa", result: constantType(testType), acceptsNulls: true, two: func(_ *site, v, l Value) Value {
+		return boolInt(v.kind != Null && has(v, l) != not || v.kind == Null && not)
 	}}
-	return c.plain(n, f, []compiled{x, list})
+	return c.compileCall(n, f, []compiled{x, list})
 }
 
-func (s *site) member(v, list Value) bool {
+func (s *site) isMember(v, list Value) bool {
 	for _, e := range list.List() {
-		if e.kind != Null && s.equal(v, e) {
+		if e.kind != Null && s.isEqual(v, e) {
 			return true
 		}
 	}
@@ -171,7 +171,7 @@ func (s *site) set(all []Value) func(v, list Value) bool {
 	return func(v, _ Value) bool {
 		switch {
 		case isMoment(v):
-			return s.member(v, ListOf(all))
+			return s.isMember(v, ListOf(all))
 		case v.kind == Text || v.kind == UUID:
 			if texts[v.s] {
 				return true
@@ -182,7 +182,7 @@ func (s *site) set(all []Value) func(v, list Value) bool {
 				return true
 			}
 		}
-		return s.member(v, rest)
+		return s.isMember(v, rest)
 	}
 }
 
@@ -196,22 +196,22 @@ func (c *compiler) junction(n *node, decides bool) compiled {
 	eval := func(r *Row) Value {
 		null := false
 		for i := range terms {
-			holds, known := terms[i].eval(r).truth()
-			if known && holds == decides {
-				return test(decides)
+			holds, defined := terms[i].eval(r).truth()
+			if defined && holds == decides {
+				return boolInt(decides)
 			}
-			null = null || !known
+			null = null || !defined
 		}
 		if null {
 			return Value{}
 		}
-		return test(!decides)
+		return boolInt(!decides)
 	}
-	return c.folded(terms, compiled{eval: eval, typ: t})
+	return c.foldConstants(terms, compiled{eval: eval, typ: t})
 }
 
-// folded evaluates what has constant parts alone.
-func (c *compiler) folded(parts []compiled, x compiled) compiled {
+// foldConstants evaluates what has constant parts alone.
+func (c *compiler) foldConstants(parts []compiled, x compiled) compiled {
 	for _, p := range parts {
 		if !p.constant {
 			return x
@@ -224,10 +224,10 @@ func (c *compiler) folded(parts []compiled, x compiled) compiled {
 	return compiled{eval: func(*Row) Value { return v }, typ: x.typ, constant: true, value: v}
 }
 
-func (c *compiler) conditions(of *node, nodes []*node) []compiled {
-	all := c.each(nodes)
+func (c *compiler) conditions(parent *node, nodes []*node) []compiled {
+	all := c.compileAll(nodes)
 	for i := range all {
-		c.checked(of, nodes[i], 'c', all[i].typ)
+		c.checkArgument(parent, nodes[i], 'c', all[i].typ)
 	}
 	return all
 }
@@ -237,49 +237,49 @@ func (c *compiler) choice(n *node, nodes []*node) compiled {
 	if len(nodes)%2 == 0 {
 		return c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes an odd number of arguments, not %d", quoted(n.name), len(nodes)), ""))
 	}
-	all := c.each(nodes)
+	all := c.compileAll(nodes)
 	last := len(all) - 1
 	t := all[last].typ
 	for i := 0; i < last; i += 2 {
-		c.checked(n, nodes[i], 'c', all[i].typ)
+		c.checkArgument(n, nodes[i], 'c', all[i].typ)
 		t = common(all[i+1].typ, t)
 	}
 	eval := func(r *Row) Value {
 		for i := 0; i < last; i += 2 {
-			if all[i].eval(r).Holds() {
+			if all[i].eval(r).IsTrue() {
 				return all[i+1].eval(r)
 			}
 		}
 		return all[last].eval(r)
 	}
-	return c.folded(all, compiled{eval: eval, typ: t})
+	return c.foldConstants(all, compiled{eval: eval, typ: t})
 }
 
 // cases compiles CASE x WHEN a THEN b … ELSE z END.
 func (c *compiler) cases(n *node) compiled {
-	all := c.each(n.args)
+	all := c.compileAll(n.args)
 	last := len(all) - 1
 	t := all[last].typ
 	for i := 1; i < last; i += 2 {
-		all[i] = c.matched(n, all[0].typ, all[i], n.args[i])
+		all[i] = c.coerceConstant(n, all[0].typ, all[i], n.args[i])
 		t = common(all[i+1].typ, t)
 	}
 	s := c.site(n)
 	eval := func(r *Row) Value {
 		v := all[0].eval(r)
 		for i := 1; i < last; i += 2 {
-			if s.equal(v, all[i].eval(r)) {
+			if s.isEqual(v, all[i].eval(r)) {
 				return all[i+1].eval(r)
 			}
 		}
 		return all[last].eval(r)
 	}
-	return c.folded(all, compiled{eval: eval, typ: t})
+	return c.foldConstants(all, compiled{eval: eval, typ: t})
 }
 
 // firstOf compiles coalesce: the first that is not null.
 func (c *compiler) firstOf(n *node) compiled {
-	all := c.each(n.args)
+	all := c.compileAll(n.args)
 	types := make([]Type, len(all))
 	nullable := true
 	for i, x := range all {
@@ -296,5 +296,5 @@ func (c *compiler) firstOf(n *node) compiled {
 		}
 		return Value{}
 	}
-	return c.folded(all, compiled{eval: eval, typ: t})
+	return c.foldConstants(all, compiled{eval: eval, typ: t})
 }

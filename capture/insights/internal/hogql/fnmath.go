@@ -16,15 +16,15 @@ var mathFunctions = []function{
 		}
 		return FloatOf(a.float() * b.float())
 	}},
-	{name: "divide", args: "nn", result: gives(floatType), two: func(_ *site, a, b Value) Value { return FloatOf(a.float() / b.float()) }},
+	{name: "divide", args: "nn", result: constantType(floatType), two: func(_ *site, a, b Value) Value { return FloatOf(a.float() / b.float()) }},
 	{name: "modulo", args: "nn", result: numberLikeAll, two: func(s *site, a, b Value) Value {
 		if a.kind == Float || b.kind == Float {
 			return FloatOf(math.Mod(a.float(), b.float()))
 		}
-		return s.whole(a, b, func(x, y int64) int64 { return x % y })
+		return s.integerOp(a, b, func(x, y int64) int64 { return x % y })
 	}},
-	{name: "intDiv", args: "nn", result: gives(IntType), two: func(s *site, a, b Value) Value {
-		return s.whole(toWhole(a), toWhole(b), func(x, y int64) int64 { return x / y })
+	{name: "intDiv", args: "nn", result: constantType(IntType), two: func(s *site, a, b Value) Value {
+		return s.integerOp(truncateToInt(a), truncateToInt(b), func(x, y int64) int64 { return x / y })
 	}},
 	{name: "negate", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value { return negate(v) }},
 	{name: "abs", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value {
@@ -33,20 +33,20 @@ var mathFunctions = []function{
 		}
 		return negate(v)
 	}},
-	{name: "sign", args: "n", result: gives(IntType), one: func(_ *site, v Value) Value { return IntOf(int64(compareNumbers(v, IntOf(0)))) }},
-	{name: "sqrt", args: "n", result: gives(floatType), one: float(math.Sqrt)},
-	{name: "exp", args: "n", result: gives(floatType), one: float(math.Exp)},
-	{name: "log", args: "n", result: gives(floatType), one: float(math.Log)},
-	{name: "log2", args: "n", result: gives(floatType), one: float(math.Log2)},
-	{name: "log10", args: "n", result: gives(floatType), one: float(math.Log10)},
-	{name: "pow", args: "nn", result: gives(floatType), two: power},
-	{name: "power", args: "nn", result: gives(floatType), two: power},
-	{name: "greatest", args: "a+", result: likeAll, nulls: true, all: func(_ *site, args []Value) Value { return extreme(args, 1) }},
-	{name: "least", args: "a+", result: likeAll, nulls: true, all: func(_ *site, args []Value) Value { return extreme(args, -1) }},
-	{name: "round", args: "ni?", result: likeNumber, all: rounded(math.RoundToEven)},
-	{name: "floor", args: "ni?", result: likeNumber, all: rounded(math.Floor)},
-	{name: "ceil", args: "ni?", result: likeNumber, all: rounded(math.Ceil)},
-	{name: "truncate", args: "ni?", result: likeNumber, all: rounded(math.Trunc)},
+	{name: "sign", args: "n", result: constantType(IntType), one: func(_ *site, v Value) Value { return IntOf(int64(compareNumbers(v, IntOf(0)))) }},
+	{name: "sqrt", args: "n", result: constantType(floatType), one: float(math.Sqrt)},
+	{name: "exp", args: "n", result: constantType(floatType), one: float(math.Exp)},
+	{name: "log", args: "n", result: constantType(floatType), one: float(math.Log)},
+	{name: "log2", args: "n", result: constantType(floatType), one: float(math.Log2)},
+	{name: "log10", args: "n", result: constantType(floatType), one: float(math.Log10)},
+	{name: "pow", args: "nn", result: constantType(floatType), two: power},
+	{name: "power", args: "nn", result: constantType(floatType), two: power},
+	{name: "greatest", args: "a+", result: likeAll, acceptsNulls: true, all: func(_ *site, args []Value) Value { return extreme(args, 1) }},
+	{name: "least", args: "a+", result: likeAll, acceptsNulls: true, all: func(_ *site, args []Value) Value { return extreme(args, -1) }},
+	{name: "round", args: "ni?", result: likeNumber, all: roundFunction(math.RoundToEven)},
+	{name: "floor", args: "ni?", result: likeNumber, all: roundFunction(math.Floor)},
+	{name: "ceil", args: "ni?", result: likeNumber, all: roundFunction(math.Ceil)},
+	{name: "truncate", args: "ni?", result: likeNumber, all: roundFunction(math.Trunc)},
 }
 
 func likeNumber(args []Type) Type { return numberLikeAll(args[:1]) }
@@ -67,8 +67,8 @@ func negate(v Value) Value {
 	return IntOf(-v.n)
 }
 
-// toWhole cuts the fraction of a number off.
-func toWhole(v Value) Value {
+// truncateToInt cuts the fraction of a number off.
+func truncateToInt(v Value) Value {
 	if v.kind != Float {
 		return v
 	}
@@ -84,10 +84,10 @@ func toInt(v Value) Value {
 	if v.kind == Float && v.float() != math.Trunc(v.float()) {
 		return Value{}
 	}
-	return toWhole(v)
+	return truncateToInt(v)
 }
 
-func (s *site) whole(a, b Value, f func(x, y int64) int64) Value {
+func (s *site) integerOp(a, b Value, f func(x, y int64) int64) Value {
 	switch {
 	case a.kind == Null || b.kind == Null:
 		return Value{}
@@ -125,7 +125,7 @@ var (
 
 // sum compiles + and - of numbers, and of a time and an interval.
 func (c *compiler) sum(n *node, f *function) compiled {
-	args := c.each(n.args)
+	args := c.compileAll(n.args)
 	period := func(i int) bool { return args[i].typ.kind == period }
 	switch {
 	case period(1) && f == minusFunction:
@@ -135,9 +135,9 @@ func (c *compiler) sum(n *node, f *function) compiled {
 	case period(0) && f == plusFunction:
 		swapped := *n
 		swapped.args = []*node{n.args[1], n.args[0]}
-		return c.plain(&swapped, laterFunction, []compiled{args[1], args[0]})
+		return c.compileCall(&swapped, laterFunction, []compiled{args[1], args[0]})
 	}
-	return c.plain(n, f, args)
+	return c.compileCall(n, f, args)
 }
 
 // extreme is the greatest or least that is not null.
@@ -151,8 +151,8 @@ func extreme(args []Value, sign int) Value {
 	return best
 }
 
-// rounded rounds to n digits behind the point, before it when n is negative.
-func rounded(round func(float64) float64) func(*site, []Value) Value {
+// roundFunction rounds to n digits behind the point, before it when n is negative.
+func roundFunction(round func(float64) float64) func(*site, []Value) Value {
 	return func(_ *site, args []Value) Value {
 		digits := int64(0)
 		if len(args) == 2 {
@@ -178,7 +178,7 @@ func rounded(round func(float64) float64) func(*site, []Value) Value {
 			}
 		}
 		if v.kind == Int {
-			return toWhole(FloatOf(x))
+			return truncateToInt(FloatOf(x))
 		}
 		return FloatOf(x)
 	}

@@ -7,69 +7,69 @@ import (
 )
 
 var textFunctions = []function{
-	{name: "lower", args: "s", result: gives(TextType), one: mapped(strings.ToLower)},
-	{name: "lowerUTF8", args: "s", result: gives(TextType), one: mapped(strings.ToLower)},
-	{name: "upper", args: "s", result: gives(TextType), one: mapped(strings.ToUpper)},
-	{name: "upperUTF8", args: "s", result: gives(TextType), one: mapped(strings.ToUpper)},
-	{name: "length", args: "a", result: gives(countType), one: func(s *site, v Value) Value { return IntOf(int64(s.length(v))) }},
-	{name: "lengthUTF8", args: "s", result: gives(countType), one: func(_ *site, v Value) Value { return IntOf(int64(utf8.RuneCountInString(v.s))) }},
-	{name: "empty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) == 0) }},
-	{name: "notEmpty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) != 0) }},
-	{name: "reverse", args: "s", result: gives(TextType), one: func(s *site, v Value) Value {
-		if !s.make(5 * len(v.s)) { // as characters, and as a text
+	{name: "lower", args: "s", result: constantType(TextType), one: mapText(strings.ToLower)},
+	{name: "lowerUTF8", args: "s", result: constantType(TextType), one: mapText(strings.ToLower)},
+	{name: "upper", args: "s", result: constantType(TextType), one: mapText(strings.ToUpper)},
+	{name: "upperUTF8", args: "s", result: constantType(TextType), one: mapText(strings.ToUpper)},
+	{name: "length", args: "a", result: constantType(countType), one: func(s *site, v Value) Value { return IntOf(int64(s.length(v))) }},
+	{name: "lengthUTF8", args: "s", result: constantType(countType), one: func(_ *site, v Value) Value { return IntOf(int64(utf8.RuneCountInString(v.s))) }},
+	{name: "empty", args: "a", result: constantType(testType), one: func(s *site, v Value) Value { return boolInt(s.length(v) == 0) }},
+	{name: "notEmpty", args: "a", result: constantType(testType), one: func(s *site, v Value) Value { return boolInt(s.length(v) != 0) }},
+	{name: "reverse", args: "s", result: constantType(TextType), one: func(s *site, v Value) Value {
+		if !s.allocate(5 * len(v.s)) { // as characters, and as a text
 			return Value{}
 		}
 		r := []rune(v.s)
 		slices.Reverse(r)
 		return TextOf(string(r))
 	}},
-	{name: "trim", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.Trim(t, " ") })},
-	{name: "trimLeft", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimLeft(t, " ") })},
-	{name: "trimRight", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimRight(t, " ") })},
-	{name: "concat", args: "a+", result: gives(TextType), nulls: true, all: concat},
-	{name: "substring", args: "sii?", result: gives(TextType), all: func(_ *site, args []Value) Value {
+	{name: "trim", args: "s", result: constantType(TextType), one: mapText(func(t string) string { return strings.Trim(t, " ") })},
+	{name: "trimLeft", args: "s", result: constantType(TextType), one: mapText(func(t string) string { return strings.TrimLeft(t, " ") })},
+	{name: "trimRight", args: "s", result: constantType(TextType), one: mapText(func(t string) string { return strings.TrimRight(t, " ") })},
+	{name: "concat", args: "a+", result: constantType(TextType), acceptsNulls: true, all: concat},
+	{name: "substring", args: "sii?", result: constantType(TextType), all: func(_ *site, args []Value) Value {
 		n := int64(1) << 40
 		if len(args) == 3 {
 			n = args[2].n
 		}
 		return TextOf(substring(args[0].s, args[1].n, n))
 	}},
-	{name: "left", args: "si", result: gives(TextType), two: func(_ *site, v, n Value) Value {
+	{name: "left", args: "si", result: constantType(TextType), two: func(_ *site, v, n Value) Value {
 		size := n.n
 		if size < 0 {
 			size = max(0, int64(utf8.RuneCountInString(v.s))+size)
 		}
 		return TextOf(substring(v.s, 1, size))
 	}},
-	{name: "right", args: "si", result: gives(TextType), two: func(_ *site, v, n Value) Value {
+	{name: "right", args: "si", result: constantType(TextType), two: func(_ *site, v, n Value) Value {
 		skip := -n.n
 		if n.n >= 0 {
 			skip = max(0, int64(utf8.RuneCountInString(v.s))-n.n)
 		}
 		return TextOf(substring(v.s, skip+1, 1<<40))
 	}},
-	{name: "position", args: "ss", result: gives(countType), two: func(_ *site, v, t Value) Value { return position(v.s, t.s) }},
-	{name: "positionCaseInsensitive", args: "ss", result: gives(countType), two: func(_ *site, v, t Value) Value {
+	{name: "position", args: "ss", result: constantType(countType), two: func(_ *site, v, t Value) Value { return position(v.s, t.s) }},
+	{name: "positionCaseInsensitive", args: "ss", result: constantType(countType), two: func(_ *site, v, t Value) Value {
 		return position(strings.ToLower(v.s), strings.ToLower(t.s))
 	}},
-	{name: "startsWith", args: "ss", result: gives(testType), two: func(_ *site, v, t Value) Value { return test(strings.HasPrefix(v.s, t.s)) }},
-	{name: "endsWith", args: "ss", result: gives(testType), two: func(_ *site, v, t Value) Value { return test(strings.HasSuffix(v.s, t.s)) }},
-	{name: "replaceOne", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, 1) }},
-	{name: "replaceAll", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
-	{name: "replace", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
-	{name: "splitByChar", args: "ss", result: gives(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
-	{name: "splitByString", args: "ss", result: gives(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
-	{name: "multiSearchAnyCaseInsensitive", args: "sl", result: gives(testType), two: func(s *site, v, l Value) Value {
+	{name: "startsWith", args: "ss", result: constantType(testType), two: func(_ *site, v, t Value) Value { return boolInt(strings.HasPrefix(v.s, t.s)) }},
+	{name: "endsWith", args: "ss", result: constantType(testType), two: func(_ *site, v, t Value) Value { return boolInt(strings.HasSuffix(v.s, t.s)) }},
+	{name: "replaceOne", args: "sss", result: constantType(TextType), all: func(s *site, args []Value) Value { return s.replace(args, 1) }},
+	{name: "replaceAll", args: "sss", result: constantType(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
+	{name: "replace", args: "sss", result: constantType(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
+	{name: "splitByChar", args: "ss", result: constantType(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
+	{name: "splitByString", args: "ss", result: constantType(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
+	{name: "multiSearchAnyCaseInsensitive", args: "sl", result: constantType(testType), two: func(s *site, v, l Value) Value {
 		text := strings.ToLower(v.s)
-		return test(slices.ContainsFunc(l.List(), func(e Value) bool { return strings.Contains(text, strings.ToLower(s.env.text(e))) }))
+		return boolInt(slices.ContainsFunc(l.List(), func(e Value) bool { return strings.Contains(text, strings.ToLower(s.env.text(e))) }))
 	}},
-	{name: "like", args: "ss", special: pattern(likes(false, false))},
-	{name: "ilike", args: "ss", special: pattern(likes(true, false))},
-	{name: "notLike", args: "ss", special: pattern(likes(false, true))},
-	{name: "notILike", args: "ss", special: pattern(likes(true, true))},
-	{name: "match", args: "ss", special: pattern(matches(false))},
-	{name: "$imatch", args: "ss", special: pattern(matches(true))},
-	{name: "extract", args: "ss", special: pattern(&function{args: "ss", regexp: true, result: gives(TextType), two: func(s *site, v, p Value) Value {
+	{name: "like", args: "ss", special: pattern(likeFunction(false, false))},
+	{name: "ilike", args: "ss", special: pattern(likeFunction(true, false))},
+	{name: "notLike", args: "ss", special: pattern(likeFunction(false, true))},
+	{name: "notILike", args: "ss", special: pattern(likeFunction(true, true))},
+	{name: "match", args: "ss", special: pattern(matchFunction(false))},
+	{name: "$imatch", args: "ss", special: pattern(matchFunction(true))},
+	{name: "extract", args: "ss", special: pattern(&function{args: "ss", regexp: true, result: constantType(TextType), two: func(s *site, v, p Value) Value {
 		re := s.regexp(p.s, false)
 		if re == nil {
 			return Value{}
@@ -80,13 +80,13 @@ var textFunctions = []function{
 		}
 		return TextOf(groups[min(1, len(groups)-1)])
 	}})},
-	{name: "replaceRegexpOne", args: "sss", special: pattern(replacing(true))},
-	{name: "replaceRegexpAll", args: "sss", special: pattern(replacing(false))},
+	{name: "replaceRegexpOne", args: "sss", special: pattern(replaceFunction(true))},
+	{name: "replaceRegexpAll", args: "sss", special: pattern(replaceFunction(false))},
 }
 
-func mapped(f func(string) string) func(*site, Value) Value {
+func mapText(f func(string) string) func(*site, Value) Value {
 	return func(s *site, v Value) Value {
-		if !s.make(len(v.s)) {
+		if !s.allocate(len(v.s)) {
 			return Value{}
 		}
 		return TextOf(f(v.s))
@@ -102,19 +102,19 @@ func (s *site) length(v Value) int {
 
 // concat joins texts; null is "".
 func concat(s *site, args []Value) Value {
-	s.room = s.room[:0]
+	s.buf = s.buf[:0]
 	for _, v := range args {
 		if v.kind != Null {
-			s.room = s.env.appendText(s.room, v)
+			s.buf = s.env.appendText(s.buf, v)
 		}
-		if len(s.room) > maxMade {
+		if len(s.buf) > maxRowBytes {
 			break
 		}
 	}
-	if !s.make(len(s.room)) {
+	if !s.allocate(len(s.buf)) {
 		return Value{}
 	}
-	return TextOf(string(s.room))
+	return TextOf(string(s.buf))
 }
 
 // substring counts characters from 1, from the end when from is negative; from 0 there
@@ -140,12 +140,12 @@ func substring(text string, from, n int64) string {
 	if size == int64(len(text)) {
 		return text[from:to]
 	}
-	start := ahead(text, from)
-	return text[start : start+ahead(text[start:], to-from)]
+	start := runeOffset(text, from)
+	return text[start : start+runeOffset(text[start:], to-from)]
 }
 
-// ahead is how many bytes n characters take.
-func ahead(text string, n int64) int {
+// runeOffset is how many bytes n characters take.
+func runeOffset(text string, n int64) int {
 	at := 0
 	for ; n > 0 && at < len(text); n-- {
 		_, size := utf8.DecodeRuneInString(text[at:])
@@ -173,7 +173,7 @@ func (s *site) replace(args []Value, n int) Value {
 		if n > 0 {
 			count = min(n, count)
 		}
-		if !s.make(len(text) + count*growth) {
+		if !s.allocate(len(text) + count*growth) {
 			return Value{}
 		}
 	}
@@ -181,11 +181,11 @@ func (s *site) replace(args []Value, n int) Value {
 }
 
 // split is a list of what stands between by; of the characters when that is "".
-func (s *site) split(text, by string) Value {
-	if !s.fits((strings.Count(text, by) + 1) * (valueSize + 16)) { // with what strings.Split makes
+func (s *site) split(text, separator string) Value {
+	if !s.fits((strings.Count(text, separator) + 1) * (valueSize + 16)) { // with what strings.Split makes
 		return Value{}
 	}
-	parts := strings.Split(text, by)
+	parts := strings.Split(text, separator)
 	all := make([]Value, len(parts))
 	for i, p := range parts {
 		all[i] = TextOf(p)

@@ -6,56 +6,56 @@ import (
 )
 
 var timeFunctions = append(unitFunctions(), []function{
-	{name: "now", args: "", result: gives(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.Now.UnixMicro()) }},
-	{name: "today", args: "", result: gives(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
-	{name: "yesterday", args: "", result: gives(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), -1) }},
+	{name: "now", args: "", result: constantType(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.Now.UnixMicro()) }},
+	{name: "today", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
+	{name: "yesterday", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), -1) }},
 	*toDate,
 	{name: "$date", args: "a", special: moment(toDate)},
 	{name: "$timestamp", args: "a", special: moment(convertTime)},
 	{name: "toDateTime", args: "as?", special: toDateTime},
 	{name: "parseDateTimeBestEffort", args: "as?", special: toDateTime},
 	{name: "toTimeZone", args: "ts", special: toDateTime},
-	{name: "fromUnixTimestamp", args: "n", result: gives(TimeType), maybe: true, one: func(s *site, v Value) Value { return s.instant(v) }},
-	{name: "toUnixTimestamp", args: "t", result: gives(IntType), one: func(s *site, v Value) Value {
+	{name: "fromUnixTimestamp", args: "n", result: constantType(TimeType), nullable: true, one: func(s *site, v Value) Value { return s.instant(v) }},
+	{name: "toUnixTimestamp", args: "t", result: constantType(IntType), one: func(s *site, v Value) Value {
 		if v.kind == Date {
 			v = TimeOf(s.env.midnight(v.n))
 		}
 		return IntOf(floorTo(v.n, second) / second)
 	}},
-	{name: "toStartOfMinute", args: "t", result: timeLike, one: starts(unitMinute, 1)},
-	{name: "toStartOfFiveMinutes", args: "t", result: timeLike, one: starts(unitMinute, 5)},
-	{name: "toStartOfTenMinutes", args: "t", result: timeLike, one: starts(unitMinute, 10)},
-	{name: "toStartOfFifteenMinutes", args: "t", result: timeLike, one: starts(unitMinute, 15)},
-	{name: "toStartOfHour", args: "t", result: timeLike, one: starts(unitHour, 1)},
-	{name: "toStartOfDay", args: "t", result: timeLike, one: starts(unitDay, 1)},
-	{name: "toStartOfWeek", args: "ti?", result: gives(dateType), all: func(s *site, args []Value) Value {
+	{name: "toStartOfMinute", args: "t", result: timeLike, one: startFunction(unitMinute, 1)},
+	{name: "toStartOfFiveMinutes", args: "t", result: timeLike, one: startFunction(unitMinute, 5)},
+	{name: "toStartOfTenMinutes", args: "t", result: timeLike, one: startFunction(unitMinute, 10)},
+	{name: "toStartOfFifteenMinutes", args: "t", result: timeLike, one: startFunction(unitMinute, 15)},
+	{name: "toStartOfHour", args: "t", result: timeLike, one: startFunction(unitHour, 1)},
+	{name: "toStartOfDay", args: "t", result: timeLike, one: startFunction(unitDay, 1)},
+	{name: "toStartOfWeek", args: "ti?", result: constantType(dateType), all: func(s *site, args []Value) Value {
 		first := s.env.WeekStart
 		if len(args) == 2 {
 			first = time.Weekday(args[1].n & 1) // modes 1 and 3 begin on Monday
 		}
 		return s.start(args[0], unitWeek, 1, first)
 	}},
-	{name: "toMonday", args: "t", result: gives(dateType), one: starts(unitWeek, 1)},
-	{name: "toStartOfMonth", args: "t", result: gives(dateType), one: starts(unitMonth, 1)},
-	{name: "toStartOfQuarter", args: "t", result: gives(dateType), one: starts(unitQuarter, 1)},
-	{name: "toStartOfYear", args: "t", result: gives(dateType), one: starts(unitYear, 1)},
+	{name: "toMonday", args: "t", result: constantType(dateType), one: startFunction(unitWeek, 1)},
+	{name: "toStartOfMonth", args: "t", result: constantType(dateType), one: startFunction(unitMonth, 1)},
+	{name: "toStartOfQuarter", args: "t", result: constantType(dateType), one: startFunction(unitQuarter, 1)},
+	{name: "toStartOfYear", args: "t", result: constantType(dateType), one: startFunction(unitYear, 1)},
 	{name: "toStartOfInterval", args: "tp", special: intervals},
-	{name: "dateTrunc", args: "ut", special: truncated},
-	{name: "toYear", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year() })},
-	{name: "toQuarter", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return (int(t.Month()) + 2) / 3 })},
-	{name: "toMonth", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return int(t.Month()) })},
-	{name: "toDayOfMonth", args: "t", result: gives(IntType), one: part(time.Time.Day)},
-	{name: "toDayOfWeek", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 })},
-	{name: "toDayOfYear", args: "t", result: gives(IntType), one: part(time.Time.YearDay)},
-	{name: "toHour", args: "t", result: gives(IntType), one: part(time.Time.Hour)},
-	{name: "toMinute", args: "t", result: gives(IntType), one: part(time.Time.Minute)},
-	{name: "toSecond", args: "t", result: gives(IntType), one: part(time.Time.Second)},
-	{name: "toISOWeek", args: "t", result: gives(IntType), one: part(func(t time.Time) int {
+	{name: "dateTrunc", args: "ut", special: truncateTime},
+	{name: "toYear", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return t.Year() })},
+	{name: "toQuarter", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return (int(t.Month()) + 2) / 3 })},
+	{name: "toMonth", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return int(t.Month()) })},
+	{name: "toDayOfMonth", args: "t", result: constantType(IntType), one: timePart(time.Time.Day)},
+	{name: "toDayOfWeek", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 })},
+	{name: "toDayOfYear", args: "t", result: constantType(IntType), one: timePart(time.Time.YearDay)},
+	{name: "toHour", args: "t", result: constantType(IntType), one: timePart(time.Time.Hour)},
+	{name: "toMinute", args: "t", result: constantType(IntType), one: timePart(time.Time.Minute)},
+	{name: "toSecond", args: "t", result: constantType(IntType), one: timePart(time.Time.Second)},
+	{name: "toISOWeek", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int {
 		_, week := t.ISOWeek()
 		return week
 	})},
-	{name: "toYYYYMM", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year()*100 + int(t.Month()) })},
-	{name: "toYYYYMMDD", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year()*10000 + int(t.Month())*100 + t.Day() })},
+	{name: "toYYYYMM", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return t.Year()*100 + int(t.Month()) })},
+	{name: "toYYYYMMDD", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return t.Year()*10000 + int(t.Month())*100 + t.Day() })},
 	{name: "dateDiff", args: "utt", special: unitFirst(IntType, "tt", func(s *site, unit int, args []Value) Value {
 		return IntOf(s.env.borders(unit, args[0], args[1]))
 	})},
@@ -65,7 +65,7 @@ var timeFunctions = append(unitFunctions(), []function{
 	{name: "dateSub", args: "uit", special: unitFirst(TimeType, "it", func(s *site, unit int, args []Value) Value {
 		return s.env.addPeriod(args[1], -args[0].n, unit)
 	})},
-	{name: "formatDateTime", args: "ts", result: gives(TextType), two: func(s *site, t, f Value) Value { return TextOf(format(s.env.local(t), f.s)) }},
+	{name: "formatDateTime", args: "ts", result: constantType(TextType), two: func(s *site, t, f Value) Value { return TextOf(format(s.env.local(t), f.s)) }},
 }...)
 
 // unitFunctions are addDays, subtractDays, toIntervalDay and INTERVAL of each unit.
@@ -73,7 +73,7 @@ func unitFunctions() []function {
 	var all []function
 	for unit, name := range units {
 		name = strings.ToUpper(name[:1]) + name[1:]
-		interval := function{args: "i", result: gives(Type{kind: period, clock: unit <= unitHour}), one: func(_ *site, n Value) Value {
+		interval := function{args: "i", result: constantType(Type{kind: period, clock: unit <= unitHour}), one: func(_ *site, n Value) Value {
 			return Value{kind: period, unit: int8(unit), n: n.n}
 		}}
 		moved := func(args []Type) Type { return likeMoment([]Type{args[0], {clock: unit <= unitHour}}) }
@@ -97,9 +97,9 @@ func timeLike(args []Type) Type {
 	return t
 }
 
-// converted is a type of times: what is made of other things may be null, and a time
+// conversionType is a type of times: what is made of other things may be null, and a time
 // without another zone keeps its own.
-func converted(t Type) func(args []Type) Type {
+func conversionType(t Type) func(args []Type) Type {
 	return func(args []Type) Type {
 		own := t
 		own.nullable = args[0].kind != Time && args[0].kind != Date
@@ -134,7 +134,7 @@ func (s *site) instant(v Value) Value {
 		if ok {
 			return TimeOf(t)
 		}
-		v = num(v.s)
+		v = parseNum(v.s)
 		if !v.isNumber() {
 			return Value{}
 		}
@@ -148,7 +148,7 @@ func (s *site) instant(v Value) Value {
 // moment compiles DATE '…' and TIMESTAMP '…'.
 func moment(f *function) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
-		x := c.plain(n, f, c.each(n.args))
+		x := c.compileCall(n, f, c.compileAll(n.args))
 		if c.err == nil && x.value.kind == Null {
 			return c.fail(n.args[0].fault(TypeError, "Text "+n.args[0].word()+" is no date", ""))
 		}
@@ -156,7 +156,7 @@ func moment(f *function) func(*compiler, *node) compiled {
 	}
 }
 
-var toDate = &function{name: "toDate", args: "a", result: converted(dateType), one: func(s *site, v Value) Value {
+var toDate = &function{name: "toDate", args: "a", result: conversionType(dateType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind != Time {
 		return v
@@ -164,7 +164,7 @@ var toDate = &function{name: "toDate", args: "a", result: converted(dateType), o
 	return s.env.dateOf(v, 0)
 }}
 
-var convertTime = &function{args: "a", result: converted(TimeType), one: func(s *site, v Value) Value {
+var convertTime = &function{args: "a", result: conversionType(TimeType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind == Date {
 		return TimeOf(s.env.midnight(v.n))
@@ -176,17 +176,17 @@ var convertTime = &function{args: "a", result: converted(TimeType), one: func(s 
 // that zone, and the result is shown there.
 func toDateTime(c *compiler, n *node) compiled {
 	if len(n.args) == 1 {
-		return c.plain(n, convertTime, c.each(n.args))
+		return c.compileCall(n, convertTime, c.compileAll(n.args))
 	}
 	name, ok := c.constantText(n, 1)
 	if !ok {
 		return constant(Value{}, nullType)
 	}
-	zone, ok := c.env.zoneNamed(name)
+	zone, ok := c.env.loadZone(name)
 	if !ok {
 		return c.fail(n.args[1].fault(TypeError, "Unknown time zone "+quoted(name), ""))
 	}
-	f := &function{args: "a", result: converted(Type{kind: Time, zone: name}), one: func(s *site, v Value) Value {
+	f := &function{args: "a", result: conversionType(Type{kind: Time, zone: name}), one: func(s *site, v Value) Value {
 		switch {
 		case v.kind == Text && n.name != "toTimeZone":
 			if t, ok := ParseTime(strings.TrimSpace(v.s), zone); ok {
@@ -200,7 +200,7 @@ func toDateTime(c *compiler, n *node) compiled {
 		}
 		return v
 	}}
-	return c.plain(n, f, []compiled{c.compile(n.args[0])})
+	return c.compileCall(n, f, []compiled{c.compile(n.args[0])})
 }
 
 // start cuts a moment to units; a neighbour of the last one is found at once.
@@ -215,13 +215,13 @@ func (s *site) start(v Value, unit int, n int64, first time.Weekday) Value {
 	return b.value
 }
 
-func starts(unit int, n int64) func(*site, Value) Value {
+func startFunction(unit int, n int64) func(*site, Value) Value {
 	return func(s *site, v Value) Value { return s.start(v, unit, n, time.Monday) }
 }
 
 // bucketsOf is the function that cuts to n units from Monday.
 func bucketsOf(unit int, n int64) *function {
-	f := &function{args: "t", result: gives(dateType), one: starts(unit, n)}
+	f := &function{args: "t", result: constantType(dateType), one: startFunction(unit, n)}
 	if unit <= unitDay {
 		f.result = timeLike
 	}
@@ -236,7 +236,7 @@ func intervals(c *compiler, n *node) compiled {
 	if !x.constant || x.value.kind != period || x.value.n < 1 || x.value.n > 1_000_000 {
 		return c.fail(n.args[1].fault(TypeError, "Function "+quoted(n.name)+" expects an interval such as INTERVAL 1 day, not "+n.args[1].word(), ""))
 	}
-	return c.plain(n, bucketsOf(int(x.value.unit), x.value.n), []compiled{c.compile(n.args[0])})
+	return c.compileCall(n, bucketsOf(int(x.value.unit), x.value.n), []compiled{c.compile(n.args[0])})
 }
 
 func (c *compiler) unit(n *node) (int, bool) {
@@ -251,14 +251,14 @@ func (c *compiler) unit(n *node) (int, bool) {
 	return unit, unit >= 0
 }
 
-func truncated(c *compiler, n *node) compiled {
+func truncateTime(c *compiler, n *node) compiled {
 	unit, ok := c.unit(n)
 	if !ok {
 		return constant(Value{}, nullType)
 	}
 	inner := *n
 	inner.args = n.args[1:]
-	return c.plain(&inner, bucketsOf(unit, 1), c.each(inner.args))
+	return c.compileCall(&inner, bucketsOf(unit, 1), c.compileAll(inner.args))
 }
 
 // unitFirst compiles a function whose first argument names a unit.
@@ -270,16 +270,16 @@ func unitFirst(t Type, args string, f func(s *site, unit int, args []Value) Valu
 		}
 		inner := *n
 		inner.args = n.args[1:]
-		result := gives(t)
+		result := constantType(t)
 		if t.kind == Time {
 			result = func(types []Type) Type { return likeMoment([]Type{types[1], {clock: unit <= unitHour}}) }
 		}
-		return c.plain(&inner, &function{args: args, result: result, all: func(s *site, args []Value) Value { return f(s, unit, args) }}, c.each(inner.args))
+		return c.compileCall(&inner, &function{args: args, result: result, all: func(s *site, args []Value) Value { return f(s, unit, args) }}, c.compileAll(inner.args))
 	}
 }
 
-func part(of func(time.Time) int) func(*site, Value) Value {
-	return func(s *site, v Value) Value { return IntOf(int64(of(s.env.local(v)))) }
+func timePart(extract func(time.Time) int) func(*site, Value) Value {
+	return func(s *site, v Value) Value { return IntOf(int64(extract(s.env.local(v)))) }
 }
 
 // formats are the signs of formatDateTime as layouts of Go.

@@ -3,15 +3,15 @@ package hogql
 import "strings"
 
 var urlFunctions = []function{
-	{name: "domain", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+	{name: "domain", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		_, host, _ := urlParts(u)
 		return host
 	})},
-	{name: "domainWithoutWWW", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+	{name: "domainWithoutWWW", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		_, host, _ := urlParts(u)
 		return strings.TrimPrefix(host, "www.")
 	})},
-	{name: "path", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+	{name: "path", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		_, _, rest := urlParts(u)
 		if !strings.HasPrefix(rest, "/") {
 			return ""
@@ -21,18 +21,18 @@ var urlFunctions = []function{
 		}
 		return rest
 	})},
-	{name: "protocol", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+	{name: "protocol", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		scheme, _, _ := urlParts(u)
 		return scheme
 	})},
-	{name: "cutQueryString", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+	{name: "cutQueryString", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		start, end := queryOf(u)
 		if start == len(u) {
 			return u
 		}
 		return u[:start] + u[end:]
 	})},
-	{name: "extractURLParameter", args: "ss", result: gives(TextType), two: func(_ *site, u, name Value) Value {
+	{name: "extractURLParameter", args: "ss", result: constantType(TextType), two: func(_ *site, u, name Value) Value {
 		start, end := queryOf(u.s)
 		if start == len(u.s) {
 			return TextOf("")

@@ -54,7 +54,7 @@ func TestFunctions_Rows(t *testing.T) {
 		{"escapes", `SELECT 'it''s', 'a\'b', 'a\tb', 'C:\\d', '\d+'`, `[["it's","a'b","a\tb","C:\\d","\\d+"]]`},
 		{"comments", "SELECT 1 -- one\n, /* two */ 2;", `[[1,2]]`},
 	} {
-		t.Run(c.of, func(t *testing.T) { answers(t, c.query, Context{}, nil, c.want) })
+		t.Run(c.of, func(t *testing.T) { checkAnswer(t, c.query, Context{}, nil, c.want) })
 	}
 }
 
@@ -85,6 +85,6 @@ func TestFunctions_Times(t *testing.T) {
 		{"DATE, TIMESTAMP", nil, "SELECT DATE '2020-01-02', TIMESTAMP '2020-01-02 03:04:05', DATE '2020-01-02' = '2020-01-02', now() > '2020-02-29 13:04', toIntervalDay(1) + today()", `[["2020-01-02","2020-01-02T03:04:05Z",1,1,"2020-03-01"]]`},
 		{"a repeated hour is two", berlin, "SELECT toStartOfHour(toDateTime('2020-10-25T00:30:00Z')), toStartOfHour(toDateTime('2020-10-25T01:30:00Z'))", `[["2020-10-25T02:00:00+02:00","2020-10-25T02:00:00+01:00"]]`},
 	} {
-		t.Run(c.of, func(t *testing.T) { answers(t, c.ask, Context{Zone: c.zone}, nil, c.want) })
+		t.Run(c.of, func(t *testing.T) { checkAnswer(t, c.ask, Context{Zone: c.zone}, nil, c.want) })
 	}
 }

@@ -29,12 +29,12 @@ func FuzzParse(f *testing.F) {
 		_, errOrder := ParseOrder(text)
 		_, errItem := ParseItem(text)
 		for _, err := range []error{errSelect, errExpr, errOrder, errItem} {
-			inside(t, text, err)
+			checkPosition(t, text, err)
 		}
 	})
 }
 
-func inside(t *testing.T, text string, err error) {
+func checkPosition(t *testing.T, text string, err error) {
 	t.Helper()
 	var e *Error
 	if err == nil {
@@ -72,15 +72,15 @@ func FuzzRun(f *testing.F) {
 			}
 			return nil
 		}}
-		_, first, err := ask(t, text, c, fixtureH)
+		_, first, err := runQuery(t, text, c, fixtureH)
 		var e *Error
 		if err != nil && !errors.Is(err, tooMuch) && !errors.As(err, &e) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		if e != nil && e.Line > 0 {
-			inside(t, text, err)
+			checkPosition(t, text, err)
 		}
-		_, again, _ := ask(t, text, c, fixtureH)
+		_, again, _ := runQuery(t, text, c, fixtureH)
 		if first != again {
 			t.Fatalf("%q: %s, then %s", text, first, again)
 		}

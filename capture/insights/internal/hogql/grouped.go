@@ -10,44 +10,44 @@ type group struct {
 	first    *output
 }
 
-// keep takes a row, or the group in env.results, into the answer if it is among the
+// addRow takes a row, or the group in env.results, into the answer if it is among the
 // first.
-func (q *Query) keep(r *Row, time, id int64) {
+func (q *Query) addRow(r *Row, time, id int64) {
 	row := output{time: time, id: id, order: evaluate(q.scratch(), q.order, r)}
 	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
-	if q.env.err != nil || !q.rows.wants(&row) {
+	if q.env.err != nil || !q.rows.canEnter(&row) {
 		return
 	}
-	own := q.spare[:0]
+	cloned := q.spare[:0]
 	q.spare = nil
 	for _, v := range row.order {
-		own = append(own, v.kept())
+		cloned = append(cloned, v.clone())
 	}
-	row.order = own
-	if r != nil && r.Later {
-		row.index, row.later = r.Index, true
+	row.order = cloned
+	if r != nil && r.Deferred {
+		row.index, row.deferred = r.Index, true
 	} else {
-		row.items = keepAll(evaluate(nil, q.items, r))
+		row.items = cloneAll(evaluate(nil, q.items, r))
 	}
-	q.env.hold(row.size())
+	q.env.reserveLater(row.size())
 	if dropped, ok := q.rows.add(row); ok {
-		q.env.hold(-dropped.size())
+		q.env.reserveLater(-dropped.size())
 		q.spare = dropped.order
 	}
 }
 
-// Settle evaluates what was put off of rows that are still wanted; row gives one again
+// EvaluateDeferred evaluates what was put off of rows that are still wanted; row gives one again
 // by its index.
-func (q *Query) Settle(row func(index int) *Row) error {
+func (q *Query) EvaluateDeferred(row func(index int) *Row) error {
 	for i := range q.rows.all {
 		o := &q.rows.all[i]
-		if !o.later {
+		if !o.deferred {
 			continue
 		}
 		q.env.next()
 		before := o.size()
-		o.items, o.later = keepAll(evaluate(nil, q.items, row(o.index))), false
-		q.env.hold(o.size() - before)
+		o.items, o.deferred = cloneAll(evaluate(nil, q.items, row(o.index))), false
+		q.env.reserveLater(o.size() - before)
 	}
 	return q.env.err
 }
@@ -62,29 +62,29 @@ func (q *Query) scratch() []Value {
 
 // group finds or makes the group of keys, and makes it remember its earliest row.
 func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
-	q.room = q.room[:0]
+	q.buf = q.buf[:0]
 	q.keyValues = evaluate(q.keyValues[:0], keys, r)
 	for _, v := range q.keyValues {
-		q.room = appendKey(q.room, v)
+		q.buf = appendKey(q.buf, v)
 	}
-	g = q.byKey[string(q.room)]
+	g = q.byKey[string(q.buf)]
 	if g == nil {
 		if len(q.byKey) >= maxGroups {
 			q.env.fail(&Error{Code: TooLarge, Text: fmt.Sprintf("A query may have %d groups: narrow the time or filter more.", maxGroups)})
 			return nil, false
 		}
-		g = &group{keys: keepAll(q.keyValues), time: r.Time, id: r.ID}
-		q.byKey[string(q.room)] = g
+		g = &group{keys: cloneAll(q.keyValues), time: r.Time, id: r.ID}
+		q.byKey[string(q.buf)] = g
 		q.inOrder = append(q.inOrder, g)
-		q.env.hold(int64(len(q.room)) + 160)
+		q.env.reserveLater(int64(len(q.buf)) + 160)
 		for _, v := range g.keys {
-			q.env.hold(v.size())
+			q.env.reserveLater(v.size())
 		}
 		return g, true
 	}
 	for i, v := range q.keyValues {
-		if own := &g.keys[i]; own.kind != v.kind && v.kind != Null && !(own.isNumber() && v.isNumber()) { // numbers are shown only if all are (§2.9.7)
-			*own = Value{kind: Text, json: true, s: q.env.text(own.kept())}
+		if stored := &g.keys[i]; stored.kind != v.kind && v.kind != Null && !(stored.isNumber() && v.isNumber()) { // numbers are shown only if all are (§2.9.7)
+			*stored = Value{kind: Text, json: true, s: q.env.text(stored.clone())}
 		}
 	}
 	return g, false
@@ -96,7 +96,7 @@ func (q *Query) addToGroup(r *Row) {
 		return
 	}
 	if isNew {
-		g.states = q.groups.begin()
+		g.states = q.groups.newStates()
 	} else if r.before(g.time, g.id) {
 		g.time, g.id = r.Time, r.ID
 	}
@@ -111,11 +111,11 @@ func (q *Query) addDistinct(r *Row) {
 		return
 	}
 	if g.first != nil {
-		q.env.hold(-g.first.size())
+		q.env.reserveLater(-g.first.size())
 	}
 	g.time, g.id = r.Time, r.ID
-	g.first = &output{time: r.Time, id: r.ID, order: keepAll(evaluate(q.scratch(), q.order, r))}
-	q.env.hold(g.first.size())
+	g.first = &output{time: r.Time, id: r.ID, order: cloneAll(evaluate(q.scratch(), q.order, r))}
+	q.env.reserveLater(g.first.size())
 }
 
 // finish makes the rows of the answer of groups.
@@ -124,7 +124,7 @@ func (q *Query) finish() {
 		return
 	}
 	if q.groups != nil && len(q.keys) == 0 && len(q.inOrder) == 0 { // aggregates over no rows
-		q.inOrder = append(q.inOrder, &group{states: q.groups.begin()})
+		q.inOrder = append(q.inOrder, &group{states: q.groups.newStates()})
 	}
 	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
 	var seen map[string]*group
@@ -137,7 +137,7 @@ func (q *Query) finish() {
 		}
 		if q.groups == nil {
 			g.first.items = g.keys
-			if q.rows.wants(g.first) {
+			if q.rows.canEnter(g.first) {
 				q.rows.add(*g.first)
 			}
 			continue
@@ -153,20 +153,20 @@ func (q *Query) finishGroup(g *group, seen map[string]*group) {
 		q.env.results[n+i] = g.states[i].result(a)
 	}
 	for i := range q.having {
-		if !q.having[i].eval(nil).Holds() {
+		if !q.having[i].eval(nil).IsTrue() {
 			return
 		}
 	}
 	if seen != nil {
-		q.room = q.room[:0]
+		q.buf = q.buf[:0]
 		for _, v := range evaluate(nil, q.items, nil) {
-			q.room = appendKey(q.room, v)
+			q.buf = appendKey(q.buf, v)
 		}
-		if seen[string(q.room)] != nil {
+		if seen[string(q.buf)] != nil {
 			return
 		}
-		seen[string(q.room)] = g
-		q.env.hold(int64(len(q.room)) + keySize)
+		seen[string(q.buf)] = g
+		q.env.reserveLater(int64(len(q.buf)) + keySize)
 	}
-	q.keep(nil, g.time, g.id)
+	q.addRow(nil, g.time, g.id)
 }

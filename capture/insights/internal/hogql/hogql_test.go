@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked is the instant of the tests' now().
-var asked = time.Date(2020, 2, 29, 13, 4, 5, 678_000_000, time.UTC)
+// testNow is the instant of the tests' now().
+var testNow = time.Date(2020, 2, 29, 13, 4, 5, 678_000_000, time.UTC)
 
 // event is a row of the tests' table: its name, its distinct id, its time and its
 // properties.
@@ -96,14 +96,14 @@ func rowOf(t testing.TB, s *Scope, e event, id int) *Row {
 	return r
 }
 
-// ask runs a query over events and gives its rows as JSON.
-func ask(t testing.TB, query string, c Context, events []event) (*Result, string, error) {
+// runQuery runs a query over events and gives its rows as JSON.
+func runQuery(t testing.TB, query string, c Context, events []event) (*Result, string, error) {
 	statement, err := ParseSelect(query)
 	if err != nil {
 		return nil, "", err
 	}
 	if c.Now.IsZero() {
-		c.Now = asked
+		c.Now = testNow
 	}
 	scope := testScope()
 	q, err := statement.Compile(scope, c)
@@ -136,10 +136,10 @@ func ask(t testing.TB, query string, c Context, events []event) (*Result, string
 	return result, string(append(out, ']')), nil
 }
 
-// answers holds what a query over events answers against JSON.
-func answers(t *testing.T, query string, c Context, events []event, want string) *Result {
+// checkAnswer holds what a query over events answers against JSON.
+func checkAnswer(t *testing.T, query string, c Context, events []event, want string) *Result {
 	t.Helper()
-	result, got, err := ask(t, query, c, events)
+	result, got, err := runQuery(t, query, c, events)
 	if err != nil {
 		t.Errorf("%s: %v", query, err)
 		return nil
@@ -165,9 +165,9 @@ func TestSelect_Vectors(t *testing.T) {
 		{"hogql-07", "SELECT distinct_id, count() AS n FROM events GROUP BY distinct_id HAVING n >= 2 ORDER BY n DESC", `[["a",3],["b",2]]`},
 		{"hogql-07", "SELECT count() FROM events", `[[6]]`},
 	} {
-		t.Run(c.name, func(t *testing.T) { answers(t, c.query, Context{}, fixtureH, c.want) })
+		t.Run(c.name, func(t *testing.T) { checkAnswer(t, c.query, Context{}, fixtureH, c.want) })
 	}
-	result := answers(t, "SELECT event, count() FROM events GROUP BY event ORDER BY count() DESC, event ASC", Context{}, fixtureH, `[["buy",3],["view",3]]`)
+	result := checkAnswer(t, "SELECT event, count() FROM events GROUP BY event ORDER BY count() DESC, event ASC", Context{}, fixtureH, `[["buy",3],["view",3]]`)
 	if diff := cmp.Diff([]string{"event", "count()"}, result.Columns); diff != "" {
 		t.Error(diff)
 	}
@@ -175,7 +175,7 @@ func TestSelect_Vectors(t *testing.T) {
 		t.Errorf("more %t, limit %d, offset %d", result.More, result.Limit, result.Offset)
 	}
 	weeks := []event{{"x", "a", "2020-01-12T12:00:00Z", nil}, {"x", "a", "2020-01-13T12:00:00Z", nil}}
-	answers(t, "SELECT toStartOfWeek(timestamp) AS w, count() FROM events GROUP BY w ORDER BY w", Context{WeekStart: time.Monday}, weeks, `[["2020-01-06",1],["2020-01-13",1]]`) // hogql-15
+	checkAnswer(t, "SELECT toStartOfWeek(timestamp) AS w, count() FROM events GROUP BY w ORDER BY w", Context{WeekStart: time.Monday}, weeks, `[["2020-01-06",1],["2020-01-13",1]]`) // hogql-15
 }
 
 // The case hogql-05: values that ClickHouse 26.7 computed.
@@ -186,12 +186,12 @@ func TestSelect_VectorsOfFunctions(t *testing.T) {
 		"SELECT splitByChar(',', 'a,,b'), arrayStringConcat(['a', 'b'], '-'), has([1, 2], 2), indexOf(['a', 'b'], 'b'), position('hello', 'l'), position('hello', 'z'), trim('  a '), startsWith('abc', 'ab'), match('abc', 'b+'), extract('foo123bar', '[0-9]+'), replaceRegexpAll('aXbX', 'X', '-')": `[[["a","","b"],"a-b",1,2,3,0,"a",1,1,"123","a-b-"]]`,
 		"SELECT toFloat('1e3'), toFloat('abc'), toInt('7'), toInt('1.5'), toString(1.5), toString(10.0), JSONExtractString('{\"a\":\"x\"}', 'a'), JSONExtractInt('{\"b\":1}', 'b'), JSONExtractRaw('{\"c\":{\"d\":2}}', 'c'), arraySort([3, 1, 2]), [1, 2, 3][2], length([1, 2])":                      `[[1000,null,7,null,"1.5","10","x",1,"{\"d\":2}",[1,2,3],2,2]]`,
 	} {
-		answers(t, query, Context{}, nil, want)
+		checkAnswer(t, query, Context{}, nil, want)
 	}
 }
 
 // The case hogql-13, with the forms of §2.9.8's last paragraph and the codes of §1.7.
-func TestParse_Refused(t *testing.T) {
+func TestParse_Rejected(t *testing.T) {
 	for _, c := range []struct{ query, code, text string }{
 		{"SELECT event FROM events GROUP event", SyntaxError, `Unexpected "event" at line 1, column 32: expected BY`},
 		{"SELECT frobnicate(event) FROM events", UnknownFunction, `Unknown function "frobnicate" at line 1, column 8`},
@@ -224,7 +224,7 @@ func TestParse_Refused(t *testing.T) {
 		{"SELECT event FROM events WHERE count() > 1", TypeError, `Aggregate "count" may not stand in WHERE at line 1, column 32`},
 		{"SELECT sum(count()) FROM events", TypeError, `Aggregate "count" may not stand in an aggregate at line 1, column 12`},
 	} {
-		_, _, err := ask(t, c.query, Context{}, fixtureH)
+		_, _, err := runQuery(t, c.query, Context{}, fixtureH)
 		var e *Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: got %v, want an error with a place", c.query, err)

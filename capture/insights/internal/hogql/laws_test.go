@@ -22,7 +22,7 @@ func TestLaws_Comparisons(t *testing.T) {
 		for _, b := range operands {
 			for _, o := range opposites {
 				one, other := fmt.Sprintf(o[0], a, b), fmt.Sprintf(o[1], a, b)
-				result, rows, err := ask(t, "SELECT "+one+", "+other+" FROM events", Context{}, fixtureH)
+				result, rows, err := runQuery(t, "SELECT "+one+", "+other+" FROM events", Context{}, fixtureH)
 				var e *Error
 				if errors.As(err, &e) && e.Code == TypeError {
 					continue // such as a text with a number
@@ -56,19 +56,19 @@ func TestLaws_OrderOfRows(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, query := range queries {
-		_, want, err := ask(t, query, Context{}, fixtureH)
+		_, want, err := runQuery(t, query, Context{}, fixtureH)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 20 {
-			if got := askShuffled(t, query, rng.Perm(len(fixtureH))); got != want {
+			if got := runShuffled(t, query, rng.Perm(len(fixtureH))); got != want {
 				t.Errorf("%s: in another order %s, want %s", query, got, want)
 			}
 		}
 	}
 }
 
-func askShuffled(t *testing.T, query string, order []int) string {
+func runShuffled(t *testing.T, query string, order []int) string {
 	statement, err := ParseSelect(query)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestLaws_AggregatesAreSums(t *testing.T) {
 			}
 			events = append(events, e)
 		}
-		result, _, err := ask(t, "SELECT count(), count(toFloat(properties.n)), sum(properties.n), avg(properties.n), uniq(toFloat(properties.n)), varPop(properties.n), quantile(0.9)(properties.n), sumIf(properties.n, properties.n > 9), max(toFloat(properties.n)) FROM events", Context{}, events)
+		result, _, err := runQuery(t, "SELECT count(), count(toFloat(properties.n)), sum(properties.n), avg(properties.n), uniq(toFloat(properties.n)), varPop(properties.n), quantile(0.9)(properties.n), sumIf(properties.n, properties.n > 9), max(toFloat(properties.n)) FROM events", Context{}, events)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,12 +139,12 @@ func TestLaws_AggregatesAreSums(t *testing.T) {
 }
 
 func naive(numbers []float64, rows, distinct int) []float64 {
-	none := math.NaN()
-	want := []float64{float64(rows), float64(len(numbers)), none, none, float64(distinct), none, none, none, none}
+	nan := math.NaN()
+	want := []float64{float64(rows), float64(len(numbers)), nan, nan, float64(distinct), nan, nan, nan, nan}
 	if len(numbers) == 0 {
 		return want
 	}
-	sum, high := 0.0, none
+	sum, high := 0.0, nan
 	for _, n := range numbers {
 		sum += n
 		if n > 9 && math.IsNaN(high) {
@@ -190,16 +190,16 @@ func TestLaws_Bounds(t *testing.T) {
 		"a pattern":                 {"SELECT match('a', '" + strings.Repeat("a", 1001) + "')", TooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := ask(t, c.query, Context{}, nil)
+			_, _, err := runQuery(t, c.query, Context{}, nil)
 			var e *Error
 			if errors.As(err, &e); c.code == "" && err != nil || c.code != "" && (e == nil || e.Code != c.code) {
 				t.Errorf("got %.300v, want %q", err, c.code)
 			}
 		})
 	}
-	ended := func(query string, c Context) {
+	checkEnded := func(query string, c Context) {
 		t.Helper()
-		if _, _, err := ask(t, query, c, slices.Repeat(fixtureH, 2000)); !errors.Is(err, full) {
+		if _, _, err := runQuery(t, query, c, slices.Repeat(fixtureH, 2000)); !errors.Is(err, full) {
 			t.Errorf("%s: got %v, want the bound's error", query, err)
 		}
 	}
@@ -216,13 +216,13 @@ func TestLaws_Bounds(t *testing.T) {
 		"SELECT event FROM events ORDER BY event LIMIT 50000",
 	} {
 		held = 0
-		ended(query, Context{Reserve: reserve})
+		checkEnded(query, Context{Reserve: reserve})
 	}
 	held = 0
-	if _, _, err := ask(t, "SELECT event FROM events ORDER BY timestamp LIMIT 5", Context{Reserve: reserve}, slices.Repeat(fixtureH, 2000)); err != nil {
+	if _, _, err := runQuery(t, "SELECT event FROM events ORDER BY timestamp LIMIT 5", Context{Reserve: reserve}, slices.Repeat(fixtureH, 2000)); err != nil {
 		t.Errorf("five rows of 12,000: %v, want room for them", err)
 	}
-	ended("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
+	checkEnded("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
 }
 
 // What WHERE says of time and name is known before rows are read.
@@ -247,7 +247,7 @@ func TestQuery_Range(t *testing.T) {
 		}
 		scope := testScope()
 		scope.Time, scope.Name = "timestamp", "event"
-		q, err := statement.Compile(scope, Context{Now: asked})
+		q, err := statement.Compile(scope, Context{Now: testNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestQuery_Range(t *testing.T) {
 // What is put off until a batch ends is what would have been selected at once.
 func TestQuery_Settle(t *testing.T) {
 	query := "SELECT concat(event, distinct_id) FROM events ORDER BY properties.item DESC, timestamp DESC LIMIT 3"
-	_, want, err := ask(t, query, Context{}, fixtureH)
+	_, want, err := runQuery(t, query, Context{}, fixtureH)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestQuery_Settle(t *testing.T) {
 	for from := 0; from < len(fixtureH); from += 2 {
 		row := func(i int) *Row {
 			r := rowOf(t, scope, fixtureH[from+i], from+i+1)
-			r.Later, r.Index = true, i
+			r.Deferred, r.Index = true, i
 			return r
 		}
 		for i := range 2 {
@@ -285,7 +285,7 @@ func TestQuery_Settle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := q.Settle(row); err != nil {
+		if err := q.EvaluateDeferred(row); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestLaws_NothingIsMadeUncounted(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, _, err := ask(t, query, Context{}, nil)
+		_, _, err := runQuery(t, query, Context{}, nil)
 		runtime.ReadMemStats(&after)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != TooLarge {
@@ -40,7 +40,7 @@ func TestLaws_NothingIsMadeUncounted(t *testing.T) {
 		"few matches":  "SELECT length(replaceRegexpAll(arrayStringConcat(arrayMap(x -> 'part/', range(100000))), '/', ' '))",
 		"a small list": "SELECT length(arrayDistinct(range(100000)))",
 	} {
-		if _, _, err := ask(t, query, Context{}, nil); err != nil {
+		if _, _, err := runQuery(t, query, Context{}, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestQuery_DistinctReservesItsOrder(t *testing.T) {
 		}
 		return nil
 	}
-	if _, _, err := ask(t, "SELECT DISTINCT properties.id FROM events ORDER BY properties.long LIMIT 5", Context{Reserve: reserve}, events); !errors.Is(err, full) {
+	if _, _, err := runQuery(t, "SELECT DISTINCT properties.id FROM events ORDER BY properties.long LIMIT 5", Context{Reserve: reserve}, events); !errors.Is(err, full) {
 		t.Errorf("got %v, want the bound's error", err)
 	}
 }

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// found is what rows have in common that can meet the conditions.
-type found struct {
+// bounds is what rows have in common that can meet the conditions.
+type bounds struct {
 	from, to int64
 	names    []string // nil: any
 	filtered bool
 }
 
-func newFound() found { return found{from: math.MinInt64, to: math.MaxInt64} }
+func newBounds() bounds { return bounds{from: math.MinInt64, to: math.MaxInt64} }
 
 // Range is the stretch of time, in microseconds since 1970, in which all rows lie that
 // can meet WHERE: what it says of [Scope.Time].
-func (q *Query) Range() (from, to int64) { return q.found.from, q.found.to }
+func (q *Query) Range() (from, to int64) { return q.bounds.from, q.bounds.to }
 
 // Names are the values of [Scope.Name] that rows may have; nil: any.
-func (q *Query) Names() []string { return q.found.names }
+func (q *Query) Names() []string { return q.bounds.names }
 
-// Filtered reports whether only rows that pass {filters} can meet WHERE.
-func (q *Query) Filtered() bool { return q.found.filtered }
+// HasFilters reports whether only rows that pass {filters} can meet WHERE.
+func (q *Query) HasFilters() bool { return q.bounds.filtered }
 
 // narrow looks at the conditions that must all hold.
-func (c *compiler) narrow(f *found, n *node) {
+func (c *compiler) narrow(f *bounds, n *node) {
 	if n.op == opPlaceholder && len(n.path) == 1 && n.path[0] == "filters" {
 		f.filtered = true
 	}
@@ -42,14 +42,14 @@ func (c *compiler) narrow(f *found, n *node) {
 		return
 	}
 	name := n.name
-	of, values := n.args[0], n.args[1:]
-	if turned := map[string]string{"less": "greater", "lessOrEquals": "greaterOrEquals", "greater": "less", "greaterOrEquals": "lessOrEquals", "equals": "equals"}[name]; turned != "" && !c.isField(of, c.scope.Time, c.scope.Name) {
-		name, of, values = turned, values[0], []*node{of}
+	operand, values := n.args[0], n.args[1:]
+	if mirrored := map[string]string{"less": "greater", "lessOrEquals": "greaterOrEquals", "greater": "less", "greaterOrEquals": "lessOrEquals", "equals": "equals"}[name]; mirrored != "" && !c.isField(operand, c.scope.Time, c.scope.Name) {
+		name, operand, values = mirrored, values[0], []*node{operand}
 	}
 	switch {
-	case c.isField(of, c.scope.Time):
+	case c.isField(operand, c.scope.Time):
 		c.narrowTime(f, name, values)
-	case c.isField(of, c.scope.Name):
+	case c.isField(operand, c.scope.Name):
 		c.narrowNames(f, name, values[0])
 	}
 }
@@ -59,14 +59,14 @@ func (c *compiler) isField(n *node, names ...string) bool {
 	if n.op != opPath {
 		return false
 	}
-	if a := c.aliases[n.path[0]]; a != nil && (a.node.op != opPath || !slices.Equal(c.local(a.node.path), c.local(n.path))) {
+	if a := c.aliases[n.path[0]]; a != nil && (a.node.op != opPath || !slices.Equal(c.stripTable(a.node.path), c.stripTable(n.path))) {
 		return false
 	}
-	path := c.local(n.path)
+	path := c.stripTable(n.path)
 	return len(path) == 1 && path[0] != "" && slices.Contains(names, path[0])
 }
 
-func (c *compiler) narrowTime(f *found, name string, values []*node) {
+func (c *compiler) narrowTime(f *bounds, name string, values []*node) {
 	var at []int64
 	s := c.site(values[0])
 	for _, v := range values {
@@ -98,7 +98,7 @@ func (c *compiler) narrowTime(f *found, name string, values []*node) {
 	}
 }
 
-func (c *compiler) narrowNames(f *found, name string, value *node) {
+func (c *compiler) narrowNames(f *bounds, name string, value *node) {
 	if name != "equals" && name != "in" {
 		return
 	}

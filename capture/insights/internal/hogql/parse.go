@@ -36,8 +36,8 @@ type Item struct {
 	Column string
 }
 
-// Aggregated reports whether there is an aggregate in the expression.
-func (i Item) Aggregated() bool { return newCompiler(nil, Context{}).aggregated(i.expr) }
+// HasAggregate reports whether there is an aggregate in the expression.
+func (i Item) HasAggregate() bool { return newCompiler(nil, Context{}).hasAggregate(i.expr) }
 
 // Field is the name of the field that is selected, "" for any other expression.
 func (i Item) Field() string {
@@ -80,13 +80,13 @@ func ParseSelect(text string) (*Statement, error) {
 
 // ParseExpr reads an expression that stands alone. The error is an [*Error].
 func ParseExpr(text string) (*Expr, error) {
-	return parseWhole(text, func(p *parser) *Expr { return &Expr{root: p.expr()} })
+	return parseAll(text, func(p *parser) *Expr { return &Expr{root: p.expr()} })
 }
 
 // ParseItem reads an expression that may have an alias: a column of a select. Its
 // column is the text as it is given.
 func ParseItem(text string) (Item, error) {
-	return parseWhole(text, func(p *parser) Item {
+	return parseAll(text, func(p *parser) Item {
 		item := p.item()
 		item.Column = text
 		return item
@@ -95,41 +95,41 @@ func ParseItem(text string) (Item, error) {
 
 // ParseOrder reads a term of ORDER BY.
 func ParseOrder(text string) (Order, error) {
-	return parseWhole(text, (*parser).orderTerm)
+	return parseAll(text, (*parser).orderTerm)
 }
 
-func parseWhole[T any](text string, read func(*parser) T) (T, error) {
+func parseAll[T any](text string, read func(*parser) T) (T, error) {
 	p := newParser(text)
 	v := read(p)
 	if p.peek().kind != tokEnd {
 		p.unexpected("the end")
 	}
 	if p.err != nil {
-		var none T
-		return none, p.err
+		var zero T
+		return zero, p.err
 	}
 	return v, nil
 }
 
 type parser struct {
 	*source
-	at    int
+	pos   int
 	depth int
 	err   *Error
 }
 
 func newParser(text string) *parser { return &parser{source: lex(text)} }
 
-func (p *parser) peek() token { return p.tokens[min(p.at, len(p.tokens)-1)] }
+func (p *parser) peek() token { return p.tokens[min(p.pos, len(p.tokens)-1)] }
 
-func (p *parser) peekAt(n int) token { return p.tokens[min(p.at+n, len(p.tokens)-1)] }
+func (p *parser) peekAt(n int) token { return p.tokens[min(p.pos+n, len(p.tokens)-1)] }
 
-// before is where the last token that was read ends.
-func (p *parser) before() int {
-	if p.at == 0 {
+// prevEnd is where the last token that was read ends.
+func (p *parser) prevEnd() int {
+	if p.pos == 0 {
 		return 0
 	}
-	return p.tokens[p.at-1].end
+	return p.tokens[p.pos-1].end
 }
 
 // fail keeps the first error and goes to the end, where all loops end.
@@ -138,7 +138,7 @@ func (p *parser) fail(err *Error) {
 		p.err = err
 		p.tokens = append(p.tokens[:len(p.tokens):len(p.tokens)], token{kind: tokEnd, start: len(p.source.text), end: len(p.source.text)})
 	}
-	p.at = len(p.tokens) - 1
+	p.pos = len(p.tokens) - 1
 }
 
 // unexpected refuses the present token.
@@ -150,22 +150,22 @@ func (p *parser) unexpected(expected string) {
 		p.fail(t.err)
 	case t.kind == tokEnd:
 		p.fail(p.fault(SyntaxError, t.start, t.end, "Unexpected end of query", ": expected "+expected))
-	case t.kind == tokName && slices.Contains(refused, t.text):
-		p.refuse(0)
+	case t.kind == tokName && slices.Contains(unsupportedWords, t.text):
+		p.rejectUnsupported(0)
 	default:
 		p.fail(p.fault(SyntaxError, t.start, t.end, "Unexpected "+quoted(word), ": expected "+expected))
 	}
 }
 
-// refuse says that the words from the present one to the n-th behind it are outside
+// rejectUnsupported says that the words from the present one to the n-th behind it are outside
 // the grammar.
-func (p *parser) refuse(n int) {
+func (p *parser) rejectUnsupported(n int) {
 	start, end := p.peek().start, p.peekAt(n).end
 	p.fail(p.fault(NotSupported, start, end, quoted(p.word(start, end))+" is not supported", ""))
 }
 
-// refused are words of SQL that the grammar has no place for.
-var refused = []string{
+// unsupportedWords are words of SQL that the grammar has no place for.
+var unsupportedWords = []string{
 	"SELECT", "WITH", "JOIN", "UNION", "INTERSECT", "EXCEPT", "OVER", "WINDOW", "SAMPLE", "FINAL", "QUALIFY", "ROLLUP", "CUBE", "TOTALS",
 	"USING", "SETTINGS", "FORMAT", "INTO", "FETCH",
 }
@@ -183,15 +183,15 @@ var reserved = []string{
 }
 
 func isReserved(word string) bool {
-	return slices.Contains(reserved, word) || slices.Contains(refused, word)
+	return slices.Contains(reserved, word) || slices.Contains(unsupportedWords, word)
 }
 
-// take steps over a keyword or a sign that stands here.
-func (p *parser) take(word string) bool {
+// accept steps over a keyword or a sign that stands here.
+func (p *parser) accept(word string) bool {
 	if !p.is(word) {
 		return false
 	}
-	p.at++
+	p.pos++
 	return true
 }
 
@@ -201,8 +201,8 @@ func (t token) is(word string) bool {
 	return (t.kind == tokName || t.kind == tokSign) && t.text == word
 }
 
-func (p *parser) want(word string) {
-	if !p.take(word) {
+func (p *parser) expect(word string) {
+	if !p.accept(word) {
 		p.unexpected(word)
 	}
 }
@@ -210,32 +210,32 @@ func (p *parser) want(word string) {
 func (p *parser) statement() *Statement {
 	s := &Statement{Limit: -1}
 	if t := p.peek(); t.kind == tokName && slices.Contains(statements, t.text) {
-		p.refuse(0)
+		p.rejectUnsupported(0)
 	}
-	p.want("SELECT")
-	s.distinct = p.take("DISTINCT")
+	p.expect("SELECT")
+	s.distinct = p.accept("DISTINCT")
 	s.items = list(p, (*parser).item)
-	if p.take("FROM") {
+	if p.accept("FROM") {
 		p.table(s)
 	}
 	one := func(word string, to *[]*node) {
-		if p.take(word) {
+		if p.accept(word) {
 			*to = append(*to, p.expr())
 		}
 	}
 	one("PREWHERE", &s.where)
 	one("WHERE", &s.where)
-	if p.take("GROUP") {
-		p.want("BY")
+	if p.accept("GROUP") {
+		p.expect("BY")
 		s.group = list(p, (*parser).expr)
 	}
 	one("HAVING", &s.having)
-	if p.take("ORDER") {
-		p.want("BY")
+	if p.accept("ORDER") {
+		p.expect("BY")
 		s.order = list(p, (*parser).orderTerm)
 	}
 	p.limits(s)
-	p.take(";")
+	p.accept(";")
 	if p.peek().kind != tokEnd {
 		p.unexpected("the end of the query")
 	}
@@ -244,7 +244,7 @@ func (p *parser) statement() *Statement {
 
 func list[T any](p *parser, read func(*parser) T) []T {
 	all := []T{read(p)}
-	for p.take(",") {
+	for p.accept(",") {
 		all = append(all, read(p))
 	}
 	return all
@@ -253,7 +253,7 @@ func list[T any](p *parser, read func(*parser) T) []T {
 func (p *parser) item() Item {
 	start := p.peek().start
 	if t := p.peek(); t.is("*") {
-		p.at++
+		p.pos++
 		return Item{expr: &node{op: opStar, src: p.source, start: t.start, end: t.end}, Column: "*"}
 	}
 	e := p.expr()
@@ -264,7 +264,7 @@ func (p *parser) item() Item {
 	case e.op == opPath:
 		item.Column = e.path[len(e.path)-1]
 	case p.err == nil:
-		item.Column = p.word(start, p.before())
+		item.Column = p.word(start, p.prevEnd())
 	}
 	return item
 }
@@ -274,10 +274,10 @@ func (p *parser) alias() string {
 	t := p.peek()
 	switch {
 	case t.is("AS"):
-		p.at++
+		p.pos++
 		return p.name()
 	case p.joins() > 0:
-		p.refuse(p.joins())
+		p.rejectUnsupported(p.joins())
 	case t.kind == tokQuoted && t.text != "", t.kind == tokName && !isReserved(t.text):
 		return p.name()
 	}
@@ -304,10 +304,10 @@ func (p *parser) name() string {
 	t := p.peek()
 	switch {
 	case t.kind == tokQuoted && t.text != "":
-		p.at++
+		p.pos++
 		return t.text
 	case t.kind == tokName:
-		p.at++
+		p.pos++
 		return p.source.text[t.start:t.end]
 	}
 	p.unexpected("a name")
@@ -321,36 +321,36 @@ func (p *parser) table(s *Statement) {
 	t := p.peek()
 	switch {
 	case t.is("(") && p.peekAt(1).is("SELECT"):
-		p.at++
-		p.refuse(0)
+		p.pos++
+		p.rejectUnsupported(0)
 	case t.kind == tokName && isReserved(t.text):
 		p.unexpected("a table")
 	}
 	s.Table = p.name()
 	if p.err == nil && (p.is(".") || p.is("(")) {
-		for p.take(".") {
+		for p.accept(".") {
 			p.name()
 		}
-		s.Table = p.word(t.start, p.before())
+		s.Table = p.word(t.start, p.prevEnd())
 	}
 	if p.err == nil && !slices.Contains(tables, s.Table) {
-		p.fail(p.fault(UnknownTable, t.start, p.before(), "Unknown table "+quoted(s.Table), ": there are events, persons and groups"))
+		p.fail(p.fault(UnknownTable, t.start, p.prevEnd(), "Unknown table "+quoted(s.Table), ": there are events, persons and groups"))
 	}
 	s.alias = p.alias()
 	if n := p.joins(); n > 0 {
-		p.refuse(n)
+		p.rejectUnsupported(n)
 	}
 }
 
 func (p *parser) orderTerm() Order {
 	o := Order{expr: p.expr()}
-	if !p.take("ASC") {
-		o.descending = p.take("DESC")
+	if !p.accept("ASC") {
+		o.descending = p.accept("DESC")
 	}
-	if p.take("NULLS") {
-		o.nullsFirst = p.take("FIRST")
+	if p.accept("NULLS") {
+		o.nullsFirst = p.accept("FIRST")
 		if !o.nullsFirst {
-			p.want("LAST")
+			p.expect("LAST")
 		}
 	}
 	return o
@@ -358,33 +358,33 @@ func (p *parser) orderTerm() Order {
 
 // limits reads ["LIMIT" int ["," int | "OFFSET" int]] ["OFFSET" int].
 func (p *parser) limits(s *Statement) {
-	if p.take("LIMIT") {
-		s.Limit = p.whole()
-		if p.take(",") {
-			s.Offset, s.Limit = s.Limit, p.whole()
+	if p.accept("LIMIT") {
+		s.Limit = p.integer()
+		if p.accept(",") {
+			s.Offset, s.Limit = s.Limit, p.integer()
 		}
 	}
-	if p.take("OFFSET") {
-		s.Offset = p.whole()
+	if p.accept("OFFSET") {
+		s.Offset = p.integer()
 	}
 	if s.Limit >= 0 && p.is("BY") {
-		p.refuse(0)
+		p.rejectUnsupported(0)
 	}
 }
 
-func (p *parser) whole() int {
+func (p *parser) integer() int {
 	t := p.peek()
 	n, err := strconv.Atoi(t.text)
 	if t.kind != tokNumber || err != nil {
 		p.unexpected("a whole number")
 		return 0
 	}
-	p.at++
+	p.pos++
 	return n
 }
 
-// deeper counts nesting.
-func (p *parser) deeper() {
+// enter counts nesting.
+func (p *parser) enter() {
 	if p.depth++; p.depth > maxNesting {
 		t := p.peek()
 		p.fail(p.fault(TooLarge, t.start, t.end, fmt.Sprintf("Expressions may be %d deep: a deeper one", maxNesting), ""))

@@ -9,9 +9,9 @@ import (
 // parens reads an expression in parentheses, or a tuple.
 func (p *parser) parens() *node {
 	start := p.peek().start
-	p.want("(")
+	p.expect("(")
 	all := list(p, (*parser).expr)
-	p.want(")")
+	p.expect(")")
 	if len(all) > 1 {
 		return p.call("tuple", start, all...)
 	}
@@ -20,23 +20,23 @@ func (p *parser) parens() *node {
 
 func (p *parser) list() *node {
 	start := p.peek().start
-	p.want("[")
+	p.expect("[")
 	var all []*node
-	if !p.take("]") {
+	if !p.accept("]") {
 		all = list(p, (*parser).expr)
-		p.want("]")
+		p.expect("]")
 	}
 	return p.call("array", start, all...)
 }
 
 func (p *parser) placeholder() *node {
 	start := p.peek().start
-	p.want("{")
+	p.expect("{")
 	path := []string{p.name()}
-	if p.take(".") {
+	if p.accept(".") {
 		path = append(path, p.name())
 	}
-	p.want("}")
+	p.expect("}")
 	n := p.node(opPlaceholder, start)
 	n.path = path
 	if len(path) == 2 && path[0] != "variables" && p.err == nil {
@@ -47,20 +47,20 @@ func (p *parser) placeholder() *node {
 
 func (p *parser) cast() *node {
 	start := p.peek().start
-	p.at += 2
+	p.pos += 2
 	n := p.expr()
-	p.want("AS")
+	p.expect("AS")
 	at := p.peek().start
 	to := p.name()
 	kind := p.node(opLiteral, at)
 	kind.value = TextOf(to)
-	p.want(")")
+	p.expect(")")
 	return p.call("$cast", start, n, kind)
 }
 
 func (p *parser) cases() *node {
 	start := p.peek().start
-	p.want("CASE")
+	p.expect("CASE")
 	var args []*node
 	function := "multiIf"
 	if !p.is("WHEN") {
@@ -68,17 +68,17 @@ func (p *parser) cases() *node {
 		args = append(args, p.expr())
 	}
 	for more := true; more && p.err == nil; more = p.is("WHEN") {
-		p.want("WHEN")
+		p.expect("WHEN")
 		args = append(args, p.expr())
-		p.want("THEN")
+		p.expect("THEN")
 		args = append(args, p.expr())
 	}
-	otherwise := p.node(opLiteral, start)
-	if p.take("ELSE") {
-		otherwise = p.expr()
+	fallback := p.node(opLiteral, start)
+	if p.accept("ELSE") {
+		fallback = p.expr()
 	}
-	p.want("END")
-	return p.call(function, start, append(args, otherwise)...)
+	p.expect("END")
+	return p.call(function, start, append(args, fallback)...)
 }
 
 // units are those of intervals and of functions, in the singular.
@@ -87,11 +87,11 @@ var units = []string{"second", "minute", "hour", "day", "week", "month", "quarte
 // interval reads INTERVAL 1 day, INTERVAL (expr) day and INTERVAL '1 day'.
 func (p *parser) interval() *node {
 	start := p.peek().start
-	p.want("INTERVAL")
+	p.expect("INTERVAL")
 	if t := p.peek(); t.kind == tokString {
 		if number, unit, ok := strings.Cut(strings.TrimSpace(t.text), " "); ok {
 			if n, err := strconv.ParseInt(number, 10, 64); err == nil && unitOf(unit) >= 0 {
-				p.at++
+				p.pos++
 				count := p.node(opLiteral, t.start)
 				count.value = IntOf(n)
 				return p.call("$interval"+units[unitOf(unit)], start, count)
@@ -108,7 +108,7 @@ func (p *parser) interval() *node {
 		p.unexpected("second, minute, hour, day, week, month, quarter or year")
 		return n
 	}
-	p.at++
+	p.pos++
 	return p.call("$interval"+units[unit], start, n)
 }
 
@@ -141,18 +141,18 @@ func (p *parser) function() *node {
 
 // arguments reads ( [["DISTINCT"] expr {"," expr} | "*"] ).
 func (p *parser) arguments() (args []*node, distinct bool) {
-	p.want("(")
-	if p.take(")") {
+	p.expect("(")
+	if p.accept(")") {
 		return nil, false
 	}
 	if t := p.peek(); t.is("*") {
-		p.at++
+		p.pos++
 		args = []*node{p.node(opStar, t.start)}
 	} else {
-		distinct = p.take("DISTINCT")
+		distinct = p.accept("DISTINCT")
 		args = list(p, (*parser).argument)
 	}
-	p.want(")")
+	p.expect(")")
 	return args, distinct
 }
 
@@ -163,8 +163,8 @@ func (p *parser) argument() *node {
 	if tokens == 0 {
 		return p.expr()
 	}
-	p.at += tokens
-	p.deeper()
+	p.pos += tokens
+	p.enter()
 	defer func() { p.depth-- }()
 	body := p.expr()
 	n := p.node(opLambda, start)

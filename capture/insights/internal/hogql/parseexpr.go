@@ -32,7 +32,7 @@ type node struct {
 }
 
 func (p *parser) node(op op, start int) *node {
-	return &node{op: op, src: p.source, start: start, end: p.before()}
+	return &node{op: op, src: p.source, start: start, end: p.prevEnd()}
 }
 
 // call makes the call of a function from start to here.
@@ -43,13 +43,13 @@ func (p *parser) call(name string, start int, args ...*node) *node {
 }
 
 func (p *parser) expr() *node {
-	p.deeper()
+	p.enter()
 	defer func() { p.depth-- }()
 	start := p.peek().start
 	n := p.chain("OR", "or", func() *node { return p.chain("AND", "and", p.not) })
-	if p.take("?") {
+	if p.accept("?") {
 		yes := p.expr()
-		p.want(":")
+		p.expect(":")
 		n = p.call("if", start, n, yes, p.expr())
 	}
 	return n
@@ -59,7 +59,7 @@ func (p *parser) expr() *node {
 func (p *parser) chain(word, function string, term func() *node) *node {
 	start := p.peek().start
 	args := []*node{term()}
-	for p.take(word) {
+	for p.accept(word) {
 		args = append(args, term())
 	}
 	if len(args) == 1 {
@@ -70,7 +70,7 @@ func (p *parser) chain(word, function string, term func() *node) *node {
 
 func (p *parser) not() *node {
 	start := p.peek().start
-	if p.take("NOT") {
+	if p.accept("NOT") {
 		return p.call("not", start, p.compare())
 	}
 	return p.compare()
@@ -95,37 +95,37 @@ func (p *parser) compare() *node {
 		if !ok {
 			return n
 		}
-		p.at++
-		return p.negated(c.not, p.call(c.function, start, n, p.sum()))
+		p.pos++
+		return p.negateIf(c.not, p.call(c.function, start, n, p.sum()))
 	}
-	if p.take("IS") {
-		not := p.take("NOT")
-		p.want("NULL")
+	if p.accept("IS") {
+		not := p.accept("NOT")
+		p.expect("NULL")
 		if not {
 			return p.call("isNotNull", start, n)
 		}
 		return p.call("isNull", start, n)
 	}
-	not := p.take("NOT")
+	not := p.accept("NOT")
 	switch {
-	case p.take("LIKE"):
+	case p.accept("LIKE"):
 		n = p.call("like", start, n, p.sum())
-	case p.take("ILIKE"):
+	case p.accept("ILIKE"):
 		n = p.call("ilike", start, n, p.sum())
-	case p.take("BETWEEN"):
+	case p.accept("BETWEEN"):
 		low := p.sum()
-		p.want("AND")
+		p.expect("AND")
 		n = p.call("$between", start, n, low, p.sum())
-	case p.take("IN"):
+	case p.accept("IN"):
 		n = p.in(start, n)
 	case not:
 		p.unexpected("LIKE, ILIKE, BETWEEN or IN")
 	}
-	return p.negated(not, n)
+	return p.negateIf(not, n)
 }
 
-// negated is the opposite of a comparison, which is never null.
-func (p *parser) negated(not bool, n *node) *node {
+// negateIf is the opposite of a comparison, which is never null.
+func (p *parser) negateIf(not bool, n *node) *node {
 	if !not {
 		return n
 	}
@@ -136,13 +136,13 @@ func (p *parser) in(start int, n *node) *node {
 	t := p.peek()
 	switch {
 	case t.is("COHORT"):
-		p.at++
+		p.pos++
 		id := p.peek()
 		if id.kind != tokString && (id.kind != tokNumber || strings.ContainsAny(id.text, ".eE")) {
 			p.unexpected("the number or name of a cohort")
 			return n
 		}
-		p.at++
+		p.pos++
 		c := p.node(opCohort, start)
 		c.name, c.args = id.text, []*node{n}
 		return c
@@ -150,12 +150,12 @@ func (p *parser) in(start int, n *node) *node {
 		return p.call("in", start, n, p.placeholder())
 	case t.is("["):
 		return p.call("in", start, n, p.list())
-	case p.take("("):
+	case p.accept("("):
 		if p.is("SELECT") {
-			p.refuse(0)
+			p.rejectUnsupported(0)
 		}
 		args := list(p, (*parser).expr)
-		p.want(")")
+		p.expect(")")
 		return p.call("in", start, n, p.call("array", t.start, args...))
 	}
 	p.unexpected("a list")
@@ -181,14 +181,14 @@ func (p *parser) binary(functions map[string]string, term func() *node) *node {
 		if f == "" || t.kind != tokSign && t.kind != tokName {
 			return n
 		}
-		p.at++
+		p.pos++
 		n = p.call(f, start, n, term())
 	}
 }
 
 func (p *parser) unary() *node {
 	start := p.peek().start
-	if p.take("-") {
+	if p.accept("-") {
 		n := p.postfix()
 		if n.op == opLiteral && (n.value.kind == Int || n.value.kind == Float) {
 			n.value, n.start = negate(n.value), start
@@ -204,24 +204,24 @@ func (p *parser) postfix() *node {
 	n := p.atom()
 	for p.err == nil {
 		switch {
-		case p.take("["):
+		case p.accept("["):
 			index := p.expr()
-			p.want("]")
+			p.expect("]")
 			if n.op == opPath && index.op == opLiteral && index.value.kind == Text {
-				n.path, n.end = append(slices.Clip(n.path), index.value.s), p.before()
+				n.path, n.end = append(slices.Clip(n.path), index.value.s), p.prevEnd()
 				continue
 			}
 			n = p.call("arrayElement", start, n, index)
-		case p.take("."):
+		case p.accept("."):
 			t := p.peek()
 			if t.kind == tokNumber {
-				p.at++
+				p.pos++
 				n = p.call("tupleElement", start, n, p.literal(t))
 				continue
 			}
 			name := p.name()
 			if n.op == opPath {
-				n.path, n.end = append(slices.Clip(n.path), name), p.before()
+				n.path, n.end = append(slices.Clip(n.path), name), p.prevEnd()
 				continue
 			}
 			member := p.node(opLiteral, t.start)
@@ -257,11 +257,11 @@ func (p *parser) atom() *node {
 	t := p.peek()
 	switch t.kind {
 	case tokNumber, tokString:
-		p.at++
+		p.pos++
 		return p.literal(t)
 	case tokQuoted:
 		n := &node{op: opPath, src: p.source, start: t.start, path: []string{p.name()}}
-		n.end = p.before()
+		n.end = p.prevEnd()
 		return n
 	case tokName:
 		return p.named(t)
@@ -285,7 +285,7 @@ func (p *parser) named(t token) *node {
 	called := next.is("(")
 	switch {
 	case next.kind == tokString && (t.text == "DATE" || t.text == "TIMESTAMP"):
-		p.at += 2
+		p.pos += 2
 		return p.call(map[string]string{"DATE": "$date", "TIMESTAMP": "$timestamp"}[t.text], t.start, p.literal(next))
 	case called && t.text == "CAST":
 		return p.cast()
@@ -297,7 +297,7 @@ func (p *parser) named(t token) *node {
 		return p.interval()
 	}
 	if v, ok := constants[t.text]; ok {
-		p.at++
+		p.pos++
 		n := p.node(opLiteral, t.start)
 		n.value = v
 		return n
@@ -310,6 +310,6 @@ func (p *parser) named(t token) *node {
 		return p.function()
 	}
 	n := &node{op: opPath, src: p.source, start: t.start, path: []string{p.name()}}
-	n.end = p.before()
+	n.end = p.prevEnd()
 	return n
 }

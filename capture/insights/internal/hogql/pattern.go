@@ -11,23 +11,23 @@ const maxPattern = 1000
 
 // matcher is the last pattern of a place and what it was made into.
 type matcher struct {
-	text string
-	re   *regexp.Regexp
-	like string // the pattern of LIKE in small letters
-	made bool
+	text     string
+	re       *regexp.Regexp
+	like     string // the pattern of LIKE in small letters
+	compiled bool
 }
 
 // pattern compiles a function whose second argument is a pattern; one that is a
 // constant is tried at once.
 func pattern(f *function) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
-		args := c.each(n.args)
+		args := c.compileAll(n.args)
 		if p := args[1]; c.err == nil && f.regexp && p.constant && p.value.kind == Text {
 			if _, err := compilePattern(p.value.s, false); err != nil {
 				return c.fail(n.args[1].fault(err.code, err.text, ""))
 			}
 		}
-		return c.plain(n, f, args)
+		return c.compileCall(n, f, args)
 	}
 }
 
@@ -50,30 +50,30 @@ func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
 
 // regexp is a pattern compiled; nil after an error.
 func (s *site) regexp(text string, fold bool) *regexp.Regexp {
-	if s.pattern.made && s.pattern.text == text {
+	if s.pattern.compiled && s.pattern.text == text {
 		return s.pattern.re
 	}
 	re, err := compilePattern(text, fold)
 	if err != nil {
 		s.fail(err.code, err.text)
 	}
-	s.pattern = matcher{text: strings.Clone(text), re: re, made: true}
+	s.pattern = matcher{text: strings.Clone(text), re: re, compiled: true}
 	return re
 }
 
-func matches(fold bool) *function {
-	return &function{args: "ss", regexp: true, result: gives(testType), nulls: true, two: func(s *site, v, p Value) Value {
+func matchFunction(fold bool) *function {
+	return &function{args: "ss", regexp: true, result: constantType(testType), acceptsNulls: true, two: func(s *site, v, p Value) Value {
 		if v.kind == Null || p.kind == Null {
-			return test(false)
+			return boolInt(false)
 		}
 		re := s.regexp(p.s, fold)
-		return test(re != nil && re.MatchString(v.s))
+		return boolInt(re != nil && re.MatchString(v.s))
 	}}
 }
 
-// replacing replaces the first or every match; \1 in what replaces is a group.
-func replacing(first bool) *function {
-	return &function{args: "sss", regexp: true, result: gives(TextType), all: func(s *site, args []Value) Value {
+// replaceFunction replaces the first or every match; \1 in what replaces is a group.
+func replaceFunction(first bool) *function {
+	return &function{args: "sss", regexp: true, result: constantType(TextType), all: func(s *site, args []Value) Value {
 		text, re := args[0].s, s.regexp(args[1].s, false)
 		if re == nil {
 			return Value{}
@@ -83,12 +83,12 @@ func replacing(first bool) *function {
 		last := 0
 		// All matches are found before the first is replaced, and each takes this much.
 		size := 24 + 16*(re.NumSubexp()+1)
-		n := maxMade / size
+		n := maxRowBytes / size
 		if first {
 			n = 1
 		}
 		found := re.FindAllStringSubmatchIndex(text, n)
-		if !s.make(size * (len(found) + 1)) {
+		if !s.allocate(size * (len(found) + 1)) {
 			return Value{}
 		}
 		groups := strings.Count(template, "${") // each is at most the match
@@ -101,7 +101,7 @@ func replacing(first bool) *function {
 			last = at[1]
 		}
 		out = append(out, text[last:]...)
-		if !s.make(len(out)) {
+		if !s.allocate(len(out)) {
 			return Value{}
 		}
 		return TextOf(string(out))
@@ -131,20 +131,20 @@ func groupTemplate(t string) string {
 	return b.String()
 }
 
-func likes(fold, not bool) *function {
-	return &function{args: "ss", result: gives(testType), nulls: true, two: func(s *site, v, p Value) Value {
+func likeFunction(fold, not bool) *function {
+	return &function{args: "ss", result: constantType(testType), acceptsNulls: true, two: func(s *site, v, p Value) Value {
 		if v.kind == Null || p.kind == Null {
-			return test(not)
+			return boolInt(not)
 		}
 		text, pattern := v.s, p.s
 		if fold {
 			text = strings.ToLower(text)
-			if !s.pattern.made || s.pattern.text != pattern {
-				s.pattern = matcher{text: strings.Clone(pattern), like: strings.ToLower(pattern), made: true}
+			if !s.pattern.compiled || s.pattern.text != pattern {
+				s.pattern = matcher{text: strings.Clone(pattern), like: strings.ToLower(pattern), compiled: true}
 			}
-			return test(like(text, s.pattern.like) != not)
+			return boolInt(like(text, s.pattern.like) != not)
 		}
-		return test(like(text, pattern) != not)
+		return boolInt(like(text, pattern) != not)
 	}}
 }
 

@@ -27,7 +27,7 @@ func (x *Expr) Compile(scope *Scope, c Context) (*Program, error) {
 	k := newCompiler(scope, c)
 	k.where = "this expression"
 	done := k.compile(x.root)
-	if err := k.failed(); err != nil {
+	if err := k.firstError(); err != nil {
 		return nil, err
 	}
 	return &Program{env: k.env, eval: done.eval, typ: done.typ}, nil
@@ -52,8 +52,8 @@ type Aggregation struct {
 
 // State is an [Aggregation] over some rows.
 type State struct {
-	of  *Aggregation
-	all []state
+	aggregation *Aggregation
+	all         []state
 }
 
 // CompileAggregate makes an expression of aggregates ready. One without an aggregate
@@ -62,7 +62,7 @@ func (x *Expr) CompileAggregate(scope *Scope, c Context) (*Aggregation, error) {
 	k := newCompiler(scope, c)
 	k.groups = &groups{}
 	done := k.compile(x.root)
-	if err := k.failed(); err != nil {
+	if err := k.firstError(); err != nil {
 		return nil, err
 	}
 	if len(k.groups.all) == 0 {
@@ -73,33 +73,33 @@ func (x *Expr) CompileAggregate(scope *Scope, c Context) (*Aggregation, error) {
 }
 
 // New is an aggregation over no rows yet.
-func (a *Aggregation) New() *State { return &State{of: a, all: a.groups.begin()} }
+func (a *Aggregation) New() *State { return &State{aggregation: a, all: a.groups.newStates()} }
 
-func (g *groups) begin() []state {
+func (g *groups) newStates() []state {
 	all := make([]state, len(g.all))
 	for i, a := range g.all {
-		all[i] = a.begin()
+		all[i] = a.newState()
 	}
 	return all
 }
 
 // Add takes a row in. The error is an [*Error] or one of the context.
 func (s *State) Add(r *Row) error {
-	s.of.env.next()
-	for i, a := range s.of.groups.all {
+	s.aggregation.env.next()
+	for i, a := range s.aggregation.groups.all {
 		a.add(s.all[i], r)
 	}
-	return s.of.env.err
+	return s.aggregation.env.err
 }
 
 // Result is the value over the rows so far.
 func (s *State) Result() (Value, error) {
-	e := s.of.env
+	e := s.aggregation.env
 	e.next()
-	for i, a := range s.of.groups.all {
+	for i, a := range s.aggregation.groups.all {
 		e.results[i] = s.all[i].result(a)
 	}
-	return s.of.eval(nil), e.err
+	return s.aggregation.eval(nil), e.err
 }
 
 // Query is a SELECT that is ready to take rows.
@@ -115,12 +115,12 @@ type Query struct {
 	order     []compiled
 	terms     []Order
 
-	found         found
+	bounds        bounds
 	limit, offset int
-	rows          kept
+	rows          topRows
 	byKey         map[string]*group
 	inOrder       []*group
-	room          []byte
+	buf           []byte
 	values        []Value // see scratch
 	spare         []Value // of a row that was dropped
 	keyValues     []Value
@@ -140,7 +140,7 @@ type Result struct {
 func (q *Query) Add(r *Row) error {
 	q.env.next()
 	for i := range q.where {
-		if !q.where[i].eval(r).Holds() {
+		if !q.where[i].eval(r).IsTrue() {
 			return q.env.err
 		}
 	}
@@ -151,7 +151,7 @@ func (q *Query) Add(r *Row) error {
 	case q.statement.distinct:
 		q.addDistinct(r)
 	default:
-		q.keep(r, r.Time, r.ID)
+		q.addRow(r, r.Time, r.ID)
 	}
 	return q.env.err
 }
@@ -189,20 +189,20 @@ type output struct {
 	order    []Value
 	items    []Value
 	time, id int64
-	later    bool // items are not evaluated yet, see Settle
+	deferred bool // items are not evaluated yet, see Settle
 	index    int
 }
 
-// kept are the first rows by ORDER BY, at most as many as are asked for.
-type kept struct {
+// topRows are the first rows by ORDER BY, at most as many as are asked for.
+type topRows struct {
 	terms  []Order
 	newest bool
-	most   int
+	limit  int
 	all    []output // a heap with the last row on top once it is full
 }
 
 // compare is the order of two rows in the answer.
-func (k *kept) compare(a, b *output) int {
+func (k *topRows) compare(a, b *output) int {
 	for i, term := range k.terms {
 		x, y := a.order[i], b.order[i]
 		if x.kind == Null || y.kind == Null {
@@ -229,28 +229,28 @@ func (k *kept) compare(a, b *output) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
 }
 
-// wants reports whether a row would be among the first.
-func (k *kept) wants(row *output) bool {
-	return len(k.all) < k.most || k.most > 0 && k.compare(row, &k.all[0]) < 0
+// canEnter reports whether a row would be among the first.
+func (k *topRows) canEnter(row *output) bool {
+	return len(k.all) < k.limit || k.limit > 0 && k.compare(row, &k.all[0]) < 0
 }
 
 // add takes a row that is wanted and returns the one that it replaces.
-func (k *kept) add(row output) (dropped output, ok bool) {
-	if len(k.all) < k.most {
+func (k *topRows) add(row output) (dropped output, ok bool) {
+	if len(k.all) < k.limit {
 		k.all = append(k.all, row)
-		if len(k.all) == k.most {
+		if len(k.all) == k.limit {
 			for i := len(k.all)/2 - 1; i >= 0; i-- {
-				k.down(i)
+				k.siftDown(i)
 			}
 		}
 		return output{}, false
 	}
 	dropped, k.all[0] = k.all[0], row
-	k.down(0)
+	k.siftDown(0)
 	return dropped, true
 }
 
-func (k *kept) down(i int) {
+func (k *topRows) siftDown(i int) {
 	for {
 		child := 2*i + 1
 		if child >= len(k.all) {
@@ -267,7 +267,7 @@ func (k *kept) down(i int) {
 	}
 }
 
-func (k *kept) sorted() []output {
+func (k *topRows) sorted() []output {
 	slices.SortStableFunc(k.all, func(a, b output) int { return k.compare(&a, &b) })
 	return k.all
 }
@@ -291,10 +291,10 @@ func evaluate(dst []Value, all []compiled, r *Row) []Value {
 	return dst
 }
 
-func keepAll(all []Value) []Value {
-	own := make([]Value, len(all))
+func cloneAll(all []Value) []Value {
+	copied := make([]Value, len(all))
 	for i, v := range all {
-		own[i] = v.kept()
+		copied[i] = v.clone()
 	}
-	return own
+	return copied
 }

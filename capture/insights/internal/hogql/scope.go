@@ -83,10 +83,10 @@ type Row struct {
 	Fetch func(slot int) Value
 	// Time in microseconds and ID, the order of recording, tell which row is earlier.
 	Time, ID int64
-	// Later puts off what is selected of the row until [Query.Settle], which is told
+	// Deferred puts off what is selected of the row until [Query.Settle], which is told
 	// Index.
-	Later bool
-	Index int
+	Deferred bool
+	Index    int
 }
 
 // field is the value of a slot.
@@ -101,8 +101,8 @@ func (r *Row) before(time, id int64) bool {
 	return r.Time < time || r.Time == time && r.ID < id
 }
 
-// maxMade bounds the bytes of the texts and lists that one row makes.
-const maxMade = 64 << 20
+// maxRowBytes bounds the bytes of the texts and lists that one row makes.
+const maxRowBytes = 64 << 20
 
 // env is what compiled expressions share.
 type env struct {
@@ -111,9 +111,9 @@ type env struct {
 	zones map[string]*time.Location
 	err   error
 
-	made  int64 // bytes that were made for this row
-	steps int   // of loops, see tick
-	held  int64 // bytes to reserve, see hold
+	built   int64 // bytes that were made for this row
+	steps   int   // of loops, see tick
+	pending int64 // bytes to reserve, see hold
 	// epoch is another for each row: aliases keep their value for one.
 	epoch   uint64
 	locals  []Value // parameters of lambdas
@@ -132,7 +132,7 @@ func newEnv(c Context) *env {
 // next begins another row.
 func (e *env) next() {
 	e.epoch++
-	e.made = 0
+	e.built = 0
 }
 
 func (e *env) fail(err error) {
@@ -141,20 +141,20 @@ func (e *env) fail(err error) {
 	}
 }
 
-// hold counts memory that is kept; it is reserved in pieces.
-func (e *env) hold(bytes int64) {
-	if e.held += bytes; e.held >= 64<<10 {
+// reserveLater counts memory that is kept; it is reserved in pieces.
+func (e *env) reserveLater(bytes int64) {
+	if e.pending += bytes; e.pending >= 64<<10 {
 		e.reserve()
 	}
 }
 
 func (e *env) reserve() {
-	if e.Reserve != nil && e.held != 0 {
-		if err := e.Reserve(e.held); err != nil {
+	if e.Reserve != nil && e.pending != 0 {
+		if err := e.Reserve(e.pending); err != nil {
 			e.fail(err)
 		}
 	}
-	e.held = 0
+	e.pending = 0
 }
 
 // site is the place of a call: where errors are, and room for its arguments.
@@ -162,7 +162,7 @@ type site struct {
 	env  *env
 	node *node
 	args []Value
-	room []byte
+	buf  []byte
 	// seen is the bucket of the last moment, by which the next is most often found.
 	seen span
 	zone string // of seen
@@ -184,18 +184,18 @@ func (n *node) fault(code, head, tail string) *Error {
 // word is the node as written, in quotes.
 func (n *node) word() string { return quoted(n.src.word(n.start, n.end)) }
 
-// make counts what is made for a row before it is made, and reports whether it may be.
-func (s *site) make(bytes int) bool {
+// allocate counts what is made for a row before it is made, and reports whether it may be.
+func (s *site) allocate(bytes int) bool {
 	if !s.fits(bytes) {
 		return false
 	}
-	s.env.made += int64(bytes)
+	s.env.built += int64(bytes)
 	return true
 }
 
 // fits is make for what is counted once it is there.
 func (s *site) fits(bytes int) bool {
-	if s.env.made+int64(bytes) > maxMade {
+	if s.env.built+int64(bytes) > maxRowBytes {
 		s.fail(TooLarge, "Texts and lists of one row are above 64 MiB with "+s.node.word())
 		return false
 	}

@@ -44,11 +44,11 @@ func TestSelect_Rows(t *testing.T) {
 		{"times compare with texts", "SELECT count() FROM events WHERE timestamp >= '2020-01-12' AND timestamp < '2020-01-13T00:00:00Z'", `[[2]]`},
 		{"toDate is local", "SELECT toDate(timestamp) AS d, count() FROM events GROUP BY d ORDER BY d LIMIT 2", `[["2020-01-10",2],["2020-01-11",1]]`},
 	} {
-		t.Run(c.of, func(t *testing.T) { answers(t, c.query, Context{}, fixtureH, c.want) })
+		t.Run(c.of, func(t *testing.T) { checkAnswer(t, c.query, Context{}, fixtureH, c.want) })
 	}
 	values := Context{Values: map[string]any{"who": "a", "list": []any{"b", "c"}, "none": nil}, Variables: map[string]any{"least": 6.0}}
-	answers(t, "SELECT count() FROM events WHERE distinct_id = {who} OR distinct_id IN {list}", values, fixtureH, `[[6]]`)
-	answers(t, "SELECT countIf(properties.amount > {variables.least}), countIf(properties.item = {none}) FROM events", values, fixtureH, `[[2,4]]`)
+	checkAnswer(t, "SELECT count() FROM events WHERE distinct_id = {who} OR distinct_id IN {list}", values, fixtureH, `[[6]]`)
+	checkAnswer(t, "SELECT countIf(properties.amount > {variables.least}), countIf(properties.item = {none}) FROM events", values, fixtureH, `[[2,4]]`)
 }
 
 // The group shows numbers only if all were (§2.9.7).
@@ -57,12 +57,12 @@ func TestSelect_MixedGroups(t *testing.T) {
 		{"x", "a", "2020-01-01T00:00:00Z", map[string]string{"n": "10", "whole": "1", "b": "true"}},
 		{"x", "a", "2020-01-01T00:00:01Z", map[string]string{"n": `"10"`, "whole": "1.0", "b": `"true"`}},
 	}
-	answers(t, "SELECT properties.n, count() FROM events GROUP BY properties.n", Context{}, mixed, `[["10",2]]`)
-	answers(t, "SELECT properties.whole, count() FROM events GROUP BY properties.whole", Context{}, mixed, `[[1,2]]`)
-	answers(t, "SELECT DISTINCT properties.b FROM events", Context{}, mixed, `[["true"]]`)
+	checkAnswer(t, "SELECT properties.n, count() FROM events GROUP BY properties.n", Context{}, mixed, `[["10",2]]`)
+	checkAnswer(t, "SELECT properties.whole, count() FROM events GROUP BY properties.whole", Context{}, mixed, `[[1,2]]`)
+	checkAnswer(t, "SELECT DISTINCT properties.b FROM events", Context{}, mixed, `[["true"]]`)
 	large := []event{{"x", "a", "2020-01-01T00:00:00Z", map[string]string{"n": "12345678901234567891"}}, {"x", "a", "2020-01-01T00:00:01Z", map[string]string{"n": "12345678901234567892"}}}
-	answers(t, "SELECT properties.n, toString(properties.n), count() FROM events GROUP BY properties.n", Context{}, large, `[[12345678901234567891,"12345678901234567891",1],[12345678901234567892,"12345678901234567892",1]]`) // §1.4
-	answers(t, "SELECT uniq(properties.n), count(DISTINCT properties.b) FROM events", Context{}, mixed, `[[1,1]]`)
+	checkAnswer(t, "SELECT properties.n, toString(properties.n), count() FROM events GROUP BY properties.n", Context{}, large, `[[12345678901234567891,"12345678901234567891",1],[12345678901234567892,"12345678901234567892",1]]`) // §1.4
+	checkAnswer(t, "SELECT uniq(properties.n), count(DISTINCT properties.b) FROM events", Context{}, mixed, `[[1,1]]`)
 }
 
 // Columns and types have the names of §2.9.7.
@@ -76,7 +76,7 @@ func TestSelect_ColumnsAndTypes(t *testing.T) {
 		{"SELECT * FROM events", []string{"event", "distinct_id", "timestamp"}, []string{"String", "String", "DateTime64(6, 'UTC')"}},
 		{"SELECT person_id, toTimeZone(timestamp, 'Asia/Tokyo'), toFloat(event),\n event  ||  'x' /* c */ FROM events", []string{"person_id", "toTimeZone(timestamp, 'Asia/Tokyo')", "toFloat(event)", "event || 'x'"}, []string{"UUID", "DateTime64(6, 'Asia/Tokyo')", "Nullable(Float64)", "String"}},
 	} {
-		result, _, err := ask(t, c.query, Context{}, nil)
+		result, _, err := runQuery(t, c.query, Context{}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.query, err)
 			continue
@@ -105,7 +105,7 @@ func TestSelect_Limits(t *testing.T) {
 		{"SELECT event FROM events LIMIT 70000", 250, 50_000, 0, false},
 		{"SELECT DISTINCT event FROM events", 2, 100, 0, false},
 	} {
-		result, _, err := ask(t, c.query, Context{}, many)
+		result, _, err := runQuery(t, c.query, Context{}, many)
 		if err != nil {
 			t.Errorf("%s: %v", c.query, err)
 			continue

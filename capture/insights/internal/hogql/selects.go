@@ -22,28 +22,28 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 		q.columns = append(q.columns, item.Column)
 	}
 	parts := k.parts(s, items)
-	if parts.grouped {
-		k.grouped(q, parts)
+	if parts.isGrouped {
+		k.compileGroups(q, parts)
 	}
 	k.where = "WHERE"
 	rowMode := k.groups
 	k.groups = nil
-	q.where = k.conditions(k.whole(s), parts.where)
-	q.found = newFound()
+	q.where = k.conditions(k.firstExpr(s), parts.where)
+	q.bounds = newBounds()
 	for _, n := range parts.where {
-		k.narrow(&q.found, n)
+		k.narrow(&q.bounds, n)
 	}
 	k.groups = rowMode
 	k.where = "a query without groups"
-	q.having = k.conditions(k.whole(s), parts.having)
+	q.having = k.conditions(k.firstExpr(s), parts.having)
 	for _, item := range items {
 		q.items = append(q.items, k.item(item))
 	}
-	q.order = k.each(parts.order)
-	if err := k.failed(); err != nil {
+	q.order = k.compileAll(parts.order)
+	if err := k.firstError(); err != nil {
 		return nil, err
 	}
-	if !parts.grouped { // HAVING without groups is a condition like any other
+	if !parts.isGrouped { // HAVING without groups is a condition like any other
 		q.where, q.having = append(q.where, q.having...), nil
 	} else {
 		k.env.results = make([]Value, len(k.groups.types))
@@ -54,12 +54,12 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 		q.limit = DefaultLimit
 	}
 	q.limit = min(q.limit, MaxLimit)
-	q.rows.most = q.limit + q.offset + 1
+	q.rows.limit = q.limit + q.offset + 1
 	return q, nil
 }
 
-// whole is the node of conditions' errors.
-func (c *compiler) whole(s *Statement) *node { return s.items[0].expr }
+// firstExpr is the node of conditions' errors.
+func (c *compiler) firstExpr(s *Statement) *node { return s.items[0].expr }
 
 // item compiles what is selected; behind its alias when it has one.
 func (c *compiler) item(item Item) compiled {
@@ -97,40 +97,40 @@ func (c *compiler) expand(s *Statement) []Item {
 
 // parts are the expressions of a statement where they are evaluated.
 type parts struct {
-	grouped                     bool
+	isGrouped                   bool
 	where, group, having, order []*node
 }
 
 func (c *compiler) parts(s *Statement, items []Item) parts {
 	p := parts{where: s.where, having: s.having}
-	aggregated := len(s.having) > 0 && slices.ContainsFunc(s.having, c.aggregated)
+	aggregated := len(s.having) > 0 && slices.ContainsFunc(s.having, c.hasAggregate)
 	for _, item := range items {
-		aggregated = aggregated || c.aggregated(item.expr)
+		aggregated = aggregated || c.hasAggregate(item.expr)
 	}
 	for _, o := range s.order {
 		n := c.position(o.expr, items, "ORDER BY")
 		p.order = append(p.order, n)
-		aggregated = aggregated || c.aggregated(n)
+		aggregated = aggregated || c.hasAggregate(n)
 	}
 	for _, n := range s.group {
 		p.group = append(p.group, c.position(n, items, "GROUP BY"))
 	}
-	p.grouped = aggregated || len(s.group) > 0
+	p.isGrouped = aggregated || len(s.group) > 0
 	if !s.split {
 		return p
 	}
 	p.where, p.having = nil, nil
 	for _, n := range s.where {
-		if c.aggregated(n) {
+		if c.hasAggregate(n) {
 			p.having = append(p.having, n)
-			p.grouped = true
+			p.isGrouped = true
 		} else {
 			p.where = append(p.where, n)
 		}
 	}
-	if p.grouped {
+	if p.isGrouped {
 		for _, item := range items {
-			if !c.aggregated(item.expr) {
+			if !c.hasAggregate(item.expr) {
 				p.group = append(p.group, item.expr)
 			}
 		}
@@ -150,14 +150,14 @@ func (c *compiler) position(n *node, items []Item, where string) *node {
 	return items[n.value.n-1].expr
 }
 
-// grouped compiles the keys of groups.
-func (c *compiler) grouped(q *Query, p parts) {
+// compileGroups compiles the keys of groups.
+func (c *compiler) compileGroups(q *Query, p parts) {
 	g := &groups{keys: map[int]int{}}
 	c.where = "GROUP BY"
 	for _, n := range p.group {
 		x := c.compile(n)
 		if id := c.ident(n); !x.constant {
-			if _, there := g.keys[id]; !there {
+			if _, exists := g.keys[id]; !exists {
 				g.keys[id] = len(g.types)
 				g.types = append(g.types, x.typ)
 				q.keys = append(q.keys, x)

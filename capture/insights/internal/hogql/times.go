@@ -77,22 +77,22 @@ func (r *digits) sign(c byte) bool {
 	return true
 }
 
-func (r *digits) number(least, most int) int {
+func (r *digits) number(low, high int) int {
 	n, i := 0, 0
-	for i < len(r.rest) && i < most && r.rest[i] >= '0' && r.rest[i] <= '9' {
+	for i < len(r.rest) && i < high && r.rest[i] >= '0' && r.rest[i] <= '9' {
 		n = n*10 + int(r.rest[i]-'0')
 		i++
 	}
-	r.bad = r.bad || i < least
+	r.bad = r.bad || i < low
 	r.rest = r.rest[i:]
 	return n
 }
 
-func (r *digits) after(c byte, least, most int) int {
+func (r *digits) after(c byte, low, high int) int {
 	if !r.sign(c) {
 		r.bad = true
 	}
-	return r.number(least, most)
+	return r.number(low, high)
 }
 
 // fraction reads up to nine digits of a second as microseconds.
@@ -334,7 +334,7 @@ func (e *env) borders(unit int, a, b Value) int64 {
 }
 
 // zoneNames is the zone with a name, looked up once.
-func (e *env) zoneNamed(name string) (*time.Location, bool) {
+func (e *env) loadZone(name string) (*time.Location, bool) {
 	if z := e.zones[name]; z != nil {
 		return z, true
 	}

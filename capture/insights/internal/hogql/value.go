@@ -103,7 +103,7 @@ func Property(raw string) Value {
 		v.json = true
 		return v
 	}
-	v := num(raw)
+	v := parseNum(raw)
 	v.json = v.kind != Null
 	if v.kind == Float && !strings.ContainsAny(raw, ".eE") {
 		v.s = raw // an integer of more than 64 bits is shown as it is
@@ -167,20 +167,20 @@ func (v Value) isNumber() bool { return v.kind == Int || v.kind == Float }
 // plain is the value as it is when it is no property.
 func (v Value) plain() Value { return Value{kind: v.kind, unit: v.unit, n: v.n, s: v.s, seq: v.seq} }
 
-// kept is the value with texts of its own.
-func (v Value) kept() Value {
+// clone is the value with texts of its own.
+func (v Value) clone() Value {
 	if v.s == "" && v.seq == nil {
 		return v
 	}
-	own := Value{kind: v.kind, json: v.json, unit: v.unit, n: v.n, s: strings.Clone(v.s)}
+	copied := Value{kind: v.kind, json: v.json, unit: v.unit, n: v.n, s: strings.Clone(v.s)}
 	if v.seq != nil {
 		all := make([]Value, len(v.seq.all))
 		for i, e := range v.seq.all {
-			all[i] = e.kept()
+			all[i] = e.clone()
 		}
-		own.seq = &sequence{all: all, bytes: v.seq.bytes}
+		copied.seq = &sequence{all: all, bytes: v.seq.bytes}
 	}
-	return own
+	return copied
 }
 
 // valueSize is about the bytes of a value beside its text or list.
@@ -212,21 +212,21 @@ func (v Value) num() Value {
 			return IntOf(v.n)
 		}
 	case Text:
-		return num(v.s)
+		return parseNum(v.s)
 	}
 	return Value{}
 }
 
-// num reads a decimal number without blanks.
-func num(s string) Value {
-	digits, whole := 0, true
+// parseNum reads a decimal number without blanks.
+func parseNum(s string) Value {
+	digits, integer := 0, true
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
 			digits++
 		case (c == '+' || c == '-') && i == 0:
 		case c == '.' || digits > 0 && (c == 'e' || c == 'E'), (c == '+' || c == '-') && s[i-1]|0x20 == 'e':
-			whole = false
+			integer = false
 		default:
 			return Value{}
 		}
@@ -234,7 +234,7 @@ func num(s string) Value {
 	if digits == 0 {
 		return Value{}
 	}
-	if whole {
+	if integer {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return IntOf(n)
 		}
@@ -247,7 +247,7 @@ func num(s string) Value {
 }
 
 // truth is what a value means as a condition: null is not known.
-func (v Value) truth() (holds, known bool) {
+func (v Value) truth() (holds, defined bool) {
 	switch v.kind {
 	case Null:
 		return false, false
@@ -259,15 +259,15 @@ func (v Value) truth() (holds, known bool) {
 	return v.n != 0, true
 }
 
-// Holds reports whether a condition is met; null is not.
-func (v Value) Holds() bool {
+// IsTrue reports whether a condition is met; null is not.
+func (v Value) IsTrue() bool {
 	ok, _ := v.truth()
 	return ok
 }
 
-// From is the value of decoded JSON, as placeholders have it: numbers as
+// ValueOf is the value of decoded JSON, as placeholders have it: numbers as
 // json.Number or of Go, lists of values; false for objects.
-func From(x any) (Value, bool) {
+func ValueOf(x any) (Value, bool) {
 	switch x := x.(type) {
 	case nil:
 		return Value{}, true
@@ -282,12 +282,12 @@ func From(x any) (Value, bool) {
 	case uint64:
 		return FloatOf(float64(x)), true
 	case json.Number:
-		v := num(x.String())
+		v := parseNum(x.String())
 		return v, v.kind != Null
 	case []any:
 		all := make([]Value, len(x))
 		for i, e := range x {
-			v, ok := From(e)
+			v, ok := ValueOf(e)
 			if !ok {
 				return Value{}, false
 			}

@@ -23,21 +23,21 @@ func ParseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := fs.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				return nil, HelpWanted(fs.Name())
+				return nil, HelpRequest(fs.Name())
 			}
 			if name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
 				return nil, unknownOption(fs, name)
 			}
 			return nil, BadUsage(fs.Name(), "%s", err)
 		}
-		left := fs.Args()
-		if len(left) == 0 {
+		remaining := fs.Args()
+		if len(remaining) == 0 {
 			return rest, nil
 		}
-		if read := len(args) - len(left); read > 0 && args[read-1] == "--" {
-			return append(rest, left...), nil
+		if read := len(args) - len(remaining); read > 0 && args[read-1] == "--" {
+			return append(rest, remaining...), nil
 		}
-		rest, args = append(rest, left[0]), left[1:]
+		rest, args = append(rest, remaining[0]), remaining[1:]
 	}
 }
 
@@ -52,8 +52,8 @@ func NoArgs(fs *flag.FlagSet, args []string) error {
 
 // DidYouMean ends an error about an unknown name with the one that is most likely
 // meant, if one is near.
-func DidYouMean(name string, known []string, prefix string) string {
-	if near := flags.Nearest(name, known); near != "" {
+func DidYouMean(name string, names []string, prefix string) string {
+	if near := flags.Nearest(name, names); near != "" {
 		return "; did you mean " + prefix + near + "?"
 	}
 	return ""
@@ -61,9 +61,9 @@ func DidYouMean(name string, known []string, prefix string) string {
 
 // unknownOption puts an option that a command does not have into words.
 func unknownOption(fs *flag.FlagSet, name string) error {
-	var known []string
-	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	return BadUsage(fs.Name(), "there is no option --%s%s", name, DidYouMean(name, known, "--"))
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	return BadUsage(fs.Name(), "there is no option --%s%s", name, DidYouMean(name, names, "--"))
 }
 
 // Texts is the value of a flag that may be repeated.
@@ -87,18 +87,18 @@ func SplitList(s string) []string {
 
 // Properties reads --property NAME=VALUE of a command: values are JSON, or text where
 // they are none.
-func Properties(command string, given Texts) (map[string]any, error) {
-	return pairs(command, "--property: want name=value", given, jsonOrText)
+func Properties(command string, values Texts) (map[string]any, error) {
+	return pairs(command, "--property: want name=value", values, jsonOrText)
 }
 
 // Groups reads --group TYPE=KEY of a command.
-func Groups(command string, given Texts) (map[string]string, error) {
-	return pairs(command, "--group: want type=key, such as company=acme", given, func(key string) string { return key })
+func Groups(command string, values Texts) (map[string]string, error) {
+	return pairs(command, "--group: want type=key, such as company=acme", values, func(key string) string { return key })
 }
 
-func pairs[V any](command, want string, given Texts, read func(string) V) (map[string]V, error) {
-	out := make(map[string]V, len(given))
-	for _, s := range given {
+func pairs[V any](command, want string, values Texts, read func(string) V) (map[string]V, error) {
+	out := make(map[string]V, len(values))
+	for _, s := range values {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || name == "" {
 			return nil, BadUsage(command, "%s, not %q", want, s)

@@ -34,8 +34,8 @@ type Program struct {
 	Settings []string
 	// Grace is how long requests may take to end when the server stops.
 	Grace time.Duration
-	// Askable reports whether somebody sits before an input and can be asked.
-	Askable func(io.Reader) bool
+	// CanPrompt reports whether somebody sits before an input and can be asked.
+	CanPrompt func(io.Reader) bool
 	// Width is how many columns the terminal of an output has, 0 where it is none. Nil:
 	// none is.
 	Width func(io.Writer) int
@@ -47,9 +47,9 @@ type Command struct {
 	Run           func(ctx context.Context, p *Program, args []string) error
 	Help          string
 	Actions       []string // words that may follow the name
-	// Ends: the context of Run ends with SIGTERM and SIGINT, which do not end the
+	// EndsOnSignal: the context of Run ends with SIGTERM and SIGINT, which do not end the
 	// program then.
-	Ends bool
+	EndsOnSignal bool
 }
 
 // Environment are variables as os.Environ has them, by name.
@@ -132,10 +132,10 @@ var (
 	ErrChanges  = errors.New("there are changes") // exit code 2
 )
 
-// HelpWanted is the error that asks for the help of a command.
-type HelpWanted string
+// HelpRequest is the error that asks for the help of a command.
+type HelpRequest string
 
-func (e HelpWanted) Error() string { return "help for " + string(e) }
+func (e HelpRequest) Error() string { return "help for " + string(e) }
 
 // Run runs the command that the arguments name. It returns the exit code.
 func (p *Program) Run(ctx context.Context, args []string) int {
@@ -162,7 +162,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if c.Ends {
+	if c.EndsOnSignal {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 		defer stop()
@@ -173,7 +173,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) error {
 // exit tells an error and returns the exit code that goes with it.
 func (p *Program) exit(err error) int {
 	var usage *UsageError
-	var help HelpWanted
+	var help HelpRequest
 	switch {
 	case err == nil:
 		return ExitOK

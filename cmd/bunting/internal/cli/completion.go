@@ -20,7 +20,7 @@ Prints a script with which a shell completes commands, their actions and options
   fish  bunting completion fish > ~/.config/fish/completions/bunting.fish
 `
 
-var completions = map[string]func([]completed) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+var completions = map[string]func([]completionEntry) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 
 func completion(_ context.Context, p *Program, args []string) error {
 	shells := []string{"bash", "zsh", "fish"}
@@ -33,11 +33,11 @@ func completion(_ context.Context, p *Program, args []string) error {
 	case !slices.Contains(shells, rest[0]):
 		return BadUsage("completion", "there is no %q, only %s%s", rest[0], strings.Join(shells, ", "), DidYouMean(rest[0], shells, ""))
 	}
-	return p.Print(completions[rest[0]](p.completed()))
+	return p.Print(completions[rest[0]](p.completionEntries()))
 }
 
-// completed is what may follow the name of a command.
-type completed struct {
+// completionEntry is what may follow the name of a command.
+type completionEntry struct {
 	name, summary string
 	words         []string // actions
 	options       []string // with their hyphens, sorted
@@ -46,29 +46,29 @@ type completed struct {
 // optionNamed finds the options in a help, which names them all.
 var optionNamed = regexp.MustCompile(`--[a-z][a-z-]*[a-z]`)
 
-func (p *Program) completed() []completed {
-	out := []completed{{name: "help", summary: "explain a command"}}
+func (p *Program) completionEntries() []completionEntry {
+	out := []completionEntry{{name: "help", summary: "explain a command"}}
 	for _, row := range p.Commands {
-		c := completed{name: row.Name, summary: row.Summary, words: row.Actions}
+		c := completionEntry{name: row.Name, summary: row.Summary, words: row.Actions}
 		out[0].words = append(out[0].words, c.name)
 		c.options = append(optionNamed.FindAllString(row.Help, -1), "--help")
 		slices.Sort(c.options)
 		c.options = slices.Compact(c.options)
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b completed) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b completionEntry) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 
 // bashCompletion completes the first word with a command, the second with its
 // actions, what begins with a hyphen with its options, and others with files.
-func bashCompletion(list []completed) string {
+func bashCompletion(list []completionEntry) string {
 	var b strings.Builder
 	b.WriteString(`_bunting() {
   local now="${COMP_WORDS[COMP_CWORD]}" words="" options=""
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "` + strings.Join(Names(list, func(c completed) string { return c.name }), " ") + `" -- "$now"))
+    COMPREPLY=($(compgen -W "` + strings.Join(Names(list, func(c completionEntry) string { return c.name }), " ") + `" -- "$now"))
     return
   fi
   case "${COMP_WORDS[1]}" in
@@ -93,11 +93,11 @@ complete -o filenames -F _bunting bunting
 }
 
 // zshCompletion does the same. words is zsh's own variable: the line.
-func zshCompletion(list []completed) string {
+func zshCompletion(list []completionEntry) string {
 	var b strings.Builder
 	b.WriteString("#compdef bunting\n_bunting() {\n  local -a names actions options\n  names=(\n")
 	for _, c := range list {
-		fmt.Fprintf(&b, "    %s\n", quoted(c.name+":"+c.summary))
+		fmt.Fprintf(&b, "    %s\n", quote(c.name+":"+c.summary))
 	}
 	b.WriteString("  )\n  if (( CURRENT == 2 )); then\n    _describe command names\n    return\n  fi\n  case \"${words[2]}\" in\n")
 	for _, c := range list {
@@ -109,20 +109,20 @@ func zshCompletion(list []completed) string {
 }
 
 // fishCompletion does the same.
-func fishCompletion(list []completed) string {
+func fishCompletion(list []completionEntry) string {
 	var b strings.Builder
 	for _, c := range list {
-		fmt.Fprintf(&b, "complete -c bunting -n __fish_use_subcommand -f -a %s -d %s\n", c.name, quoted(c.summary))
-		seen := "'__fish_seen_subcommand_from " + c.name + "'"
+		fmt.Fprintf(&b, "complete -c bunting -n __fish_use_subcommand -f -a %s -d %s\n", c.name, quote(c.summary))
+		seenCommand := "'__fish_seen_subcommand_from " + c.name + "'"
 		if len(c.words) > 0 {
-			fmt.Fprintf(&b, "complete -c bunting -n %s -a %s\n", seen, quoted(strings.Join(c.words, " ")))
+			fmt.Fprintf(&b, "complete -c bunting -n %s -a %s\n", seenCommand, quote(strings.Join(c.words, " ")))
 		}
 		for _, option := range c.options {
-			fmt.Fprintf(&b, "complete -c bunting -n %s -l %s\n", seen, strings.TrimPrefix(option, "--"))
+			fmt.Fprintf(&b, "complete -c bunting -n %s -l %s\n", seenCommand, strings.TrimPrefix(option, "--"))
 		}
 	}
 	return b.String()
 }
 
-// quoted is a text in single quotes, as shells read it.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// quote is a text in single quotes, as shells read it.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -17,8 +17,8 @@ func NextText(data []byte, from int64) int64 {
 	return from
 }
 
-// Place names a position in a document for people.
-func Place(data []byte, offset int64) string {
+// Position names a position in a document for people.
+func Position(data []byte, offset int64) string {
 	before := data[:min(offset, int64(len(data)))]
 	line := bytes.Count(before, []byte{'\n'}) + 1
 	return fmt.Sprintf("line %d column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
@@ -33,9 +33,9 @@ func JSONError(path string, data []byte, err error) error {
 	case len(bytes.TrimSpace(data)) == 0:
 		return fmt.Errorf("%s: the document is empty", path)
 	case errors.As(found, &syntax) && syntax.Offset < int64(len(data)):
-		return fmt.Errorf("%s: %s: %s", path, Place(data, syntax.Offset-1), strings.TrimPrefix(syntax.Error(), "json: "))
+		return fmt.Errorf("%s: %s: %s", path, Position(data, syntax.Offset-1), strings.TrimPrefix(syntax.Error(), "json: "))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: %s: the document ends in the middle", path, Place(data, int64(len(data))))
+		return fmt.Errorf("%s: %s: the document ends in the middle", path, Position(data, int64(len(data))))
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

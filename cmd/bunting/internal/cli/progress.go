@@ -20,8 +20,8 @@ type Progress struct {
 	to       io.Writer
 	terminal bool
 	now      func() time.Time
-	shown    time.Time // when it was shown last
-	drawn    bool      // a bar stands on the terminal's last line
+	drawnAt  time.Time // when it was shown last
+	hasBar   bool      // a bar stands on the terminal's last line
 }
 
 // NewProgress shows it on a stream.
@@ -37,13 +37,13 @@ func (p *Progress) Show(done, total int64, text string) {
 	if p.terminal {
 		every = BarEvery
 	}
-	if p.shown.IsZero() && !p.terminal {
-		p.shown = now // what is over soon needs no lines
+	if p.drawnAt.IsZero() && !p.terminal {
+		p.drawnAt = now // what is over soon needs no lines
 	}
-	if now.Sub(p.shown) < every {
+	if now.Sub(p.drawnAt) < every {
 		return
 	}
-	p.shown = now
+	p.drawnAt = now
 	line := text
 	if total > 0 {
 		done = min(done, total)
@@ -54,24 +54,24 @@ func (p *Progress) Show(done, total int64, text string) {
 		}
 	}
 	if p.terminal {
-		p.drawn = true
+		p.hasBar = true
 		_, _ = fmt.Fprintf(p.to, "\r\x1b[K%s", line)
 		return
 	}
 	_, _ = fmt.Fprintln(p.to, line)
 }
 
-// Say prints a line of its own.
-func (p *Progress) Say(format string, args ...any) {
+// Println prints a line of its own.
+func (p *Progress) Println(format string, args ...any) {
 	p.Clear()
 	_, _ = fmt.Fprintf(p.to, format+"\n", args...)
 }
 
 // Clear takes the bar away.
 func (p *Progress) Clear() {
-	if p.drawn {
+	if p.hasBar {
 		_, _ = io.WriteString(p.to, "\r\x1b[K")
-		p.drawn = false
+		p.hasBar = false
 	}
 }
 

@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 	p.terminal = true
 	now = now.Add(BarEvery)
 	p.Show(5, 10, "five")
-	p.Say("done")
+	p.Println("done")
 	if got, want := b.String(), "\r\x1b[K["+strings.Repeat("#", 15)+strings.Repeat(".", 15)+"]  50 %  five\r\x1b[Kdone\n"; got != want {
 		t.Errorf("bar %q, want %q", got, want)
 	}

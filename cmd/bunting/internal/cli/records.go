@@ -12,11 +12,11 @@ import (
 // Records reads JSON records from a file: one a line, or the elements of one list. gzip
 // is undone.
 type Records struct {
-	from *bufio.Reader
-	most int
-	buf  []byte
-	ends int // line ends that were read
-	over bool
+	from       *bufio.Reader
+	maxSize    int
+	buf        []byte
+	lineEnds   int // line ends that were read
+	isAfterEnd bool
 
 	// List: they are the elements of a list.
 	List bool
@@ -37,8 +37,8 @@ var (
 
 // NewRecords looks at the first bytes and says what it is. most bounds a record, in
 // bytes.
-func NewRecords(r io.Reader, most int) (*Records, error) {
-	rs := &Records{from: bufio.NewReaderSize(r, 64<<10), most: most}
+func NewRecords(r io.Reader, maxSize int) (*Records, error) {
+	rs := &Records{from: bufio.NewReaderSize(r, 64<<10), maxSize: maxSize}
 	if magic, _ := rs.from.Peek(3); bytes.Equal(magic, []byte("\x1f\x8b\x08")) {
 		z, err := gzip.NewReader(rs.from)
 		if err != nil {
@@ -71,7 +71,7 @@ func (rs *Records) next() (byte, error) {
 		rs.Offset++
 	}
 	if c == '\n' {
-		rs.ends++
+		rs.lineEnds++
 	}
 	return c, err
 }
@@ -81,7 +81,7 @@ func (rs *Records) text() (c byte, err error) {
 	for c = ' '; err == nil && (c == ' ' || c == '\t' || c == '\r' || c == '\n'); {
 		c, err = rs.next()
 	}
-	rs.Line = rs.ends + 1
+	rs.Line = rs.lineEnds + 1
 	return c, err
 }
 
@@ -89,13 +89,13 @@ func (rs *Records) text() (c byte, err error) {
 // It is valid until the next call.
 func (rs *Records) Next() ([]byte, error) {
 	switch {
-	case rs.over:
+	case rs.isAfterEnd:
 		return nil, io.EOF
 	case rs.List:
 		return rs.element()
 	}
 	for {
-		rs.Line = rs.ends + 1
+		rs.Line = rs.lineEnds + 1
 		text, err := rs.line()
 		if len(text) > 0 || err != nil {
 			rs.Number = rs.Line
@@ -111,7 +111,7 @@ func (rs *Records) line() ([]byte, error) {
 		piece, err := rs.from.ReadSlice('\n')
 		rs.Offset += int64(len(piece))
 		read = read || len(piece) > 0
-		if tooLong = tooLong || len(rs.buf)+len(piece) > rs.most; !tooLong {
+		if tooLong = tooLong || len(rs.buf)+len(piece) > rs.maxSize; !tooLong {
 			rs.buf = append(rs.buf, piece...)
 		}
 		switch {
@@ -120,7 +120,7 @@ func (rs *Records) line() ([]byte, error) {
 		case err != nil && (!read || !errors.Is(err, io.EOF)):
 			return nil, err
 		case err == nil:
-			rs.ends++
+			rs.lineEnds++
 		}
 		if tooLong {
 			return nil, ErrTooLong
@@ -151,17 +151,17 @@ func (rs *Records) element() ([]byte, error) {
 		case depth > 0 && (c == '}' || c == ']'):
 			depth--
 		case depth == 0 && (c == ',' || c == ']'):
-			return rs.whole(c == ']', tooLong)
+			return rs.finishElement(c == ']', tooLong)
 		}
-		if tooLong = tooLong || len(rs.buf) == rs.most; !tooLong {
+		if tooLong = tooLong || len(rs.buf) == rs.maxSize; !tooLong {
 			rs.buf = append(rs.buf, c)
 		}
 	}
 }
 
-// whole is the element that is read, before a comma or the end of the list.
-func (rs *Records) whole(last, tooLong bool) ([]byte, error) {
-	rs.over = last
+// finishElement is the element that is read, before a comma or the end of the list.
+func (rs *Records) finishElement(last, tooLong bool) ([]byte, error) {
+	rs.isAfterEnd = last
 	if last && len(rs.buf) == 0 {
 		rs.Comma = rs.Number > 0
 		return nil, io.EOF

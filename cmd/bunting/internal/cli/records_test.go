@@ -35,11 +35,11 @@ func TestRecords(t *testing.T) {
 		{"long element", `["a", "0123456789", "b"]`, []string{`1/1 "a"`, "1/2 too long", `1/3 "b"`}, io.EOF},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			most := 10
+			maxSize := 10
 			if !strings.HasPrefix(tt.name, "long") {
-				most = 100
+				maxSize = 100
 			}
-			rs, err := NewRecords(strings.NewReader(tt.file), most)
+			rs, err := NewRecords(strings.NewReader(tt.file), maxSize)
 			var got []string
 			for err == nil {
 				var text []byte

@@ -45,16 +45,16 @@ func TestTable_Within(t *testing.T) {
 }
 
 func TestArgs_ListsAndPairs(t *testing.T) {
-	var given Texts
+	var values Texts
 	for _, text := range []string{"company=acme", "team=a=b", "empty="} {
-		if err := given.Set(text); err != nil {
+		if err := values.Set(text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if groups, err := Groups("eval", given); err != nil || len(groups) != 3 || groups["company"] != "acme" || groups["team"] != "a=b" || groups["empty"] != "" {
+	if groups, err := Groups("eval", values); err != nil || len(groups) != 3 || groups["company"] != "acme" || groups["team"] != "a=b" || groups["empty"] != "" {
 		t.Error(groups, err)
 	}
-	if all := given.String(); all != "company=acme,team=a=b,empty=" {
+	if all := values.String(); all != "company=acme,team=a=b,empty=" {
 		t.Error(all)
 	}
 	for text, want := range map[string]string{

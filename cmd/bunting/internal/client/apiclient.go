@@ -39,9 +39,9 @@ type apiClient struct {
 	server string // without a slash at the end
 	key    string // personal; empty: none is sent
 	http   *http.Client
-	// enduring: a server that has answered once is tried apiTries times when it is
+	// retriesSilence: a server that has answered once is tried apiTries times when it is
 	// silent later, as it may be starting anew.
-	enduring, answered bool
+	retriesSilence, hasAnswered bool
 
 	now func() time.Time
 	// pause waits, or returns early with the context's error.
@@ -94,8 +94,8 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", e.Status, e.Detail)
 }
 
-// repeatable reports whether the same request may work later.
-func (e *apiError) repeatable() bool {
+// isRepeatable reports whether the same request may work later.
+func (e *apiError) isRepeatable() bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status >= 500
 }
 
@@ -104,7 +104,7 @@ func (e *apiError) repeatable() bool {
 func (c *apiClient) do(ctx context.Context, method, path string, body []byte, into any) error {
 	wait, began := minPause, c.now()
 	for try := 1; ; try++ {
-		answer, after, err := c.once(ctx, method, path, body)
+		answer, after, err := c.sendOnce(ctx, method, path, body)
 		if err == nil {
 			if into == nil {
 				return nil
@@ -115,16 +115,16 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 			return err
 		}
 		var refusal *apiError
-		if ctx.Err() != nil || errors.As(err, &refusal) && !refusal.repeatable() {
+		if ctx.Err() != nil || errors.As(err, &refusal) && !refusal.isRepeatable() {
 			return err
 		}
 		d := cmp.Or(min(after, maxRetryAfter), wait)
-		if refusal == nil && !(c.enduring && c.answered) {
-			left := maxSilence - c.now().Sub(began)
-			if left <= 0 {
-				return c.silent(err)
+		if refusal == nil && !(c.retriesSilence && c.hasAnswered) {
+			remaining := maxSilence - c.now().Sub(began)
+			if remaining <= 0 {
+				return c.unreachableError(err)
 			}
-			d = min(d, left)
+			d = min(d, remaining)
 		}
 		if try == apiTries {
 			return fmt.Errorf("after %d tries: %w", try, err)
@@ -137,8 +137,8 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 	}
 }
 
-// silent says that nobody answers.
-func (c *apiClient) silent(err error) error {
+// unreachableError says that nobody answers.
+func (c *apiClient) unreachableError(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err // without the path, which is not at fault
@@ -179,8 +179,8 @@ func pages[T any](ctx context.Context, c *apiClient, path string) (out []T, err 
 	}
 }
 
-// once sends a request once. after is how long the server asks to wait.
-func (c *apiClient) once(ctx context.Context, method, path string, body []byte) (answer []byte, after time.Duration, err error) {
+// sendOnce sends a request once. after is how long the server asks to wait.
+func (c *apiClient) sendOnce(ctx context.Context, method, path string, body []byte) (answer []byte, after time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, err
@@ -197,7 +197,7 @@ func (c *apiClient) once(ctx context.Context, method, path string, body []byte) 
 		return nil, 0, err
 	}
 	defer func() { _ = w.Body.Close() }()
-	c.answered = true
+	c.hasAnswered = true
 	answer, err = io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
 	switch {
 	case err != nil:

@@ -23,8 +23,8 @@ var (
 	Logout   = single("logout", "forget the key of a server", &logoutAction, logoutHelp)
 	Generate = managed("generate", "write typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
 	Unused   = single("unused", "list flags that no code names, and code that names no flag", &unusedAction, unusedHelp)
-	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, Ends: true}
-	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, Ends: true}
+	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, EndsOnSignal: true}
+	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, EndsOnSignal: true}
 )
 
 // Keys is the command for personal keys; recovery makes one without a server.
@@ -35,7 +35,7 @@ func Keys(recovery func(ctx context.Context, p *cli.Program, args []string) erro
 
 // managed is a command with actions.
 func managed(name, summary string, actions []action, help string) cli.Command {
-	c := cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+	c := cli.Command{Name: name, Summary: summary, Help: help, EndsOnSignal: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return manage(ctx, p, name, actions, args)
 	}}
 	c.Actions = cli.Names(actions, func(a action) string { return a.name })
@@ -44,7 +44,7 @@ func managed(name, summary string, actions []action, help string) cli.Command {
 
 // single is a command that is one action.
 func single(name, summary string, a *action, help string) cli.Command {
-	return cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
-		return act(ctx, p, name, a, args)
+	return cli.Command{Name: name, Summary: summary, Help: help, EndsOnSignal: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+		return runAction(ctx, p, name, a, args)
 	}}
 }

@@ -14,8 +14,8 @@ import (
 const yesHelp = `  --yes             do not ask; needed where nobody can be asked
 `
 
-// errRefused ends what somebody has been asked about and does not want.
-var errRefused = errors.New("nothing is changed")
+// errDeclined ends what somebody has been asked about and does not want.
+var errDeclined = errors.New("nothing is changed")
 
 // confirm asks before something that is not easily undone, such as "Delete the
 // flag x?". With --yes nobody is asked; without it, and without a terminal, it is
@@ -28,7 +28,7 @@ func (m *manager) confirm(ctx context.Context, question string) error {
 	switch {
 	case *m.yes:
 		return nil
-	case !m.Askable(m.Stdin):
+	case !m.CanPrompt(m.Stdin):
 		return cli.BadUsage(m.command, "%s Nobody can be asked here: --yes is missing", question)
 	}
 	_, _ = fmt.Fprintf(m.Stderr, "%s [y/N] ", question)
@@ -45,6 +45,6 @@ func (m *manager) confirm(ctx context.Context, question string) error {
 		case "y", "yes":
 			return nil
 		}
-		return errRefused
+		return errDeclined
 	}
 }

@@ -31,16 +31,16 @@ func TestConfirm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stderr := clitest.NewOutput()
 			m := &manager{
-				Program: &cli.Program{Stdin: strings.NewReader(c.typed), Stderr: stderr, Askable: func(io.Reader) bool { return c.terminal }},
+				Program: &cli.Program{Stdin: strings.NewReader(c.typed), Stderr: stderr, CanPrompt: func(io.Reader) bool { return c.terminal }},
 				command: "flags", yes: &c.yes,
 			}
 			err := m.confirm(context.Background(), "Delete the flag x?")
 			var usage *cli.UsageError
-			if errors.As(err, &usage) != c.usage || errors.Is(err, errRefused) != c.refused || (err == nil) == (c.usage || c.refused) {
+			if errors.As(err, &usage) != c.usage || errors.Is(err, errDeclined) != c.refused || (err == nil) == (c.usage || c.refused) {
 				t.Error(err)
 			}
-			if asked := strings.Contains(stderr.String(), "Delete the flag x? [y/N]"); asked != c.asked {
-				t.Errorf("asked: %v, want %v", asked, c.asked)
+			if prompted := strings.Contains(stderr.String(), "Delete the flag x? [y/N]"); prompted != c.asked {
+				t.Errorf("asked: %v, want %v", prompted, c.asked)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestConfirm_EndsWithItsContext(t *testing.T) {
 	in, typing := io.Pipe()
 	defer func() { _ = typing.Close() }()
 	m := &manager{
-		Program: &cli.Program{Stdin: in, Stderr: io.Discard, Askable: func(io.Reader) bool { return true }},
+		Program: &cli.Program{Stdin: in, Stderr: io.Discard, CanPrompt: func(io.Reader) bool { return true }},
 		command: "flags", yes: new(bool),
 	}
 	if err := m.confirm(ctx, "Delete?"); !errors.Is(err, context.Canceled) {

@@ -29,7 +29,7 @@ bunting projects delete takes away with all that is in it:
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
 
-var demoAction = action{project: writes, asks: true, run: makeDemo}
+var demoAction = action{project: writesProject, needsConfirmation: true, run: makeDemo}
 
 const (
 	demoDashboard = "Demo (made-up data)"
@@ -38,8 +38,8 @@ const (
 	demoAbout     = "Everything here is made up: events of people who do not exist, written by bunting demo."
 )
 
-// demoMade is what there is at the end.
-type demoMade struct {
+// demoResult is what there is at the end.
+type demoResult struct {
 	Events    int    `json:"events"`
 	People    int    `json:"people"`
 	Dashboard int64  `json:"dashboard"`
@@ -60,22 +60,22 @@ func makeDemo(ctx context.Context, m *manager, _ []string) error {
 			return err
 		}
 	}
-	made := demoMade{}
-	if err := m.sendDemo(ctx, &made); err != nil {
+	result := demoResult{}
+	if err := m.sendDemo(ctx, &result); err != nil {
 		return err
 	}
-	if err := m.demoBoard(ctx, &made); err != nil {
+	if err := m.demoBoard(ctx, &result); err != nil {
 		return err
 	}
 	if *m.asJSON {
-		return m.printJSON(made)
+		return m.printJSON(result)
 	}
 	text := fmt.Sprintf("%d made-up events of %d made-up people in the last %d days\ndashboard %d, %s, with %d insights\n",
-		made.Events, made.People, demoDays, made.Dashboard, demoDashboard, made.Insights)
-	if made.URL == "" {
+		result.Events, result.People, demoDays, result.Dashboard, demoDashboard, result.Insights)
+	if result.URL == "" {
 		return m.Print(text + "It has no link: the organization shares nothing in public.\n")
 	}
-	return m.Print(text + "\nLook at it:\n\n  " + made.URL + "\n\n")
+	return m.Print(text + "\nLook at it:\n\n  " + result.URL + "\n\n")
 }
 
 // foreignEvents is how many events the project has now that nobody has made up here: an
@@ -93,10 +93,10 @@ func (m *manager) foreignEvents(ctx context.Context) (int, error) {
 }
 
 // sendDemo sends the events. The server keeps each once, by its uuid.
-func (m *manager) sendDemo(ctx context.Context, made *demoMade) error {
+func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
 	all := demoEvents(time.Now())
 	progress := cli.NewProgress(m.Stderr)
-	progress.Say("Writing %d made-up events of the last %d days into project %s", len(all), demoDays, m.project)
+	progress.Println("Writing %d made-up events of the last %d days into project %s", len(all), demoDays, m.project)
 	defer progress.Clear()
 	public := *m.client
 	public.key = "" // events are for everybody who has the public one
@@ -109,10 +109,10 @@ func (m *manager) sendDemo(ctx context.Context, made *demoMade) error {
 		for i := range part {
 			people[part[i].DistinctID] = true
 		}
-		made.Events += len(part)
-		progress.Show(int64(made.Events), int64(len(all)), fmt.Sprintf("%d of %d made-up events", made.Events, len(all)))
+		result.Events += len(part)
+		progress.Show(int64(result.Events), int64(len(all)), fmt.Sprintf("%d of %d made-up events", result.Events, len(all)))
 	}
-	made.People = len(people)
+	result.People = len(people)
 	return nil
 }
 
@@ -127,12 +127,12 @@ var demoInsights = []struct{ name, about, query string }{
 }
 
 // demoBoard makes what there is not yet of the dashboard, and its link.
-func (m *manager) demoBoard(ctx context.Context, made *demoMade) error {
+func (m *manager) demoBoard(ctx context.Context, result *demoResult) error {
 	id, there, err := m.findDemo(ctx)
 	if err != nil {
 		return err
 	}
-	made.Dashboard, made.Insights = id, len(demoInsights)
+	result.Dashboard, result.Insights = id, len(demoInsights)
 	for _, i := range demoInsights {
 		if there[i.name] {
 			continue
@@ -149,7 +149,7 @@ func (m *manager) demoBoard(ctx context.Context, made *demoMade) error {
 	if statusOf(err) == http.StatusForbidden {
 		return nil
 	}
-	made.URL = m.client.server + "/shared/" + link.Token
+	result.URL = m.client.server + "/shared/" + link.Token
 	return err
 }
 
@@ -183,7 +183,7 @@ func (m *manager) findDemo(ctx context.Context) (id int64, there map[string]bool
 		}
 		return found.ID, there, nil
 	}
-	var made board
-	err = m.send(ctx, "POST", m.inProject("/dashboards/"), map[string]any{"name": demoDashboard, "description": demoAbout, "tags": []string{demoTag}}, &made)
-	return made.ID, there, err
+	var created board
+	err = m.send(ctx, "POST", m.inProject("/dashboards/"), map[string]any{"name": demoDashboard, "description": demoAbout, "tags": []string{demoTag}}, &created)
+	return created.ID, there, err
 }

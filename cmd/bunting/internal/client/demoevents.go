@@ -43,7 +43,7 @@ func demoEvents(now time.Time) (out []demoEvent) {
 	from := today.AddDate(0, 0, 1-demoDays)
 	for day := from.AddDate(0, 0, -demoLife); !day.After(today); day = day.AddDate(0, 0, 1) {
 		for nr := range demoNewcomers(day) {
-			for _, e := range newDemoPerson(day, nr).life() {
+			for _, e := range newDemoPerson(day, nr).allEvents() {
 				if e.Timestamp >= stampOf(from) && e.Timestamp <= stampOf(now) {
 					out = append(out, e)
 				}
@@ -73,15 +73,15 @@ func demoChance(day time.Time, nr int) *rand.Rand {
 // demoPerson is somebody who does not exist.
 type demoPerson struct {
 	id                    string
-	came                  time.Time
+	firstDay              time.Time
 	browser, source, plan string
-	signed                bool
+	hasSignedUp           bool
 	chance                *rand.Rand
 	events                []demoEvent
 }
 
 func newDemoPerson(day time.Time, nr int) *demoPerson {
-	p := &demoPerson{id: fmt.Sprintf("made-up-%s-%02d", day.Format("20060102"), nr+1), came: day, chance: demoChance(day, nr)}
+	p := &demoPerson{id: fmt.Sprintf("made-up-%s-%02d", day.Format("20060102"), nr+1), firstDay: day, chance: demoChance(day, nr)}
 	p.browser = p.oneOf(55, "Chrome", 25, "Safari", 14, "Firefox", 6, "Edge")
 	p.source = p.oneOf(44, "search", 31, "direct", 15, "newsletter", 10, "a friend")
 	p.plan = p.oneOf(80, "free", 20, "pro")
@@ -99,11 +99,11 @@ func (p *demoPerson) oneOf(list ...any) string {
 	return list[len(list)-1].(string)
 }
 
-// life is all that a person does: on the first day for sure, then more and more rarely.
-func (p *demoPerson) life() []demoEvent {
+// allEvents is all that a person does: on the first day for sure, then more and more rarely.
+func (p *demoPerson) allEvents() []demoEvent {
 	for d := range demoLife {
 		if d == 0 || p.chance.Float64() < 0.45*math.Exp(-float64(d)/6)+0.04 {
-			p.visit(p.came.AddDate(0, 0, d))
+			p.addVisit(p.firstDay.AddDate(0, 0, d))
 		}
 	}
 	return p.events
@@ -111,12 +111,12 @@ func (p *demoPerson) life() []demoEvent {
 
 var demoPages = []any{40, "/", 25, "/shop", 15, "/shop/lamp", 12, "/pricing", 8, "/help"}
 
-// visit is one day of a person, which ends before midnight.
-func (p *demoPerson) visit(day time.Time) {
-	at := day.Add(time.Duration(p.chance.IntN(23*60)) * time.Minute)
+// addVisit is one day of a person, which ends before midnight.
+func (p *demoPerson) addVisit(day time.Time) {
+	timestamp := day.Add(time.Duration(p.chance.IntN(23*60)) * time.Minute)
 	session := fmt.Sprintf("%s-%s", p.id, day.Format("0102"))
 	happens := func(name string, more map[string]any) {
-		at = at.Add(time.Duration(5+p.chance.IntN(110)) * time.Second)
+		timestamp = timestamp.Add(time.Duration(5+p.chance.IntN(110)) * time.Second)
 		properties := map[string]any{
 			"made_up": true, "$browser": p.browser, "source": p.source, "$session_id": session, "$ip": nil,
 			"$set_once": map[string]any{"made_up": true, "first_source": p.source},
@@ -125,17 +125,17 @@ func (p *demoPerson) visit(day time.Time) {
 			properties[key] = v
 		}
 		uuid := wire.UUID5(demoNamespace, []byte(p.id+" "+strconv.Itoa(len(p.events))))
-		p.events = append(p.events, demoEvent{uuid.String(), name, p.id, stampOf(at), properties})
+		p.events = append(p.events, demoEvent{uuid.String(), name, p.id, stampOf(timestamp), properties})
 	}
 	for range 1 + p.chance.IntN(5) {
 		page := p.oneOf(demoPages...)
 		happens("$pageview", map[string]any{"$current_url": "https://shop.example" + page, "$pathname": page})
 	}
-	if !p.signed && p.chance.Float64() < 0.55 {
-		p.signed = true
+	if !p.hasSignedUp && p.chance.Float64() < 0.55 {
+		p.hasSignedUp = true
 		happens("signed up", map[string]any{"plan": p.plan, "$set": map[string]any{"plan": p.plan, "name": "Made-up person " + p.id[len("made-up-"):]}})
 	}
-	if p.signed && p.chance.Float64() < 0.4 {
+	if p.hasSignedUp && p.chance.Float64() < 0.4 {
 		happens("item added", map[string]any{"item": p.oneOf(50, "lamp", 30, "chair", 20, "table")})
 		if p.chance.Float64() < 0.5 {
 			happens("order placed", map[string]any{"amount": 10 + p.chance.IntN(190)})

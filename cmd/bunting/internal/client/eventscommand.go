@@ -17,9 +17,9 @@ import (
 const (
 	// tailPause is how long --follow waits before it looks again.
 	tailPause = 2 * time.Second
-	// maxTail is the most events that are asked for at once, tailSeen how many that
+	// maxTail is the most events that are asked for at once, maxPrintedEvents how many that
 	// were shown are remembered.
-	maxTail, tailSeen = 500, 10_000
+	maxTail, maxPrintedEvents = 500, 10_000
 )
 
 const eventsHelp = `Usage: bunting events tail [OPTIONS]
@@ -41,7 +41,7 @@ type tailOptions struct {
 	event, distinctID *string
 }
 
-var eventActions = []action{{name: "tail", project: reads, options: func(m *manager) runner {
+var eventActions = []action{{name: "tail", project: readsProject, options: func(m *manager) runner {
 	o := &tailOptions{
 		lines: m.fs.Int("lines", 20, ""), follow: m.fs.Bool("follow", false, ""),
 		event: m.fs.String("event", "", ""), distinctID: m.fs.String("distinct-id", "", ""),
@@ -50,8 +50,8 @@ var eventActions = []action{{name: "tail", project: reads, options: func(m *mana
 	return o.tail
 }}}
 
-// eventShown is what is read of an event.
-type eventShown struct {
+// eventView is what is read of an event.
+type eventView struct {
 	UUID       string          `json:"uuid"`
 	Event      string          `json:"event"`
 	DistinctID string          `json:"distinct_id"`
@@ -61,7 +61,7 @@ type eventShown struct {
 }
 
 // newestEvents are so many events, the newest first.
-func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventShown, error) {
+func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventView, error) {
 	q := url.Values{"limit": {strconv.Itoa(limit)}}
 	if *o.event != "" {
 		q.Set("event", *o.event)
@@ -73,7 +73,7 @@ func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) (
 	if err := m.send(ctx, "GET", m.inProject("/events/?"+q.Encode()), nil, &page); err != nil {
 		return nil, err
 	}
-	out := make([]eventShown, len(page.Results))
+	out := make([]eventView, len(page.Results))
 	for i, raw := range page.Results {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {
 			return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
@@ -93,27 +93,27 @@ func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	}
 	list, err := m.newestEvents(ctx, o, limit)
 	if err != nil {
-		return endless(ctx, err)
+		return endOfFollow(ctx, err)
 	}
 	if err := m.printEvents(list[:min(*o.lines, len(list))]); err != nil || !*o.follow {
 		return err
 	}
-	seen := newSeen(list)
+	printedEvents := newRecentEvents(list)
 	for {
 		if err := m.client.pause(ctx, tailPause); err != nil {
-			return endless(ctx, err)
+			return endOfFollow(ctx, err)
 		}
 		if list, err = m.newestEvents(ctx, o, maxTail); err != nil {
-			return endless(ctx, err)
+			return endOfFollow(ctx, err)
 		}
-		if err := m.printEvents(seen.fresh(list)); err != nil {
+		if err := m.printEvents(printedEvents.unseen(list)); err != nil {
 			return err
 		}
 	}
 }
 
-// endless is the end of what goes on until it is interrupted.
-func endless(ctx context.Context, err error) error {
+// endOfFollow is the end of what goes on until it is interrupted.
+func endOfFollow(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func endless(ctx context.Context, err error) error {
 }
 
 // printEvents prints events that come newest first, the newest last.
-func (m *manager) printEvents(list []eventShown) error {
+func (m *manager) printEvents(list []eventView) error {
 	var out bytes.Buffer
 	for _, e := range slices.Backward(list) {
 		var line bytes.Buffer
@@ -140,27 +140,27 @@ func (m *manager) printEvents(list []eventShown) error {
 	return m.Print(out.String())
 }
 
-// seen remembers which events were shown, the last tailSeen of them.
-type seen struct {
+// recentEvents remembers which events were shown, the last maxPrintedEvents of them.
+type recentEvents struct {
 	ids   map[string]bool
 	order []string
 }
 
-func newSeen(list []eventShown) *seen {
-	s := &seen{ids: map[string]bool{}}
-	s.fresh(list)
+func newRecentEvents(list []eventView) *recentEvents {
+	s := &recentEvents{ids: map[string]bool{}}
+	s.unseen(list)
 	return s
 }
 
-// fresh are those of a list that it has not seen, which it has then.
-func (s *seen) fresh(list []eventShown) (out []eventShown) {
+// unseen are those of a list that it has not seen, which it has then.
+func (s *recentEvents) unseen(list []eventView) (out []eventView) {
 	for _, e := range list {
 		if s.ids[e.UUID] {
 			continue
 		}
 		out = append(out, e)
 		s.ids[e.UUID] = true
-		if s.order = append(s.order, e.UUID); len(s.order) > tailSeen {
+		if s.order = append(s.order, e.UUID); len(s.order) > maxPrintedEvents {
 			delete(s.ids, s.order[0])
 			s.order = s.order[1:]
 		}

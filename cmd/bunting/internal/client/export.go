@@ -93,7 +93,7 @@ func export(ctx context.Context, p *cli.Program, args []string) error {
 		}
 		return err
 	}
-	e.progress.Say("exported %s of project %s", e.summary(), project)
+	e.progress.Println("exported %s of project %s", e.summary(), project)
 	return nil
 }
 
@@ -116,14 +116,14 @@ func parseExport(p *cli.Program, args []string) (*exporter, error) {
 	if *key == "" {
 		return nil, cli.BadUsage("export", "--key is missing")
 	}
-	asked := strings.Split(*what, ",")
-	for _, part := range asked {
+	requested := strings.Split(*what, ",")
+	for _, part := range requested {
 		if !slices.Contains(exportParts, part) {
 			return nil, cli.BadUsage("export", "--what: there is no %q, only %s", part, strings.Join(exportParts, ", "))
 		}
 	}
 	for _, part := range exportParts {
-		if slices.Contains(asked, part) {
+		if slices.Contains(requested, part) {
 			e.state.What = append(e.state.What, part)
 		}
 	}
@@ -131,8 +131,8 @@ func parseExport(p *cli.Program, args []string) (*exporter, error) {
 	if err != nil {
 		return nil, cli.BadUsage("export", "%s", err)
 	}
-	client.enduring = true
-	client.onRetry = func(why string, d time.Duration) { e.progress.Say("%s; trying again in %s", why, d) }
+	client.retriesSilence = true
+	client.onRetry = func(why string, d time.Duration) { e.progress.Println("%s; trying again in %s", why, d) }
 	e.client = client
 	return e, nil
 }
@@ -151,7 +151,7 @@ func (e *exporter) open(stdout io.Writer) (err error) {
 	}
 	flag := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if resumed {
-		if !old.sameAs(&e.state) {
+		if !old.isSameExport(&e.state) {
 			return fmt.Errorf("%s belongs to an export with other options; remove it and %s to start over", e.part(), e.output)
 		}
 		flag = os.O_WRONLY
@@ -173,25 +173,25 @@ func (e *exporter) open(stdout io.Writer) (err error) {
 		return err
 	}
 	_, err = e.file.Seek(e.state.Size, io.SeekStart)
-	e.progress.Say("going on after %s", e.summary())
+	e.progress.Println("going on after %s", e.summary())
 	return err
 }
 
 func (e *exporter) part() string { return e.output + ".part" }
 
-func (s *exportState) sameAs(t *exportState) bool {
+func (s *exportState) isSameExport(t *exportState) bool {
 	return s.Server == t.Server && s.Project == t.Project && slices.Equal(s.What, t.What) && s.From == t.From && s.To == t.To &&
 		s.Part >= 0 && s.Counts != nil
 }
 
 // close ends the output. When all is done the state is not needed any more.
-func (e *exporter) close(done bool) error {
+func (e *exporter) close(isComplete bool) error {
 	err := e.out.Flush()
 	if e.file == nil {
 		return err
 	}
 	err = errors.Join(err, e.file.Close())
-	if done && err == nil {
+	if isComplete && err == nil {
 		err = os.Remove(e.part())
 	}
 	return err

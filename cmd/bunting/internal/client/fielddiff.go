@@ -22,11 +22,11 @@ type fieldChange struct {
 const maxValue = 120
 
 func (c *fieldChange) text(arrow string, quote func(string) string) string {
-	return fmt.Sprintf("%s: %s %s %s", quote(c.Field), quote(shownValue(c.Before)), arrow, quote(shownValue(c.After)))
+	return fmt.Sprintf("%s: %s %s %s", quote(c.Field), quote(formatValue(c.Before)), arrow, quote(formatValue(c.After)))
 }
 
-// shownValue is a value on one line.
-func shownValue(v any) string {
+// formatValue is a value on one line.
+func formatValue(v any) string {
 	if v == nil {
 		return "(none)"
 	}
@@ -56,19 +56,19 @@ func fieldChanges(field string, before, after any, out []fieldChange) []fieldCha
 	}
 	listWas, isList := before.([]any)
 	listIs, stays := after.([]any)
-	if isList && stays && (nested(listWas) || nested(listIs)) {
+	if isList && stays && (isNested(listWas) || isNested(listIs)) {
 		for i := range max(len(listWas), len(listIs)) {
 			out = fieldChanges(field+"["+strconv.Itoa(i)+"]", element(listWas, i), element(listIs, i), out)
 		}
 		return out
 	}
-	if shown(before) != shown(after) {
+	if marshalValue(before) != marshalValue(after) {
 		out = append(out, fieldChange{field, before, after})
 	}
 	return out
 }
 
-func shown(v any) string {
+func marshalValue(v any) string {
 	text, _ := json.Marshal(v) // decoded JSON marshals always
 	return string(text)
 }
@@ -80,7 +80,7 @@ func element(list []any, i int) any {
 	return nil
 }
 
-func nested(list []any) bool {
+func isNested(list []any) bool {
 	return slices.ContainsFunc(list, func(v any) bool {
 		_, object := v.(map[string]any)
 		_, inner := v.([]any)

@@ -106,9 +106,9 @@ func change(member string, to bool) runner {
 }
 
 var flagActions = []action{
-	{name: "list", project: reads, run: listFlags},
-	{name: "get", project: reads, args: []string{"KEY"}, run: getFlag},
-	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) runner {
+	{name: "list", project: readsProject, run: listFlags},
+	{name: "get", project: readsProject, args: []string{"KEY"}, run: getFlag},
+	{name: "set", project: writesProject, args: []string{"KEY"}, options: func(m *manager) runner {
 		o := &flagSetOptions{
 			rollout: m.fs.String("rollout", "", ""), variants: m.fs.String("variants", "", ""),
 			name: m.fs.String("name", "", ""), filters: m.fs.String("filters", "", ""), off: m.fs.Bool("off", false, ""),
@@ -116,28 +116,28 @@ var flagActions = []action{
 		m.fs.Var(&o.payloads, "payload", "")
 		return o.set
 	}},
-	{name: "enable", project: writes, args: []string{"KEY"}, run: change("active", true)},
-	{name: "disable", project: writes, args: []string{"KEY"}, run: change("active", false)},
-	{name: "delete", project: writes, args: []string{"KEY"}, asks: true, run: func(ctx context.Context, m *manager, args []string) error {
+	{name: "enable", project: writesProject, args: []string{"KEY"}, run: change("active", true)},
+	{name: "disable", project: writesProject, args: []string{"KEY"}, run: change("active", false)},
+	{name: "delete", project: writesProject, args: []string{"KEY"}, needsConfirmation: true, run: func(ctx context.Context, m *manager, args []string) error {
 		if err := m.confirm(ctx, fmt.Sprintf("Delete the flag %q?", args[0])); err != nil {
 			return err
 		}
 		return change("deleted", true)(ctx, m, args)
 	}},
-	{name: "export", project: reads, options: exportFlags},
-	{name: "plan", project: reads, args: []string{"FILE"}, options: withDocument(planFlags)},
-	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: withDocument(applyFlags)},
-	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
-	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
-	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlag},
-	{name: "pins", project: reads, args: []string{"KEY"}, run: listPins},
-	{name: "pin", project: writes, args: []string{"KEY", "VALUE"}, options: pinFlag},
-	{name: "unpin", project: writes, args: []string{"KEY", "PIN"}, run: unpinFlag},
-	{name: "calls", project: reads, args: []string{"KEY"}, options: callsOfFlag},
+	{name: "export", project: readsProject, options: exportFlags},
+	{name: "plan", project: readsProject, args: []string{"FILE"}, options: withDocument(planFlags)},
+	{name: "apply", project: writesProject, args: []string{"FILE"}, needsConfirmation: true, options: withDocument(applyFlags)},
+	{name: "history", project: readsProject, args: []string{"KEY"}, run: historyFlag},
+	{name: "restore", project: writesProject, args: []string{"KEY", "VERSION"}, run: restoreFlag},
+	{name: "why", project: readsProject, args: []string{"KEY"}, options: whyFlag},
+	{name: "pins", project: readsProject, args: []string{"KEY"}, run: listPins},
+	{name: "pin", project: writesProject, args: []string{"KEY", "VALUE"}, options: pinFlag},
+	{name: "unpin", project: writesProject, args: []string{"KEY", "PIN"}, run: unpinFlag},
+	{name: "calls", project: readsProject, args: []string{"KEY"}, options: callsOfFlag},
 }
 
-// flagShown is what is read of a flag as the server shows it.
-type flagShown struct {
+// flagView is what is read of a flag as the server shows it.
+type flagView struct {
 	ID      int64                      `json:"id"`
 	Key     string                     `json:"key"`
 	Name    string                     `json:"name"`
@@ -154,13 +154,13 @@ type condition struct {
 	Rollout    *float64          `json:"rollout_percentage"`
 }
 
-func (f *flagShown) conditions() (out []condition) {
+func (f *flagView) conditions() (out []condition) {
 	_ = json.Unmarshal(f.Filters["groups"], &out) // what cannot be read is not summed up
 	return out
 }
 
 // summary says in a few words whom the flag is for.
-func (f *flagShown) summary() string {
+func (f *flagView) summary() string {
 	var out []string
 	for _, c := range f.conditions() {
 		share := 100.0
@@ -181,7 +181,7 @@ func (f *flagShown) summary() string {
 	return strings.Join(out, " | ")
 }
 
-func (f *flagShown) variants() string {
+func (f *flagView) variants() string {
 	var multivariate struct {
 		Variants []struct {
 			Key     string  `json:"key"`
@@ -196,7 +196,7 @@ func (f *flagShown) variants() string {
 	return strings.Join(out, ",")
 }
 
-func (f *flagShown) state() string {
+func (f *flagView) state() string {
 	switch {
 	case f.Deleted:
 		return "deleted"
@@ -206,7 +206,7 @@ func (f *flagShown) state() string {
 	return "off"
 }
 
-func (m *manager) showFlags(list ...flagShown) error {
+func (m *manager) showFlags(list ...flagView) error {
 	rows := [][]string{{"KEY", "STATE", "WHO", "VARIANTS", "VERSION", "NAME"}}
 	for _, f := range list {
 		rows = append(rows, []string{cli.Cell(f.Key), f.state(), f.summary(), cli.Cell(f.variants()), strconv.FormatInt(f.Version, 10), cli.Cell(f.Name)})
@@ -214,7 +214,7 @@ func (m *manager) showFlags(list ...flagShown) error {
 	return m.printTable(rows)
 }
 
-func (m *manager) flagsPath(rest string) string { return m.inProject("/feature_flags/" + rest) }
+func (m *manager) flagsPath(suffix string) string { return m.inProject("/feature_flags/" + suffix) }
 
 func listFlags(ctx context.Context, m *manager, _ []string) error {
 	return printAll(ctx, m, m.flagsPath(""), m.showFlags)
@@ -223,13 +223,13 @@ func listFlags(ctx context.Context, m *manager, _ []string) error {
 var errNoFlag = errors.New("there is no such flag")
 
 // findFlag finds a flag by its key.
-func (m *manager) findFlag(ctx context.Context, key string) (*flagShown, json.RawMessage, error) {
+func (m *manager) findFlag(ctx context.Context, key string) (*flagView, json.RawMessage, error) {
 	list, err := pages[json.RawMessage](ctx, m.client, m.flagsPath("?search="+url.QueryEscape(key)))
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, raw := range list {
-		var f flagShown
+		var f flagView
 		if err := json.Unmarshal(raw, &f); err != nil {
 			return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
 		}
@@ -248,9 +248,9 @@ func getFlag(ctx context.Context, m *manager, args []string) error {
 	return m.printJSON(raw)
 }
 
-// saved prints a flag as it is now.
-func (m *manager) saved(ctx context.Context, method, path string, body any) error {
-	var f flagShown
+// saveFlag prints a flag as it is now.
+func (m *manager) saveFlag(ctx context.Context, method, path string, body any) error {
+	var f flagView
 	if printed, err := m.fetch(ctx, method, path, body, &f); printed || err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (m *manager) patchFlag(ctx context.Context, key string, change map[string]a
 	if err != nil {
 		return err
 	}
-	return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
+	return m.saveFlag(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
 }
 
 func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) error {
@@ -286,14 +286,14 @@ func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) err
 			return cli.BadUsage("flags", "set: say what is to change, such as --rollout 50")
 		}
 		body["version"] = old.Version
-		return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(old.ID, 10)+"/"), body)
+		return m.saveFlag(ctx, "PATCH", m.flagsPath(strconv.FormatInt(old.ID, 10)+"/"), body)
 	}
 	body["key"], body["active"] = args[0], !*o.off
-	return m.saved(ctx, "POST", m.flagsPath(""), body)
+	return m.saveFlag(ctx, "POST", m.flagsPath(""), body)
 }
 
 // apply lays the options over the filters of a flag, nil for a new one.
-func (o *flagSetOptions) apply(m *manager, old *flagShown) (filters map[string]json.RawMessage, changed bool, err error) {
+func (o *flagSetOptions) apply(m *manager, old *flagView) (filters map[string]json.RawMessage, changed bool, err error) {
 	filters = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`)}
 	if old != nil && old.Filters != nil {
 		filters = old.Filters

@@ -70,14 +70,14 @@ func readDocument(m *manager, file string, o *documentOptions) (document []byte,
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, l := range result.Left {
-		if l.Whole {
+	for _, l := range result.Omissions {
+		if l.IsFlagOmitted {
 			return nil, 0, fmt.Errorf("%s: flag %q: %s: %s", file, l.Flag, l.Place, l.Reason)
 		}
 	}
-	if result.Left = nil; !*o.prune {
-		leaveRefused(result)
-		left = tellLeft(m.Program, result)
+	if result.Omissions = nil; !*o.prune {
+		dropInvalid(result)
+		left = printOmissions(m.Program, result)
 	}
 	document, err = result.Portable()
 	return document, left, err
@@ -117,10 +117,10 @@ func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions
 // confirmPrune asks before flags are deleted that a document does not have, where
 // somebody can be asked with their number and the first names.
 func (m *manager) confirmPrune(ctx context.Context, file string, text []byte, o *documentOptions) error {
-	if *m.yes || !m.Askable(m.Stdin) {
+	if *m.yes || !m.CanPrompt(m.Stdin) {
 		return m.confirm(ctx, "Delete the flags that the file does not have?")
 	}
-	a, _, err := m.ask(ctx, "plan/", file, text, o)
+	a, _, err := m.sendDocument(ctx, "plan/", file, text, o)
 	if err != nil {
 		return err
 	}
@@ -148,11 +148,11 @@ func (m *manager) document(ctx context.Context, what, file string, text []byte, 
 	if *m.asJSON {
 		format = "json"
 	}
-	show, known := documentFormats[format]
-	if !known {
+	show, ok := documentFormats[format]
+	if !ok {
 		return 0, cli.BadUsage(m.command, "--format: want text, json or markdown, not %q", format)
 	}
-	a, raw, err := m.ask(ctx, what, file, text, o)
+	a, raw, err := m.sendDocument(ctx, what, file, text, o)
 	if err != nil {
 		return 0, err
 	}
@@ -165,15 +165,15 @@ func (m *manager) document(ctx context.Context, what, file string, text []byte, 
 	return len(a.Changes), m.Print(show(a, what == "apply/"))
 }
 
-// ask sends a document and returns the answer, also as it was sent.
-func (m *manager) ask(ctx context.Context, what, file string, text []byte, o *documentOptions) (*documentAnswer, json.RawMessage, error) {
+// sendDocument sends a document and returns the answer, also as it was sent.
+func (m *manager) sendDocument(ctx context.Context, what, file string, text []byte, o *documentOptions) (*documentAnswer, json.RawMessage, error) {
 	path := m.flagsPath(what)
 	if *o.prune {
 		path += "?prune=true"
 	}
 	m.client.onWarning = nil // the answer has them all
 	var raw json.RawMessage
-	end, err := m.waiting(what, file, text)
+	end, err := m.showWaiting(what, file, text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,8 +189,8 @@ func (m *manager) ask(ctx context.Context, what, file string, text []byte, o *do
 	return a, raw, nil
 }
 
-// waiting shows what is on its way until end is called.
-func (m *manager) waiting(what, file string, text []byte) (end func(), err error) {
+// showWaiting shows what is on its way until end is called.
+func (m *manager) showWaiting(what, file string, text []byte) (end func(), err error) {
 	var document struct{ Flags, Cohorts []json.RawMessage }
 	if err := json.Unmarshal(text, &document); err != nil {
 		return nil, fmt.Errorf("%s is no document of flags: %w", file, err)
@@ -247,11 +247,11 @@ func (c *documentChange) people() string {
 
 // total is a line that sums up.
 func (a *documentAnswer) total(applied bool) string {
-	done := "would change"
+	verb := "would change"
 	if applied {
-		done = "changed"
+		verb = "changed"
 	}
-	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), done, a.Unchanged)
+	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), verb, a.Unchanged)
 }
 
 // text is the answer for people.

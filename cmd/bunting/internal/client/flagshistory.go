@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// versionShown is what is read of a version of a flag.
-type versionShown struct {
-	flagShown
+// versionView is what is read of a version of a flag.
+type versionView struct {
+	flagView
 	At string `json:"created_at"`
 	By *struct {
 		Email string `json:"email"`
@@ -25,7 +25,7 @@ type versionShown struct {
 
 // historyFlag lists what a flag has been, the newest first.
 func historyFlag(ctx context.Context, m *manager, args []string) error {
-	f, err := m.namedFlag(ctx, args[0])
+	f, err := m.findFlagOrID(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -33,12 +33,12 @@ func historyFlag(ctx context.Context, m *manager, args []string) error {
 }
 
 // showVersions shows versions, the newest first.
-func (m *manager) showVersions(list ...versionShown) error {
+func (m *manager) showVersions(list ...versionView) error {
 	rows := [][]string{{"VERSION", "WHEN", "BY", "STATE", "WHO", "VARIANTS", "CHANGED"}}
 	for i := range list {
-		v, by := &list[i], "-"
+		v, author := &list[i], "-"
 		if v.By != nil {
-			by = v.By.Email
+			author = v.By.Email
 		}
 		changed := "made"
 		if i+1 < len(list) {
@@ -46,13 +46,13 @@ func (m *manager) showVersions(list ...versionShown) error {
 		} else if v.Version > 1 {
 			changed = "-" // the version before is no longer stored
 		}
-		rows = append(rows, []string{strconv.FormatInt(v.Version, 10), v.At, cli.Cell(by), v.state(), v.summary(), v.variants(), cli.Cell(changed)})
+		rows = append(rows, []string{strconv.FormatInt(v.Version, 10), v.At, cli.Cell(author), v.state(), v.summary(), v.variants(), cli.Cell(changed)})
 	}
 	return m.printTable(rows)
 }
 
 // changes names what differs from the version before.
-func (v *versionShown) changes(before *versionShown) []string {
+func (v *versionView) changes(before *versionView) []string {
 	differs := map[string]bool{
 		"key": v.Key != before.Key, "name": v.Name != before.Name, "active": v.Active != before.Active, "deleted": v.Deleted != before.Deleted,
 		"tags": !slices.Equal(v.Tags, before.Tags),
@@ -61,18 +61,18 @@ func (v *versionShown) changes(before *versionShown) []string {
 	maps.Copy(names, v.Filters)
 	maps.Copy(names, before.Filters)
 	for name := range names {
-		shown := name
+		label := name
 		if !slices.Contains([]string{"groups", "multivariate", "payloads"}, name) {
-			shown = "filters"
+			label = "filters"
 		}
-		differs[shown] = differs[shown] || !sameJSON(v.Filters[name], before.Filters[name])
+		differs[label] = differs[label] || !sameJSON(v.Filters[name], before.Filters[name])
 	}
 	maps.DeleteFunc(differs, func(_ string, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(differs))
 }
 
-// encoded is a value whose members are sorted, and its JSON without spaces.
-func encoded(v any) []byte {
+// sortedJSON is a value whose members are sorted, and its JSON without spaces.
+func sortedJSON(v any) []byte {
 	text, _ := json.Marshal(v) // what came as JSON goes as JSON
 	return text
 }
@@ -80,7 +80,7 @@ func encoded(v any) []byte {
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y) // absent is null
-	return bytes.Equal(encoded(x), encoded(y))
+	return bytes.Equal(sortedJSON(x), sortedJSON(y))
 }
 
 // restoreFlag makes an earlier version the next one.
@@ -89,21 +89,21 @@ func restoreFlag(ctx context.Context, m *manager, args []string) error {
 	if err != nil {
 		return cli.BadUsage("flags", "restore: want the number of a version, as bunting flags history shows it, not %q", args[1])
 	}
-	f, err := m.namedFlag(ctx, args[0])
+	f, err := m.findFlagOrID(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	return m.saved(ctx, "POST", m.flagsPath(fmt.Sprintf("%d/restore/", f.ID)), map[string]any{"version": version})
+	return m.saveFlag(ctx, "POST", m.flagsPath(fmt.Sprintf("%d/restore/", f.ID)), map[string]any{"version": version})
 }
 
-// namedFlag finds a flag by its key, else by its number, by which a deleted one is
+// findFlagOrID finds a flag by its key, else by its number, by which a deleted one is
 // found too.
-func (m *manager) namedFlag(ctx context.Context, named string) (*flagShown, error) {
+func (m *manager) findFlagOrID(ctx context.Context, named string) (*flagView, error) {
 	f, _, err := m.findFlag(ctx, named)
 	if id, bad := strconv.ParseInt(named, 10, 64); err == nil || bad != nil || id <= 0 {
 		return f, err
 	}
-	var found flagShown
+	var found flagView
 	if byID := m.send(ctx, "GET", m.flagsPath(pathPart(named)+"/"), nil, &found); byID != nil {
 		return nil, err
 	}

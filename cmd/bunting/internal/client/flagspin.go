@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// pinShown is what is read of a value that is pinned.
-type pinShown struct {
+// pinView is what is read of a value that is pinned.
+type pinView struct {
 	ID     int64 `json:"id"`
 	Person *struct {
 		Name string `json:"name"`
@@ -28,7 +28,7 @@ type pinShown struct {
 	} `json:"created_by"`
 }
 
-func (p *pinShown) whose() string {
+func (p *pinView) owner() string {
 	switch {
 	case p.Group != nil:
 		return p.Group.Type + "=" + p.Group.Key
@@ -39,28 +39,28 @@ func (p *pinShown) whose() string {
 }
 
 // showPins shows pinned values, the newest first.
-func (m *manager) showPins(list ...pinShown) error {
+func (m *manager) showPins(list ...pinView) error {
 	rows := [][]string{{"PIN", "FOR", "VALUE", "UNTIL", "NOTE", "BY"}}
 	for i := range list {
-		p, until, by := &list[i], "-", "-"
+		p, until, author := &list[i], "-", "-"
 		if p.Expires != nil {
 			until = *p.Expires
 		}
 		if p.By != nil {
-			by = p.By.Email
+			author = p.By.Email
 		}
-		rows = append(rows, []string{strconv.FormatInt(p.ID, 10), cli.Cell(p.whose()), cli.Cell(fmt.Sprint(p.Value)), until, cli.Cell(cmp.Or(p.Note, "-")), cli.Cell(by)})
+		rows = append(rows, []string{strconv.FormatInt(p.ID, 10), cli.Cell(p.owner()), cli.Cell(fmt.Sprint(p.Value)), until, cli.Cell(cmp.Or(p.Note, "-")), cli.Cell(author)})
 	}
 	return m.printTable(rows)
 }
 
 // pinsPath is a path below the pins of a flag.
-func (m *manager) pinsPath(ctx context.Context, flag, rest string) (string, error) {
-	f, err := m.namedFlag(ctx, flag)
+func (m *manager) pinsPath(ctx context.Context, flag, suffix string) (string, error) {
+	f, err := m.findFlagOrID(ctx, flag)
 	if err != nil {
 		return "", err
 	}
-	return m.flagsPath(fmt.Sprintf("%d/pins/%s", f.ID, rest)), nil
+	return m.flagsPath(fmt.Sprintf("%d/pins/%s", f.ID, suffix)), nil
 }
 
 // listPins lists who has a value of a flag pinned.
@@ -83,22 +83,22 @@ func pinFlag(m *manager) runner {
 		if args[1] == "true" || args[1] == "false" {
 			body["value"] = args[1] == "true"
 		}
-		given := 0
+		targets := 0
 		for name, id := range map[string]string{"distinct_id": *distinctID, "person_id": *person} {
 			if id != "" {
 				body[name] = id
-				given++
+				targets++
 			}
 		}
-		of, err := cli.Groups("flags", groups)
+		group, err := cli.Groups("flags", groups)
 		if err != nil {
 			return err
 		}
-		for kind, key := range of {
+		for kind, key := range group {
 			body["group"] = map[string]any{"type": kind, "key": key}
-			given++
+			targets++
 		}
-		if given != 1 {
+		if targets != 1 {
 			return cli.BadUsage("flags", "pin: for whom? give one of --distinct-id ID, --person UUID and --group TYPE=KEY")
 		}
 		if *until != "" {
@@ -112,7 +112,7 @@ func pinFlag(m *manager) runner {
 		if err != nil {
 			return err
 		}
-		var p pinShown
+		var p pinView
 		if printed, err := m.fetch(ctx, "POST", path, body, &p); printed || err != nil {
 			return err
 		}

@@ -31,8 +31,8 @@ var differences = map[string]string{
 	"person_changed": "the person has changed", "supplied": "properties were given here",
 }
 
-// last says what somebody was really given last.
-func (e *explanation) last() string {
+// lastValue says what somebody was really given last.
+func (e *explanation) lastValue() string {
 	a := e.Assigned
 	if a == nil {
 		return "last given: no SDK has told of it\n"
@@ -91,11 +91,11 @@ func (m *manager) explain(ctx context.Context, key, distinctID string, body any)
 	if e.Person != nil {
 		about = fmt.Sprintf("person %s, %s\n", e.Person.UUID, cli.Cell(cmp.Or(e.Person.Name, "without a name")))
 	}
-	return m.Print(about + e.Text + e.last())
+	return m.Print(about + e.Text + e.lastValue())
 }
 
-// exposuresShown is what is read of how often a flag was called.
-type exposuresShown struct {
+// exposuresView is what is read of how often a flag was called.
+type exposuresView struct {
 	Labels []string `json:"labels"`
 	Series []struct {
 		Value string  `json:"value"`
@@ -108,12 +108,12 @@ type exposuresShown struct {
 func callsOfFlag(m *manager) runner {
 	from, interval, count := m.fs.String("from", "-7d", ""), m.fs.String("interval", "day", ""), m.fs.String("count", "calls", "")
 	return func(ctx context.Context, m *manager, args []string) error {
-		f, err := m.namedFlag(ctx, args[0])
+		f, err := m.findFlagOrID(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		q := url.Values{"date_from": {*from}, "interval": {*interval}, "count": {*count}}
-		var e exposuresShown
+		var e exposuresView
 		if printed, err := m.fetch(ctx, "GET", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/exposures/?"+q.Encode()), nil, &e); printed || err != nil {
 			return err
 		}
@@ -126,8 +126,8 @@ func callsOfFlag(m *manager) runner {
 			head, total = append(head, cli.Cell(s.Value)), append(total, n)
 		}
 		rows := [][]string{head}
-		for i, at := range e.Labels {
-			row := []string{at}
+		for i, label := range e.Labels {
+			row := []string{label}
 			for _, s := range e.Series {
 				n := "-"
 				if i < len(s.Data) {

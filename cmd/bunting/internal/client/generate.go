@@ -38,13 +38,13 @@ without it the flags are those of a server.
 ` + projectOption + managerOptions
 
 var generateActions = []action{
-	{name: "go", project: reads, orFile: true, options: func(m *manager) runner {
+	{name: "go", project: readsProject, orFile: true, options: func(m *manager) runner {
 		pkg := m.fs.String("package", "features", "")
 		return generator(m, func(list []flags.Flag, from string, schemas map[string]json.RawMessage) (codegen.Source, error) {
 			return codegen.Go(list, *pkg, from, schemas)
 		})
 	}},
-	{name: "ts", project: reads, orFile: true, options: func(m *manager) runner { return generator(m, codegen.TypeScript) }},
+	{name: "ts", project: readsProject, orFile: true, options: func(m *manager) runner { return generator(m, codegen.TypeScript) }},
 }
 
 func generator(m *manager, source func([]flags.Flag, string, map[string]json.RawMessage) (codegen.Source, error)) runner {
@@ -100,7 +100,7 @@ func (m *manager) definitions(ctx context.Context, args []string) (d flags.Defin
 	}
 	text, err := readInput(m.Program, args[0])
 	if err == nil {
-		d, err = definitionsOf(args[0], text, *m.named)
+		d, err = definitionsOf(args[0], text, *m.projectName)
 	}
 	return d, filepath.Base(args[0]), err
 }

@@ -53,9 +53,9 @@ type importer struct {
 	into       *projectRef // nil: it was not needed yet
 	server     string
 
-	state      importState
-	batch      importBatch
-	complaints int // lines that were reported
+	state    importState
+	batch    importBatch
+	reported int // lines that were reported
 }
 
 // importState is what FILE.import holds.
@@ -69,7 +69,7 @@ type importState struct {
 	// Refused ones were not, Skipped ones were never sent.
 	Sent     int64 `json:"sent"`
 	Imported int64 `json:"imported"`
-	Refused  int64 `json:"refused"`
+	Rejected int64 `json:"refused"`
 	Skipped  int64 `json:"skipped"`
 }
 
@@ -104,8 +104,8 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 		return cli.BadUsage("import", "%s", err)
 	}
 	defer i.client.close()
-	i.client.enduring = true
-	i.client.onRetry = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
+	i.client.retriesSilence = true
+	i.client.onRetry = func(why string, d time.Duration) { i.progress.Println("%s; trying again in %s", why, d) }
 	var total importState
 	for _, file := range files {
 		if err := i.file(ctx, p, file); err != nil {
@@ -119,23 +119,23 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 			return err
 		}
 	}
-	i.progress.Say("%s%s", total.summary(), i.where())
-	if total.Refused+total.Skipped > 0 {
+	i.progress.Println("%s%s", total.summary(), i.projectName())
+	if total.Rejected+total.Skipped > 0 {
 		return cli.ErrReported
 	}
 	return nil
 }
 
 func (s *importState) add(t *importState) {
-	s.Sent, s.Imported, s.Refused, s.Skipped = s.Sent+t.Sent, s.Imported+t.Imported, s.Refused+t.Refused, s.Skipped+t.Skipped
+	s.Sent, s.Imported, s.Rejected, s.Skipped = s.Sent+t.Sent, s.Imported+t.Imported, s.Rejected+t.Rejected, s.Skipped+t.Skipped
 }
 
 func (s *importState) summary() string {
-	return fmt.Sprintf("%d events sent, %d persons and groups imported, %d refused, %d left out", s.Sent, s.Imported, s.Refused, s.Skipped)
+	return fmt.Sprintf("%d events sent, %d persons and groups imported, %d refused, %d left out", s.Sent, s.Imported, s.Rejected, s.Skipped)
 }
 
-// where names the project that was written to.
-func (i *importer) where() string {
+// projectName names the project that was written to.
+func (i *importer) projectName() string {
 	switch {
 	case i.into != nil:
 		return ", in project " + i.into.String()
@@ -168,7 +168,7 @@ func (i *importer) file(ctx context.Context, p *cli.Program, name string) error 
 	if err != nil {
 		return err
 	}
-	done := i.state.Offset
+	offset := i.state.Offset
 	for {
 		if err := ctx.Err(); err != nil {
 			return errors.New("interrupted")
@@ -179,17 +179,17 @@ func (i *importer) file(ctx context.Context, p *cli.Program, name string) error 
 			return i.flush(ctx, name, all.Offset)
 		}
 		if err != nil && !errors.Is(err, cli.ErrTooLong) {
-			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.Number, err), i.flush(ctx, name, done))
+			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.Number, err), i.flush(ctx, name, offset))
 		}
 		if all.Offset <= i.state.Offset {
 			continue // done by the call before
 		}
 		if err != nil {
-			i.leaveOut(all.Number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
-		} else if err := i.take(ctx, name, done, text, all.Number); err != nil {
+			i.skip(all.Number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
+		} else if err := i.take(ctx, name, offset, text, all.Number); err != nil {
 			return err
 		}
-		done = all.Offset
+		offset = all.Offset
 		i.progress.Show(from.N, size, i.state.summary())
 	}
 }
@@ -205,7 +205,7 @@ func (i *importer) resume(name string) error {
 		return fmt.Errorf("%s belongs to an import into another project; remove it to start over", stateOf(name))
 	}
 	i.state = old
-	i.progress.Say("%s: going on after %s", name, old.summary())
+	i.progress.Println("%s: going on after %s", name, old.summary())
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (i *importer) resume(name string) error {
 func (i *importer) take(ctx context.Context, name string, before int64, text []byte, line int) error {
 	kind, item, err := readRecord(text)
 	if err != nil {
-		i.leaveOut(line, err)
+		i.skip(line, err)
 		return nil
 	}
 	if kind == importEvent && i.projectKey == "" {
@@ -223,7 +223,7 @@ func (i *importer) take(ctx context.Context, name string, before int64, text []b
 	if kind == importPerson && i.client.key == "" {
 		return fmt.Errorf("line %d is a person or a group, and these need --key", line)
 	}
-	if !i.batch.fits(kind, len(item)) {
+	if !i.batch.canFit(kind, len(item)) {
 		if err := i.flush(ctx, name, before); err != nil {
 			return err
 		}
@@ -232,19 +232,19 @@ func (i *importer) take(ctx context.Context, name string, before int64, text []b
 	return nil
 }
 
-func (i *importer) leaveOut(line int, why error) {
+func (i *importer) skip(line int, why error) {
 	i.state.Skipped++
-	i.complain(line, why.Error())
+	i.reportLine(line, why.Error())
 }
 
 // maxComplaints is how many lines are reported one by one.
 const maxComplaints = 100
 
-func (i *importer) complain(line int, why string) {
-	if i.complaints++; i.complaints <= maxComplaints {
-		i.progress.Say("line %d %s", line, why)
-	} else if i.complaints == maxComplaints+1 {
-		i.progress.Say("more lines like these are only counted")
+func (i *importer) reportLine(line int, why string) {
+	if i.reported++; i.reported <= maxComplaints {
+		i.progress.Println("line %d %s", line, why)
+	} else if i.reported == maxComplaints+1 {
+		i.progress.Println("more lines like these are only counted")
 	}
 }
 

@@ -86,13 +86,13 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 		{Key: "properties", Value: properties.String()},
 	}
 	if has(o, "timestamp") {
-		at, _ := o.Get("timestamp")
-		event = append(event, capture.Member{Key: "timestamp", Value: at})
+		timestamp, _ := o.Get("timestamp")
+		event = append(event, capture.Member{Key: "timestamp", Value: timestamp})
 	}
 	out := capture.NewObject(event).AppendJSON(nil)
 	called, _ := o.Text("event")
-	if most := wire.MaxEventOf(called); len(out) > most {
-		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), most)
+	if maxSize := wire.MaxEventOf(called); len(out) > maxSize {
+		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), maxSize)
 	}
 	return out, nil
 }

@@ -63,7 +63,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	key := fs.String("key", "", "")
 	project := fs.String("project", p.Env[cli.ProjectVariable], "")
 	plan := fs.Bool("plan", false, "")
-	var rename renaming
+	var rename renameOption
 	fs.Var(&rename, "rename", "")
 	var o convert.Options
 	fs.BoolVar(&o.Rebucket, "rebucket", false, "")
@@ -86,16 +86,16 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		}
 	}
 	result, err := readFormat(p, format, files, o)
-	if err == nil && rename.wanted {
+	if err == nil && rename.isSet {
 		err = rename.apply(p, result)
 	}
 	if err != nil {
 		return err
 	}
 	if *server != "" {
-		leaveRefused(result)
+		dropInvalid(result)
 	}
-	whole := tellLeft(p, result)
+	omitted := printOmissions(p, result)
 	var changes int
 	var text []byte
 	if *server != "" {
@@ -106,11 +106,11 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stderr, "%s converted, %d left out, %s\n", cli.Plural(len(result.Converted), "flag"), whole, cli.Plural(len(result.Left)-whole, "note"))
+	_, err = fmt.Fprintf(p.Stderr, "%s converted, %d left out, %s\n", cli.Plural(len(result.Converted), "flag"), omitted, cli.Plural(len(result.Omissions)-omitted, "note"))
 	switch {
 	case err != nil:
 		return err
-	case whole > 0:
+	case omitted > 0:
 		return cli.ErrReported
 	case *plan && changes > 0:
 		return cli.ErrChanges
@@ -144,10 +144,10 @@ func readFormat(p *cli.Program, format convert.Format, files []string, o convert
 	return format.Read(inputs, o)
 }
 
-// leaveRefused leaves out what a server would refuse, so that it stores the rest.
-func leaveRefused(r *convert.Result) {
+// dropInvalid leaves out what a server would refuse, so that it stores the rest.
+func dropInvalid(r *convert.Result) {
 	d := &r.File.Projects[0].Definitions
-	var left []convert.Left
+	var omissions []convert.Omission
 	var cohorts []int64
 	for _, refusal := range featureflags.Refusals(d) {
 		if refusal.Cohort != 0 {
@@ -158,30 +158,30 @@ func leaveRefused(r *convert.Result) {
 		if to := featureflags.ProposedKey(refusal.Flag); to != "" && to != refusal.Flag {
 			reason += fmt.Sprintf(" (--rename makes it %q)", to)
 		}
-		left = append(left, convert.Left{Flag: refusal.Flag, Place: refusal.Place, Reason: reason})
+		omissions = append(omissions, convert.Omission{Flag: refusal.Flag, Place: refusal.Path, Reason: reason})
 	}
-	r.LeaveOut(left, cohorts)
+	r.Omit(omissions, cohorts)
 }
 
-// renaming is the option --rename, with or without a file.
-type renaming struct {
-	wanted bool
-	file   string
+// renameOption is the option --rename, with or without a file.
+type renameOption struct {
+	isSet bool
+	file  string
 }
 
-func (r *renaming) String() string   { return r.file }
-func (r *renaming) IsBoolFlag() bool { return true }
+func (r *renameOption) String() string   { return r.file }
+func (r *renameOption) IsBoolFlag() bool { return true }
 
 // Set is called with true where the option has no value.
-func (r *renaming) Set(value string) error {
-	if r.wanted = value != "false"; value != "true" && r.wanted {
+func (r *renameOption) Set(value string) error {
+	if r.isSet = value != "false"; value != "true" && r.isSet {
 		r.file = value
 	}
 	return nil
 }
 
 // apply renames flags and writes the table of their names.
-func (r *renaming) apply(p *cli.Program, result *convert.Result) error {
+func (r *renameOption) apply(p *cli.Program, result *convert.Result) error {
 	names := result.Rename(featureflags.ProposedKey)
 	if r.file != "" {
 		var table bytes.Buffer
@@ -227,25 +227,25 @@ func write(p *cli.Program, output, text string) error {
 	return os.WriteFile(output, []byte(text), 0o644)
 }
 
-// tellLeft lists what was not converted, or not wholly, and counts the flags that
+// printOmissions lists what was not converted, or not wholly, and counts the flags that
 // are left out. These come first, then notes about types; equal notes are one row.
-func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
-	if len(r.Left) == 0 {
+func printOmissions(p *cli.Program, r *convert.Result) (omitted int) {
+	if len(r.Omissions) == 0 {
 		return 0
 	}
 	rows := [][]string{{"FLAG", "LEFT OUT", "PLACE", "REASON"}}
 	var notes []*equalNotes
-	known := map[string]*equalNotes{}
-	for _, l := range r.Left {
-		if l.Whole {
-			whole++
+	byReason := map[string]*equalNotes{}
+	for _, l := range r.Omissions {
+		if l.IsFlagOmitted {
+			omitted++
 			rows = append(rows, []string{cli.Cell(l.Flag), "yes", cli.Cell(l.Place), cli.Cell(l.Reason)})
 			continue
 		}
-		n := known[l.Reason]
+		n := byReason[l.Reason]
 		if n == nil {
-			n = &equalNotes{reason: l.Reason, types: l.Type, seen: map[string]bool{}}
-			known[l.Reason], notes = n, append(notes, n)
+			n = &equalNotes{reason: l.Reason, types: l.Type, hasPlace: map[string]bool{}}
+			byReason[l.Reason], notes = n, append(notes, n)
 		}
 		n.add(l)
 	}
@@ -259,10 +259,10 @@ func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
 		return 1
 	})
 	for _, n := range notes {
-		rows = append(rows, []string{cli.Cell(listed(n.flags, "flags")), "no", cli.Cell(listed(n.places, "places")), cli.Cell(n.text())})
+		rows = append(rows, []string{cli.Cell(nameList(n.flags, "flags")), "no", cli.Cell(nameList(n.places, "places")), cli.Cell(n.text())})
 	}
 	_, _ = io.WriteString(p.Stderr, cli.Table(rows))
-	return whole
+	return omitted
 }
 
 // equalNotes are notes with one reason.
@@ -270,17 +270,17 @@ type equalNotes struct {
 	reason        string
 	types         bool
 	flags, places []string // each once
-	seen          map[string]bool
+	hasPlace      map[string]bool
 	count         int
 }
 
-func (n *equalNotes) add(l convert.Left) {
+func (n *equalNotes) add(l convert.Omission) {
 	n.count++
 	if last := len(n.flags) - 1; last < 0 || n.flags[last] != l.Flag { // they come in order
 		n.flags = append(n.flags, l.Flag)
 	}
-	if !n.seen[l.Place] {
-		n.seen[l.Place], n.places = true, append(n.places, l.Place)
+	if !n.hasPlace[l.Place] {
+		n.hasPlace[l.Place], n.places = true, append(n.places, l.Place)
 	}
 }
 
@@ -291,8 +291,8 @@ func (n *equalNotes) text() string {
 	return fmt.Sprintf("%d times: %s", n.count, n.reason)
 }
 
-// listed is a name, or the number of several and the first of them.
-func listed(names []string, what string) string {
+// nameList is a name, or the number of several and the first of them.
+func nameList(names []string, what string) string {
 	if len(names) == 1 {
 		return names[0]
 	}

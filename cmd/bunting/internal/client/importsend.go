@@ -32,12 +32,12 @@ type importItem struct {
 	line int
 }
 
-func (b *importBatch) fits(kind importKind, size int) bool {
-	most := maxBatchEvents
+func (b *importBatch) canFit(kind importKind, size int) bool {
+	maxItems := maxBatchEvents
 	if kind == importPerson {
-		most = maxBatchPeople
+		maxItems = maxBatchPeople
 	}
-	return len(b.items) == 0 || b.kind == kind && len(b.items) < most && b.bytes+size+1 <= maxBatchBytes
+	return len(b.items) == 0 || b.kind == kind && len(b.items) < maxItems && b.bytes+size+1 <= maxBatchBytes
 }
 
 func (b *importBatch) add(kind importKind, text []byte, line int) {
@@ -90,8 +90,8 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	case !errors.As(err, &answer) || !slices.Contains(aboutItems, answer.Status):
 		return err
 	case len(items) == 1:
-		i.state.Refused++
-		i.complain(items[0].line, "was refused: "+answer.Error())
+		i.state.Rejected++
+		i.reportLine(items[0].line, "was refused: "+answer.Error())
 		return nil
 	}
 	half := len(items) / 2
@@ -139,10 +139,10 @@ func (i *importer) sendPeople(ctx context.Context, items []importItem) error {
 		return err
 	}
 	i.state.Imported += answer.Imported
-	i.state.Refused += max(answer.Failed, int64(len(answer.Errors)))
+	i.state.Rejected += max(answer.Failed, int64(len(answer.Errors)))
 	for _, e := range answer.Errors {
 		if e.Line >= 1 && e.Line <= len(items) {
-			i.complain(items[e.Line-1].line, "was refused: "+e.Detail)
+			i.reportLine(items[e.Line-1].line, "was refused: "+e.Detail)
 		}
 	}
 	return nil

@@ -45,8 +45,8 @@ var keyActions = []action{
 
 const keysPath = "/api/personal_api_keys/"
 
-// keyShown is a personal key as the server shows it.
-type keyShown struct {
+// keyView is a personal key as the server shows it.
+type keyView struct {
 	ID       string   `json:"id"`
 	Label    string   `json:"label"`
 	Value    *string  `json:"value"`
@@ -58,7 +58,7 @@ type keyShown struct {
 }
 
 func listKeys(ctx context.Context, m *manager, _ []string) error {
-	var list []keyShown
+	var list []keyView
 	if err := m.send(ctx, "GET", keysPath, nil, &list); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func createKey(m *manager) runner {
 
 // newKey asks for a key and prints it: its text is shown this once.
 func (m *manager) newKey(ctx context.Context, path string, body any) error {
-	var k keyShown
+	var k keyView
 	if err := m.send(ctx, "POST", path, body, &k); err != nil {
 		return err
 	}

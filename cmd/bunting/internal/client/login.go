@@ -117,15 +117,15 @@ type programCodes struct {
 	Interval int    `json:"interval"`
 }
 
-// letIn is what a poll brings.
-type letIn struct {
+// loginResult is what a poll brings.
+type loginResult struct {
 	Status  string `json:"status"`
 	Key     string `json:"personal_api_key"`
 	Label   string `json:"label"`
 	Project string `json:"project_id"`
 }
 
-var loginAction = action{keyless: true, options: func(m *manager) runner {
+var loginAction = action{worksWithoutKey: true, options: func(m *manager) runner {
 	scopes := m.fs.String("scopes", "*", "")
 	return func(ctx context.Context, m *manager, _ []string) error {
 		var codes programCodes
@@ -158,12 +158,12 @@ var loginAction = action{keyless: true, options: func(m *manager) runner {
 }}
 
 // awaitProgram asks until the code is confirmed, refused or too old.
-func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*letIn, error) {
+func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*loginResult, error) {
 	for {
 		if err := m.client.pause(ctx, time.Duration(max(codes.Interval, 1))*time.Second); err != nil {
 			return nil, err
 		}
-		var in letIn
+		var in loginResult
 		err := m.send(ctx, http.MethodPost, "/api/cli-auth/poll/", map[string]any{"device_code": codes.Device}, &in)
 		switch {
 		case statusOf(err) == http.StatusBadRequest:
@@ -176,7 +176,7 @@ func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*letIn
 	}
 }
 
-var logoutAction = action{keyless: true, run: func(_ context.Context, m *manager, _ []string) error {
+var logoutAction = action{worksWithoutKey: true, run: func(_ context.Context, m *manager, _ []string) error {
 	kept, err := readSignIns(m.Program)
 	if err != nil {
 		return err

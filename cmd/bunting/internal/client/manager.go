@@ -20,40 +20,40 @@ const defaultServer = "http://127.0.0.1:8000"
 // manager is one call of a command that manages things on a server.
 type manager struct {
 	*cli.Program
-	command string
-	fs      *flag.FlagSet
-	server  *string
-	key     *string
-	named   *string     // the project as the command line has it
-	project *projectRef // nil: the action is outside of projects
-	asJSON  *bool
-	yes     *bool // of actions that ask
-	client  *apiClient
+	command     string
+	fs          *flag.FlagSet
+	server      *string
+	key         *string
+	projectName *string     // the project as the command line has it
+	project     *projectRef // nil: the action is outside of projects
+	asJSON      *bool
+	yes         *bool // of actions that ask
+	client      *apiClient
 }
 
-// touch is what an action does to a project.
-type touch uint8
+// projectUse is what an action does to a project.
+type projectUse uint8
 
 const (
-	nothing touch = iota // it is outside of projects
-	reads
-	writes // the project is named when it is done
+	noProject projectUse = iota // it is outside of projects
+	readsProject
+	writesProject // the project is named when it is done
 )
 
 // action is what a manager can do: a word after the command.
 type action struct {
 	name    string
-	project touch
+	project projectUse
 	// args are the names of the arguments that it wants.
 	args []string
 	// options adds those of its own, and returns what runs with them.
 	options func(m *manager) runner
 	// orFile: one more argument is a file that stands for the server, which is not asked.
 	orFile bool
-	// keyless: it does something without a key too.
-	keyless bool
-	// asks: it deletes, and has --yes (see confirm).
-	asks bool
+	// worksWithoutKey: it does something without a key too.
+	worksWithoutKey bool
+	// needsConfirmation: it deletes, and has --yes (see confirm).
+	needsConfirmation bool
 	// run is what runs without options of its own.
 	run runner
 	// offline, where it is there, runs instead of all this: it needs no server.
@@ -74,7 +74,7 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 	words := cli.Names(actions, func(a action) string { return a.name })
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
-			return cli.HelpWanted(command)
+			return cli.HelpRequest(command)
 		}
 		return cli.BadUsage(command, "say what to do: %s", strings.Join(words, ", "))
 	}
@@ -85,39 +85,39 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 	case actions[i].offline != nil:
 		return actions[i].offline(ctx, p, args[1:])
 	}
-	return act(ctx, p, command, &actions[i], args[1:])
+	return runAction(ctx, p, command, &actions[i], args[1:])
 }
 
-func act(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
+func runAction(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
 	m := &manager{Program: p, command: command, fs: cli.NewFlags(command)}
 	m.server = m.fs.String("server", p.Env["BUNTING_SERVER"], "")
 	m.key = m.fs.String("key", p.Env["BUNTING_KEY"], "")
-	if a.project != nothing {
-		m.named = m.fs.String("project", p.Env[cli.ProjectVariable], "")
+	if a.project != noProject {
+		m.projectName = m.fs.String("project", p.Env[cli.ProjectVariable], "")
 	}
 	m.asJSON = m.fs.Bool("json", false, "")
-	if a.asks {
+	if a.needsConfirmation {
 		m.yes = m.fs.Bool("yes", false, "")
 	}
 	run := a.run
 	if a.options != nil {
 		run = a.options(m)
 	}
-	rest, err := cli.ParseArgs(m.fs, args)
+	remaining, err := cli.ParseArgs(m.fs, args)
 	if err != nil {
 		return err
 	}
-	kept, err := readSignIns(p)
+	stored, err := readSignIns(p)
 	if err != nil {
 		return err
 	}
-	kept.use(m.server, m.key)
+	stored.use(m.server, m.key)
 	switch {
-	case a.orFile && len(rest) == len(a.args)+1:
-		return run(ctx, m, rest)
-	case len(rest) != len(a.args):
-		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wanted(a.args))
-	case *m.key == "" && !a.keyless:
+	case a.orFile && len(remaining) == len(a.args)+1:
+		return run(ctx, m, remaining)
+	case len(remaining) != len(a.args):
+		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wantArgs(a.args))
+	case *m.key == "" && !a.worksWithoutKey:
 		return cli.BadUsage(command, "--key is missing: the first start of a server prints one, and bunting login gets one")
 	}
 	if err := m.connect(); err != nil {
@@ -125,15 +125,15 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 	}
 	defer m.client.close()
 	m.client.onWarning = m.warn
-	if a.project != nothing {
-		if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
+	if a.project != noProject {
+		if m.project, err = m.client.findProject(ctx, *m.projectName); err != nil {
 			return err
 		}
 	}
-	if err := run(ctx, m, rest); err != nil {
+	if err := run(ctx, m, remaining); err != nil {
 		return err
 	}
-	if a.project == writes {
+	if a.project == writesProject {
 		m.nameProject()
 	}
 	return nil
@@ -152,7 +152,7 @@ func (m *manager) connect() (err error) {
 // may be for programs.
 func (m *manager) nameProject() { _, _ = fmt.Fprintf(m.Stderr, "in project %s\n", m.project) }
 
-func wanted(args []string) string {
+func wantArgs(args []string) string {
 	if len(args) == 0 {
 		return "no argument"
 	}
@@ -212,5 +212,5 @@ func (m *manager) printJSON(v any) error {
 // are cut to its width.
 func (m *manager) printTable(rows [][]string) error { return m.PrintTable(rows) }
 
-// printWhole prints rows about one thing for people, as long as they are.
-func (m *manager) printWhole(rows [][]string) error { return m.Print(cli.Table(rows)) }
+// printFullTable prints rows about one thing for people, as long as they are.
+func (m *manager) printFullTable(rows [][]string) error { return m.Print(cli.Table(rows)) }

@@ -26,12 +26,12 @@ Shows or erases a person of a server. ID is a distinct id, or the person's uuid.
 `
 
 var personActions = []action{
-	{name: "show", project: reads, args: []string{"ID"}, run: showPerson},
-	{name: "delete", project: writes, args: []string{"ID"}, asks: true, options: deletePerson},
+	{name: "show", project: readsProject, args: []string{"ID"}, run: showPerson},
+	{name: "delete", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: deletePerson},
 }
 
-// personShown is what is read of a person.
-type personShown struct {
+// personView is what is read of a person.
+type personView struct {
 	UUID        string                     `json:"uuid"`
 	Name        string                     `json:"name"`
 	DistinctIDs []string                   `json:"distinct_ids"`
@@ -41,7 +41,7 @@ type personShown struct {
 }
 
 // findPerson finds a person by a distinct id, else by the uuid.
-func (m *manager) findPerson(ctx context.Context, id string) (raw json.RawMessage, p personShown, err error) {
+func (m *manager) findPerson(ctx context.Context, id string) (raw json.RawMessage, p personView, err error) {
 	var page struct{ Results []json.RawMessage }
 	if err := m.send(ctx, "GET", m.inProject("/persons/?distinct_id="+url.QueryEscape(id)), nil, &page); err != nil {
 		return nil, p, err
@@ -87,7 +87,7 @@ func showPerson(ctx context.Context, m *manager, args []string) error {
 		}
 		rows = append(rows, []string{first, cli.Cell(name) + " = " + cli.Cell(line.String())})
 	}
-	return m.printWhole(rows)
+	return m.printFullTable(rows)
 }
 
 func deletePerson(m *manager) runner {

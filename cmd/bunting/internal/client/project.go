@@ -46,7 +46,7 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 			return nil, err
 		}
 	}
-	list, err := c.openProjects(ctx)
+	list, err := c.listProjects(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,18 +65,18 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 	case len(list) == 0:
 		return nil, errors.New("the key opens no project")
 	case named == "":
-		return nil, choice("which project?", list)
+		return nil, projectChoiceError("which project?", list)
 	case len(found) > 1:
-		return nil, choice(fmt.Sprintf("several projects have the name %q", named), found)
+		return nil, projectChoiceError(fmt.Sprintf("several projects have the name %q", named), found)
 	}
-	return nil, choice(fmt.Sprintf("there is no project %q", named), list)
+	return nil, projectChoiceError(fmt.Sprintf("there is no project %q", named), list)
 }
 
 // maxChoice is how many projects an error lists.
 const maxChoice = 30
 
-// choice asks for one of some projects.
-func choice(problem string, list []projectRef) error {
+// projectChoiceError asks for one of some projects.
+func projectChoiceError(problem string, list []projectRef) error {
 	var b strings.Builder
 	b.WriteString("choose one with --project or " + cli.ProjectVariable + ":")
 	for i := range list {
@@ -89,12 +89,12 @@ func choice(problem string, list []projectRef) error {
 	return cli.Usage(problem, b.String())
 }
 
-// openProjects are the projects that the key opens. A key of single projects may
+// listProjects are the projects that the key opens. A key of single projects may
 // not ask for the list, but knows which these are.
-func (c *apiClient) openProjects(ctx context.Context) ([]projectRef, error) {
-	list, refused := pages[projectRef](ctx, c, "/api/projects/")
-	if statusOf(refused) != http.StatusForbidden {
-		return list, refused
+func (c *apiClient) listProjects(ctx context.Context) ([]projectRef, error) {
+	list, listErr := pages[projectRef](ctx, c, "/api/projects/")
+	if statusOf(listErr) != http.StatusForbidden {
+		return list, listErr
 	}
 	var key struct {
 		Projects []int64 `json:"scoped_teams"`
@@ -103,7 +103,7 @@ func (c *apiClient) openProjects(ctx context.Context) ([]projectRef, error) {
 		return nil, err
 	}
 	if len(key.Projects) == 0 {
-		return nil, cli.Usage("which project? the key may not list them", fmt.Sprintf("name it with --project or %s (%v)", cli.ProjectVariable, refused))
+		return nil, cli.Usage("which project? the key may not list them", fmt.Sprintf("name it with --project or %s (%v)", cli.ProjectVariable, listErr))
 	}
 	for i, id := range key.Projects {
 		p := &projectRef{ID: id}

@@ -33,15 +33,15 @@ var projectActions = []action{
 	{name: "rename", args: []string{"ID", "NAME"}, run: func(ctx context.Context, m *manager, args []string) error {
 		return m.oneProject(ctx, "PATCH", projectPath(args[0]), map[string]any{"name": args[1]})
 	}},
-	{name: "delete", args: []string{"ID"}, asks: true, run: deleteProject},
+	{name: "delete", args: []string{"ID"}, needsConfirmation: true, run: deleteProject},
 }
 
 func projectPath(id string) string { return "/api/projects/" + pathPart(id) + "/" }
 
 func pathPart(text string) string { return url.PathEscape(text) }
 
-// projectShown is a project as the server shows it.
-type projectShown struct {
+// projectView is a project as the server shows it.
+type projectView struct {
 	ID           int64  `json:"id"`
 	Name         string `json:"name"`
 	Token        string `json:"api_token"`
@@ -49,7 +49,7 @@ type projectShown struct {
 	Timezone     string `json:"timezone"`
 }
 
-func (m *manager) showProjects(list ...projectShown) error {
+func (m *manager) showProjects(list ...projectView) error {
 	rows := [][]string{{"ID", "NAME", "PROJECT KEY", "TIME ZONE", "ORGANIZATION"}}
 	for _, p := range list {
 		rows = append(rows, []string{strconv.FormatInt(p.ID, 10), p.Name, p.Token, p.Timezone, p.Organization})
@@ -58,7 +58,7 @@ func (m *manager) showProjects(list ...projectShown) error {
 }
 
 func listProjects(ctx context.Context, m *manager, _ []string) error {
-	list, err := pages[projectShown](ctx, m.client, "/api/projects/")
+	list, err := pages[projectView](ctx, m.client, "/api/projects/")
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func listProjects(ctx context.Context, m *manager, _ []string) error {
 
 // oneProject sends a request whose answer is a project.
 func (m *manager) oneProject(ctx context.Context, method, path string, body any) error {
-	var p projectShown
+	var p projectView
 	if printed, err := m.fetch(ctx, method, path, body, &p); printed || err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ takes it. Wants query:read.
   --json            for programs: the whole answer
 `
 
-var queryAction = action{project: reads, args: []string{"QUERY"}, options: func(m *manager) runner {
+var queryAction = action{project: readsProject, args: []string{"QUERY"}, options: func(m *manager) runner {
 	asCSV := m.fs.Bool("csv", false, "")
 	return func(ctx context.Context, m *manager, args []string) error { return m.query(ctx, args[0], *asCSV) }
 }}

@@ -50,34 +50,34 @@ a guardrail metric is harmed.
 `
 
 var rolloutActions = []action{
-	{name: "list", project: reads, options: listRollouts},
-	{name: "create", project: writes, args: []string{"FILE"}, run: createRollout},
-	{name: "status", project: reads, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+	{name: "list", project: readsProject, options: listRollouts},
+	{name: "create", project: writesProject, args: []string{"FILE"}, run: createRollout},
+	{name: "status", project: readsProject, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
 		return m.rollout(ctx, "GET", args[0], "", nil)
 	}},
-	{name: "dry-run", project: reads, args: []string{"FILE"}, options: dryRunRollout},
-	{name: "simulate", project: reads, args: []string{"FILE"}, options: simulateRollout},
-	{name: "start", project: writes, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+	{name: "dry-run", project: readsProject, args: []string{"FILE"}, options: dryRunRollout},
+	{name: "simulate", project: readsProject, args: []string{"FILE"}, options: simulateRollout},
+	{name: "start", project: writesProject, args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
 		return m.rollout(ctx, "POST", args[0], "start/", map[string]any{})
 	}},
-	{name: "pause", project: writes, args: []string{"ID"}, options: rolloutStep("pause/", "", "")},
-	{name: "resume", project: writes, args: []string{"ID"}, options: func(m *manager) runner {
+	{name: "pause", project: writesProject, args: []string{"ID"}, options: rolloutStep("pause/", "", "")},
+	{name: "resume", project: writesProject, args: []string{"ID"}, options: func(m *manager) runner {
 		accept := m.fs.Bool("accept-flag", false, "")
 		return func(ctx context.Context, m *manager, args []string) error {
 			return m.rollout(ctx, "POST", args[0], "resume/", map[string]any{"accept_flag": *accept})
 		}
 	}},
-	{name: "advance", project: writes, args: []string{"ID"}, options: rolloutStep("advance/", "", "")},
-	{name: "rollback", project: writes, args: []string{"ID"}, asks: true, options: rolloutStep("rollback/", "Turn the rollout %s back?", "")},
-	{name: "abort", project: writes, args: []string{"ID"}, asks: true, options: rolloutStep("abort/", "Abort the rollout %s?", "keep")},
+	{name: "advance", project: writesProject, args: []string{"ID"}, options: rolloutStep("advance/", "", "")},
+	{name: "rollback", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("rollback/", "Turn the rollout %s back?", "")},
+	{name: "abort", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("abort/", "Abort the rollout %s?", "keep")},
 }
 
 // rolloutStep is an action that people take; question is asked first, where there is one.
 func rolloutStep(path, question, keep string) func(*manager) runner {
 	return func(m *manager) runner {
-		reason, kept := m.fs.String("reason", "", ""), new(bool)
+		reason, value := m.fs.String("reason", "", ""), new(bool)
 		if keep != "" {
-			kept = m.fs.Bool(keep, false, "")
+			value = m.fs.Bool(keep, false, "")
 		}
 		return func(ctx context.Context, m *manager, args []string) error {
 			if question != "" {
@@ -86,7 +86,7 @@ func rolloutStep(path, question, keep string) func(*manager) runner {
 				}
 			}
 			body := map[string]any{"reason": *reason}
-			if *kept {
+			if *value {
 				body["restore"] = false
 			}
 			return m.rollout(ctx, "POST", args[0], path, body)
@@ -94,23 +94,23 @@ func rolloutStep(path, question, keep string) func(*manager) runner {
 	}
 }
 
-// rolloutShown is what is read of a rollout.
-type rolloutShown struct {
+// rolloutView is what is read of a rollout.
+type rolloutView struct {
 	ID    int64  `json:"id"`
 	Flag  int64  `json:"feature_flag"`
 	Name  string `json:"name"`
 	Steps []struct {
 		Percent float64 `json:"percent"`
 	} `json:"steps"`
-	Status  string          `json:"status"`
-	Step    *int            `json:"step"`
-	Next    *string         `json:"next_at"`
-	Reasons []string        `json:"reasons"`
-	Last    *judgementShown `json:"last_evaluation"`
+	Status  string         `json:"status"`
+	Step    *int           `json:"step"`
+	Next    *string        `json:"next_at"`
+	Reasons []string       `json:"reasons"`
+	Last    *judgementView `json:"last_evaluation"`
 }
 
-// judgementShown is what is read of an evaluation.
-type judgementShown struct {
+// judgementView is what is read of an evaluation.
+type judgementView struct {
 	Decision string   `json:"decision"`
 	Reasons  []string `json:"reasons"`
 	Percent  float64  `json:"percent"`
@@ -118,11 +118,11 @@ type judgementShown struct {
 		Treatment int64 `json:"treatment"`
 		Control   int64 `json:"control"`
 	} `json:"matured"`
-	Guardrails []harmShown `json:"guardrails"`
-	Signals    []harmShown `json:"signals"`
+	Guardrails []harmView `json:"guardrails"`
+	Signals    []harmView `json:"signals"`
 }
 
-type harmShown struct {
+type harmView struct {
 	Name       string   `json:"name"`
 	Treatment  *float64 `json:"treatment_mean"`
 	Control    *float64 `json:"control_mean"`
@@ -139,7 +139,7 @@ func figure(v *float64) string {
 }
 
 // showRollouts shows rollouts, the newest first.
-func (m *manager) showRollouts(list ...rolloutShown) error {
+func (m *manager) showRollouts(list ...rolloutView) error {
 	rows := [][]string{{"ROLLOUT", "FLAG", "STATUS", "STEP", "SHARE", "NEXT", "REASONS"}}
 	for i := range list {
 		r, step, share, next := &list[i], "-", "-", "-"
@@ -155,7 +155,7 @@ func (m *manager) showRollouts(list ...rolloutShown) error {
 }
 
 // showJudgement shows what an evaluation found.
-func (m *manager) showJudgement(e *judgementShown) error {
+func (m *manager) showJudgement(e *judgementView) error {
 	rows := [][]string{{"METRIC", "TREATMENT", "CONTROL", "AT LEAST WORSE", "HARMED"}}
 	for _, h := range append(e.Guardrails, e.Signals...) {
 		harmed := "no"
@@ -177,15 +177,17 @@ func (m *manager) showJudgement(e *judgementShown) error {
 	return m.printTable(rows)
 }
 
-func (m *manager) rolloutPath(rest string) string { return m.inProject("/guarded_rollouts/" + rest) }
+func (m *manager) rolloutPath(suffix string) string {
+	return m.inProject("/guarded_rollouts/" + suffix)
+}
 
 // rollout asks for one rollout, and shows what comes back.
-func (m *manager) rollout(ctx context.Context, method, id, rest string, body any) error {
-	return m.oneRollout(ctx, method, pathPart(id)+"/"+rest, body)
+func (m *manager) rollout(ctx context.Context, method, id, suffix string, body any) error {
+	return m.oneRollout(ctx, method, pathPart(id)+"/"+suffix, body)
 }
 
 func (m *manager) oneRollout(ctx context.Context, method, path string, body any) error {
-	var r rolloutShown
+	var r rolloutView
 	if printed, err := m.fetch(ctx, method, m.rolloutPath(path), body, &r); printed || err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func listRollouts(m *manager) runner {
 	return func(ctx context.Context, m *manager, _ []string) error {
 		query := ""
 		if *flag != "" {
-			f, err := m.namedFlag(ctx, *flag)
+			f, err := m.findFlagOrID(ctx, *flag)
 			if err != nil {
 				return err
 			}
@@ -229,7 +231,7 @@ func (m *manager) definitionIn(ctx context.Context, file string) (map[string]any
 		return nil, fmt.Errorf("%s: want a JSON object with feature_flag, steps and guardrails", file)
 	}
 	if key, ok := out["feature_flag"].(string); ok {
-		f, err := m.namedFlag(ctx, key)
+		f, err := m.findFlagOrID(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +262,7 @@ func dryRunRollout(m *manager) runner {
 		if *until != "" {
 			definition["as_of"] = *until
 		}
-		var e judgementShown
+		var e judgementView
 		if printed, err := m.fetch(ctx, "POST", m.rolloutPath("dry_run/"), definition, &e); printed || err != nil {
 			return err
 		}

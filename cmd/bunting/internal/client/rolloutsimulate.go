@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// simulatedShown is what is read of a simulation.
-type simulatedShown struct {
+// simulationView is what is read of a simulation.
+type simulationView struct {
 	Effects []struct {
 		Effect   float64   `json:"effect"`
 		Rate     float64   `json:"rollback_rate"`
@@ -44,7 +44,7 @@ func simulateRollout(m *manager) runner {
 			return err
 		}
 		body := map[string]any{"definition": definition, "metrics": metrics, "entities_per_day": *perDay, "effects": harms, "runs": *runs}
-		var s simulatedShown
+		var s simulationView
 		if printed, err := m.fetch(ctx, "POST", m.rolloutPath("simulate/"), body, &s); printed || err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ var lawNumbers = map[string][]string{"rate": {"rate"}, "mean": {"mean", "sd"}, "
 func parseLaws(text string) (out []map[string]any, err error) {
 	for law := range strings.SplitSeq(text, ",") {
 		parts := strings.Split(strings.TrimSpace(law), ":")
-		names, known := lawNumbers[parts[0]]
-		if !known || len(parts) != len(names)+1 {
+		names, ok := lawNumbers[parts[0]]
+		if !ok || len(parts) != len(names)+1 {
 			return nil, cli.BadUsage("rollout", "simulate: %q is not rate:SHARE, mean:MEAN:DEVIATION or count:MEAN", law)
 		}
 		m := map[string]any{"kind": parts[0]}
@@ -76,7 +76,7 @@ func parseLaws(text string) (out []map[string]any, err error) {
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + "%" }
 
-func (m *manager) showSimulated(s *simulatedShown) error {
+func (m *manager) showSimulated(s *simulationView) error {
 	rows := [][]string{{"HARM", "TURNED BACK", "AT MOST", "AFTER", "HOURS", "BY STEP"}}
 	for i := range s.Effects {
 		e := &s.Effects[i]

@@ -14,20 +14,20 @@ import (
 
 // A month is the sum of its days: 3 + 4 of one SDK, 5 of the other.
 func TestUsage_Monthly(t *testing.T) {
-	got := monthly([]spentShown{{1, "events", "project", "web", 3}, {1, "events", "project", "ios", 5}, {1, "events", "project", "web", 4}})
-	if len(got) != 2 || got[0] != (spentShown{1, "events", "project", "web", 7}) || got[1].Count != 5 {
+	got := monthly([]usageDayView{{1, "events", "project", "web", 3}, {1, "events", "project", "ios", 5}, {1, "events", "project", "web", 4}})
+	if len(got) != 2 || got[0] != (usageDayView{1, "events", "project", "web", 7}) || got[1].Count != 5 {
 		t.Error(got)
 	}
 }
 
 // What is shown once is not new again, also when more have passed than are
 // remembered.
-func TestEvents_SeenIsBounded(t *testing.T) {
-	s := newSeen(nil)
-	for i := range tailSeen + 5 {
-		s.fresh([]eventShown{{UUID: fmt.Sprint(i)}})
+func TestEvents_RecentIsBounded(t *testing.T) {
+	s := newRecentEvents(nil)
+	for i := range maxPrintedEvents + 5 {
+		s.unseen([]eventView{{UUID: fmt.Sprint(i)}})
 	}
-	if len(s.ids) != tailSeen || len(s.fresh([]eventShown{{UUID: fmt.Sprint(tailSeen)}})) != 0 {
+	if len(s.ids) != maxPrintedEvents || len(s.unseen([]eventView{{UUID: fmt.Sprint(maxPrintedEvents)}})) != 0 {
 		t.Errorf("%d are remembered", len(s.ids))
 	}
 }
@@ -35,8 +35,8 @@ func TestEvents_SeenIsBounded(t *testing.T) {
 // A version names what differs from the one before: members of the flag, the parts of its
 // filters that have columns, and its other filters as one.
 func TestHistory_Changes(t *testing.T) {
-	version := func(name, filters string) *versionShown {
-		v := &versionShown{flagShown: flagShown{Key: "f", Name: name, Active: true}}
+	version := func(name, filters string) *versionView {
+		v := &versionView{flagView: flagView{Key: "f", Name: name, Active: true}}
 		if err := json.Unmarshal([]byte(filters), &v.Filters); err != nil {
 			t.Fatal(err)
 		}
@@ -60,18 +60,18 @@ func TestHistory_Changes(t *testing.T) {
 // A list of flags with a long key fits the terminal, and is whole elsewhere.
 func TestFlags_ListWithin(t *testing.T) {
 	key := strings.Repeat("k", 400)
-	for width, whole := range map[int]bool{0: true, 80: false} {
+	for width, full := range map[int]bool{0: true, 80: false} {
 		var out strings.Builder
 		m := &manager{Program: &cli.Program{Stdout: &out, Width: func(io.Writer) int { return width }}}
-		if err := m.showFlags(flagShown{Key: key, Active: true, Name: "a\tname\nof two lines"}, flagShown{Key: "short"}); err != nil {
+		if err := m.showFlags(flagView{Key: key, Active: true, Name: "a\tname\nof two lines"}, flagView{Key: "short"}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		if len(lines) != 3 || strings.Contains(out.String(), key) != whole {
+		if len(lines) != 3 || strings.Contains(out.String(), key) != full {
 			t.Errorf("%d wide:\n%s", width, out.String())
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); !whole && n > width {
+			if n := utf8.RuneCountInString(line); !full && n > width {
 				t.Errorf("a line has %d of %d columns: %s", n, width, line)
 			}
 		}

@@ -21,14 +21,14 @@ how the project is: its flags, its newest event, its newest warning.
 Exit code 1 when the server is not ready or does not take the key.
 `
 
-var statusAction = action{keyless: true, options: func(m *manager) runner {
-	m.named = m.fs.String("project", m.Env[cli.ProjectVariable], "")
+var statusAction = action{worksWithoutKey: true, options: func(m *manager) runner {
+	m.projectName = m.fs.String("project", m.Env[cli.ProjectVariable], "")
 	return showStatus
 }}
 
-// statusShown is what status prints, a line a member. Empty: not asked for, or the
+// statusView is what status prints, a line a member. Empty: not asked for, or the
 // key may not read it.
-type statusShown struct {
+type statusView struct {
 	Server  string `json:"server"`
 	State   string `json:"state"`
 	Ready   bool   `json:"ready"`
@@ -41,8 +41,8 @@ type statusShown struct {
 }
 
 func showStatus(ctx context.Context, m *manager, _ []string) error {
-	s := statusShown{Server: m.client.server}
-	text, _, err := m.client.once(ctx, "GET", "/_readiness/", nil)
+	s := statusView{Server: m.client.server}
+	text, _, err := m.client.sendOnce(ctx, "GET", "/_readiness/", nil)
 	var answer *apiError
 	switch {
 	case err == nil:
@@ -50,16 +50,16 @@ func showStatus(ctx context.Context, m *manager, _ []string) error {
 	case errors.As(err, &answer):
 		s.State = fmt.Sprintf("not ready (%d): %s", answer.Status, answer.Detail)
 	default:
-		return m.client.silent(err)
+		return m.client.unreachableError(err)
 	}
-	refused := false
+	isRejected := false
 	if s.Ready && *m.key != "" {
-		refused = !m.readStatus(ctx, &s)
+		isRejected = !m.readStatus(ctx, &s)
 	}
 	if err := m.printStatus(&s); err != nil {
 		return err
 	}
-	if !s.Ready || refused {
+	if !s.Ready || isRejected {
 		return cli.ErrReported
 	}
 	return nil
@@ -67,8 +67,8 @@ func showStatus(ctx context.Context, m *manager, _ []string) error {
 
 // readStatus asks for everything that needs a key; what the key may not read is
 // left out. False: the key opens nothing.
-func (m *manager) readStatus(ctx context.Context, s *statusShown) bool {
-	var key keyShown
+func (m *manager) readStatus(ctx context.Context, s *statusView) bool {
+	var key keyView
 	if err := m.send(ctx, "GET", keysPath+"@current/", nil, &key); err != nil {
 		s.Key = err.Error()
 		return false
@@ -79,13 +79,13 @@ func (m *manager) readStatus(ctx context.Context, s *statusShown) bool {
 		s.User = me.Email
 	}
 	var err error
-	if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
+	if m.project, err = m.client.findProject(ctx, *m.projectName); err != nil {
 		s.Project = strings.Join(strings.Fields(err.Error()), " ")
 		return statusOf(err) != http.StatusUnauthorized
 	}
 	s.Project = m.project.String()
 	s.Flags = m.flagsStatus(ctx)
-	var events struct{ Results []eventShown }
+	var events struct{ Results []eventView }
 	if m.send(ctx, "GET", m.inProject("/events/?limit=1"), nil, &events) == nil {
 		s.Event = "none"
 		for _, e := range events.Results {
@@ -119,7 +119,7 @@ func (m *manager) flagsStatus(ctx context.Context) string {
 	return fmt.Sprintf("%d, %d on, %d stale", all.Count, on.Count, stale.Count)
 }
 
-func (m *manager) printStatus(s *statusShown) error {
+func (m *manager) printStatus(s *statusView) error {
 	if *m.asJSON {
 		return m.printJSON(s)
 	}
@@ -132,5 +132,5 @@ func (m *manager) printStatus(s *statusShown) error {
 			rows = append(rows, row)
 		}
 	}
-	return m.printWhole(rows)
+	return m.printFullTable(rows)
 }

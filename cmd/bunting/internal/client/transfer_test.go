@@ -29,9 +29,9 @@ import (
 // group types with two groups, and 25 events, ten a page.
 type apiServer struct {
 	*httptest.Server
-	mu     sync.Mutex
-	asked  int
-	broken func(n int, w http.ResponseWriter, r *http.Request) bool // answers instead; n counts from 1
+	mu        sync.Mutex
+	requests  int
+	intercept func(n int, w http.ResponseWriter, r *http.Request) bool // answers instead; n counts from 1
 
 	events  []map[string]any // that /batch/ took
 	batches []int            // how many in each
@@ -49,7 +49,7 @@ func newAPIServer(t *testing.T) *apiServer {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked++; s.broken != nil && s.broken(s.asked, w, r) {
+	if s.requests++; s.intercept != nil && s.intercept(s.requests, w, r) {
 		return
 	}
 	if r.URL.Path == "/batch/" {
@@ -103,12 +103,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // page answers with up to ten of n things, whose numbers begin after the cursor.
-func (s *apiServer) page(w http.ResponseWriter, r *http.Request, n int, thing func(n int) string) {
+func (s *apiServer) page(w http.ResponseWriter, r *http.Request, n int, item func(n int) string) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 	var results []string
 	i := after + 1
 	for ; i <= n && len(results) < 10; i++ {
-		results = append(results, thing(i))
+		results = append(results, item(i))
 	}
 	next := "null"
 	if i <= n {
@@ -151,22 +151,22 @@ func (s *apiServer) names() (out []string) {
 	return out
 }
 
-// transfer runs export or import with good keys.
-func transfer(ctx context.Context, s *apiServer, stdin string, command cli.Command, args ...string) clitest.Result {
+// runCommand runs export or import with good keys.
+func runCommand(ctx context.Context, s *apiServer, stdin string, command cli.Command, args ...string) clitest.Result {
 	env := []string{"BUNTING_KEY=phx_good", "BUNTING_PROJECT_KEY=phc_good"}
 	return clitest.Call(ctx, []cli.Command{command}, stdin, env, append([]string{command.Name, "--server", s.URL}, args...)...)
 }
 
 func exportTo(s *apiServer, args ...string) clitest.Result {
-	return transfer(context.Background(), s, "", Export, args...)
+	return runCommand(context.Background(), s, "", Export, args...)
 }
 
 func importFrom(s *apiServer, stdin string, args ...string) clitest.Result {
-	return transfer(context.Background(), s, stdin, Import, args...)
+	return runCommand(context.Background(), s, stdin, Import, args...)
 }
 
-// exported are type and id of each line of an export.
-func exported(t *testing.T, text string) (out []string) {
+// exportedLines are type and id of each line of an export.
+func exportedLines(t *testing.T, text string) (out []string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var v struct{ Type, UUID, Key string }
@@ -178,7 +178,7 @@ func exported(t *testing.T, text string) (out []string) {
 	return out
 }
 
-func wholeExport() (out []string) {
+func fullExport() (out []string) {
 	for n := range 7 {
 		out = append(out, fmt.Sprintf("person p%d", n+1))
 	}
@@ -189,18 +189,18 @@ func wholeExport() (out []string) {
 	return out
 }
 
-func TestExport_Whole(t *testing.T) {
+func TestExport_Complete(t *testing.T) {
 	s := newAPIServer(t)
 	r := exportTo(s)
 	r.Want(t, cli.ExitOK, `{"type":"person","uuid":"p1","distinct_ids":["d1"],"properties":{"n":1.0,"<":1},"created_at":"2025-06-01T10:00:00Z","is_identified":true}`,
 		"exported 7 persons, 4 groups, 25 events")
-	if diff := cmp.Diff(wholeExport(), exported(t, r.Stdout)); diff != "" {
+	if diff := cmp.Diff(fullExport(), exportedLines(t, r.Stdout)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if !strings.Contains(r.Stdout, `"group_type":"team","group_type_index":2,"group_key":"g21"`) || !strings.Contains(r.Stdout, `"person_properties":{"a":1}`) {
 		t.Error("members are missing")
 	}
-	if got := exported(t, exportTo(s, "--what", "events,groups").Stdout); len(got) != 29 || got[0] != "group g01" {
+	if got := exportedLines(t, exportTo(s, "--what", "events,groups").Stdout); len(got) != 29 || got[0] != "group g01" {
 		t.Errorf("events,groups: %d lines", len(got))
 	}
 }
@@ -211,7 +211,7 @@ func TestExport_Resume(t *testing.T) {
 	for stop := 2; stop <= 9; stop++ { // the first request finds the project
 		s := newAPIServer(t)
 		file := filepath.Join(t.TempDir(), "out.jsonl")
-		s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+		s.intercept = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 			if n == stop {
 				w.WriteHeader(http.StatusForbidden)
 			}
@@ -233,7 +233,7 @@ func TestExport_Resume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(wholeExport(), exported(t, string(text))); diff != "" {
+		if diff := cmp.Diff(fullExport(), exportedLines(t, string(text))); diff != "" {
 			t.Errorf("stop %d (-want +got):\n%s", stop, diff)
 		}
 		if _, err := os.Stat(file + ".part"); !os.IsNotExist(err) {
@@ -259,7 +259,7 @@ func TestExport_Refusals(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	s.broken = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+	s.intercept = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/api/projects/" {
 			return false
 		}
@@ -339,7 +339,7 @@ func TestImport_LongEvents(t *testing.T) {
 	}
 }
 
-func TestImport_LeftOut(t *testing.T) {
+func TestImport_Omitted(t *testing.T) {
 	lines := []struct{ text, why string }{
 		{`{"event":"good","distinct_id":"d"}`, ""},
 		{`{bad`, "is no JSON object"},
@@ -436,7 +436,7 @@ func TestImport_Forms(t *testing.T) {
 }
 
 // One bad event does not take the others of its batch with it.
-func TestImport_OneRefused(t *testing.T) {
+func TestImport_OneRejected(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = "e37"
 	r := importFrom(s, eventLines(100), "-")
@@ -455,7 +455,7 @@ func TestImport_Resume(t *testing.T) {
 		for stop := 1; stop <= 4; stop++ {
 			s := newAPIServer(t)
 			file := clitest.TempFile(t, "events", text)
-			s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+			s.intercept = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 				if n == stop {
 					w.WriteHeader(http.StatusForbidden)
 				}
@@ -477,7 +477,7 @@ func TestImport_Resume(t *testing.T) {
 func TestImport_SeveralFiles(t *testing.T) {
 	s := newAPIServer(t)
 	first, second := clitest.TempFile(t, "a", eventLines(3)), clitest.TempFile(t, "b", eventLines(2))
-	s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+	s.intercept = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 		if n == 2 {
 			w.WriteHeader(http.StatusForbidden)
 		}
@@ -541,7 +541,7 @@ func TestAPIClient_Retries(t *testing.T) {
 	const list = "/api/projects/1/groups_types/"
 	for _, status := range []int{408, 429, 500, 502, 503, 504} {
 		s := newAPIServer(t)
-		s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+		s.intercept = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 			if n == 2 {
 				w.Header().Set("Retry-After", "7")
 			}
@@ -562,7 +562,7 @@ func TestAPIClient_Retries(t *testing.T) {
 	}
 	for _, status := range []int{301, 400, 401, 403, 404, 413} {
 		s := newAPIServer(t)
-		s.broken = func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true }
+		s.intercept = func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true }
 		c, pauses := testClient(t, s)
 		if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || len(*pauses) > 0 {
 			t.Errorf("%d: %v after %d pauses", status, err, len(*pauses))
@@ -578,7 +578,7 @@ func TestAPIClient_Retries(t *testing.T) {
 		t.Errorf("a stopped server is tried for three seconds (-want +got):\n%s", diff)
 	}
 	*pauses = nil
-	c.enduring, c.answered = true, true // it has stopped meanwhile: it may come back
+	c.retriesSilence, c.hasAnswered = true, true // it has stopped meanwhile: it may come back
 	if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || len(*pauses) != apiTries-1 {
 		t.Errorf("%v after %d pauses", err, len(*pauses))
 	}

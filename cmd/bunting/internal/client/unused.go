@@ -50,21 +50,21 @@ type doubtfulFile struct {
 }
 
 type unusedAnswer struct {
-	Files   int           `json:"files"`
-	Left    int           `json:"files_too_large"`
-	Unused  []unusedFlag  `json:"unused"`
-	Strange []strangeRead `json:"unknown"`
+	Files    int           `json:"files"`
+	TooLarge int           `json:"files_too_large"`
+	Unused   []unusedFlag  `json:"unused"`
+	Strange  []strangeRead `json:"unknown"`
 	// Doubts are files of which not all may have been seen.
 	Doubts []doubtfulFile `json:"doubtful_files"`
 }
 
-var unusedAction = action{project: reads, orFile: true, options: func(m *manager) runner {
+var unusedAction = action{project: readsProject, orFile: true, options: func(m *manager) runner {
 	code := m.fs.String("code", ".", "")
 	return func(ctx context.Context, m *manager, args []string) error { return m.unused(ctx, *code, args) }
 }}
 
 func (m *manager) unused(ctx context.Context, dir string, args []string) error {
-	list, err := m.searched(ctx, args)
+	list, err := m.flagsToSearch(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 		return fmt.Errorf("there is no source code below %s", dir)
 	}
 	unused := found.Unused(keys)
-	out := unusedAnswer{Files: found.Files, Left: found.Left, Strange: []strangeRead{}, Doubts: []doubtfulFile{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
+	out := unusedAnswer{Files: found.Files, TooLarge: found.TooLarge, Strange: []strangeRead{}, Doubts: []doubtfulFile{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
 		return !slices.Contains(unused, f.Key)
 	})}
 	for _, use := range found.Strange {
@@ -97,8 +97,8 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 	return err
 }
 
-// searched are the flags that are not deleted, by key.
-func (m *manager) searched(ctx context.Context, args []string) (list []unusedFlag, err error) {
+// flagsToSearch are the flags that are not deleted, by key.
+func (m *manager) flagsToSearch(ctx context.Context, args []string) (list []unusedFlag, err error) {
 	if len(args) == 0 {
 		list, err = pages[unusedFlag](ctx, m.client, m.flagsPath(""))
 	} else {
@@ -117,8 +117,8 @@ func (m *manager) searched(ctx context.Context, args []string) (list []unusedFla
 func (a *unusedAnswer) text(called bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of source code read", cli.Plural(a.Files, "file"))
-	if a.Left > 0 {
-		fmt.Fprintf(&b, ", %d too large and left out", a.Left)
+	if a.TooLarge > 0 {
+		fmt.Fprintf(&b, ", %d too large and left out", a.TooLarge)
 	}
 	b.WriteString("\n")
 	if len(a.Unused) > 0 {

@@ -27,16 +27,16 @@ var usageAction = action{options: func(m *manager) runner {
 	}
 }}
 
-// usageShown is what is read of a month's usage of one resource.
-type usageShown struct {
+// usageView is what is read of a month's usage of one resource.
+type usageView struct {
 	Usage int64  `json:"usage"`
 	Today int64  `json:"todays_usage"`
 	Limit *int64 `json:"limit"`
 	Until string `json:"quota_limited_until"`
 }
 
-// spentShown is what one SDK has spent with one key on one day.
-type spentShown struct {
+// usageDayView is what one SDK has spent with one key on one day.
+type usageDayView struct {
 	Project  int64  `json:"project_id"`
 	Resource string `json:"resource"`
 	Key      string `json:"key"`
@@ -44,8 +44,8 @@ type spentShown struct {
 	Count    int64  `json:"count"`
 }
 
-// usedResources are the resources in the order in which they are shown.
-var usedResources = []string{"events", "feature_flags", "exceptions", "surveys", "recordings", "llm_events"}
+// resourceOrder are the resources in the order in which they are shown.
+var resourceOrder = []string{"events", "feature_flags", "exceptions", "surveys", "recordings", "llm_events"}
 
 func (m *manager) showUsage(ctx context.Context, path string) error {
 	var raw json.RawMessage
@@ -53,13 +53,13 @@ func (m *manager) showUsage(ctx context.Context, path string) error {
 		return err
 	}
 	var members map[string]json.RawMessage
-	var sources struct{ Sources []spentShown }
+	var sources struct{ Sources []usageDayView }
 	if err := cmp.Or(json.Unmarshal(raw, &members), json.Unmarshal(raw, &sources)); err != nil {
 		return fmt.Errorf("the server's answer cannot be read: %w", err)
 	}
 	rows := [][]string{{"RESOURCE", "THIS MONTH", "TODAY", "LIMIT", "LIMITED UNTIL"}}
-	for _, name := range usedResources {
-		var u usageShown
+	for _, name := range resourceOrder {
+		var u usageView
 		if err := json.Unmarshal(members[name], &u); err != nil {
 			continue // another version of the server does not have it
 		}
@@ -80,8 +80,8 @@ func (m *manager) showUsage(ctx context.Context, path string) error {
 }
 
 // monthly adds the days up, the largest first.
-func monthly(days []spentShown) (out []spentShown) {
-	sums := map[spentShown]int64{}
+func monthly(days []usageDayView) (out []usageDayView) {
+	sums := map[usageDayView]int64{}
 	for _, d := range days {
 		n := d.Count
 		d.Count = 0
@@ -91,7 +91,7 @@ func monthly(days []spentShown) (out []spentShown) {
 		s.Count = n
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b spentShown) int {
+	slices.SortFunc(out, func(a, b usageDayView) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Resource+" "+a.Key+" "+a.SDK, b.Resource+" "+b.Key+" "+b.SDK))
 	})
 	return out

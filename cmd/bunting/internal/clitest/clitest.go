@@ -16,24 +16,24 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// Patience is how long a test waits for what must come before it says that it hangs.
-const Patience = time.Minute
+// WaitTimeout is how long a test waits for what must come before it says that it hangs.
+const WaitTimeout = time.Minute
 
 // Output is what a program has written, for readers and writers at once.
 type Output struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
-	Written chan struct{} // signalled after each write
+	OnWrite chan struct{} // signalled after each write
 }
 
 // NewOutput is one that nothing is written to yet.
-func NewOutput() *Output { return &Output{Written: make(chan struct{}, 1)} }
+func NewOutput() *Output { return &Output{OnWrite: make(chan struct{}, 1)} }
 
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	select {
-	case o.Written <- struct{}{}:
+	case o.OnWrite <- struct{}{}:
 	default:
 	}
 	return o.b.Write(p)
@@ -56,7 +56,7 @@ func Call(ctx context.Context, commands []cli.Command, stdin string, env []strin
 	stdout, stderr := NewOutput(), NewOutput()
 	p := &cli.Program{
 		Commands: commands, Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: cli.Environment(env),
-		Askable: func(io.Reader) bool { return false },
+		CanPrompt: func(io.Reader) bool { return false },
 	}
 	code := p.Run(ctx, args)
 	return Result{code, stdout.String(), stderr.String()}

@@ -22,8 +22,8 @@ type Source struct {
 	Renamed []string
 }
 
-// named is a flag with its name in code.
-type named struct {
+// namedFlag is a flag with its name in code.
+type namedFlag struct {
 	flag     *flags.Flag
 	name     string // CheckoutLayout; CheckoutLayout_2 where another flag has that
 	variants []variant
@@ -34,9 +34,9 @@ type variant struct {
 	key, name string // one-page, CheckoutLayoutOnePage
 }
 
-// exported is a key as an identifier that begins with an upper-case letter:
+// exportedName is a key as an identifier that begins with an upper-case letter:
 // one-page-checkout is OnePageCheckout, 2fa is Flag2fa.
-func exported(key string) string {
+func exportedName(key string) string {
 	var b strings.Builder
 	upper := true
 	for _, r := range key {
@@ -57,13 +57,13 @@ func exported(key string) string {
 	return name
 }
 
-// about is what people say of the flag, on one line.
-func (n *named) about() string {
+// comment is what people say of the flag, on one line.
+func (n *namedFlag) comment() string {
 	text := oneLine(n.flag.Name)
 	if text == "" {
-		return "the flag " + quoted(n.flag.Key)
+		return "the flag " + quote(n.flag.Key)
 	}
-	return "the flag " + quoted(n.flag.Key) + ": " + text
+	return "the flag " + quote(n.flag.Key) + ": " + text
 }
 
 // oneLine is a text for a comment.
@@ -76,8 +76,8 @@ func oneLine(text string) string {
 	}, strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "))
 }
 
-// quoted is a text as a literal of Go and of TypeScript.
-func quoted(text string) string {
+// quote is a text as a literal of Go and of TypeScript.
+func quote(text string) string {
 	b, _ := json.Marshal(text)                               // a string has a form in JSON
 	return strings.ReplaceAll(string(b), "\uFEFF", `\ufeff`) // no source code may have it
 }

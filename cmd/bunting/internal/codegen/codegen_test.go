@@ -31,7 +31,7 @@ func TestExported(t *testing.T) {
 	for key, want := range map[string]string{
 		"checkout-layout": "CheckoutLayout", "one_page.2": "OnePage2", "2fa": "Flag2fa", "ÜBER-uns": "ÜBERUns", "日本": "Flag日本", "--": "Flag", "already_Upper": "AlreadyUpper",
 	} {
-		if got := exported(key); got != want {
+		if got := exportedName(key); got != want {
 			t.Errorf("%q is %s in code, want %s", key, got, want)
 		}
 	}
@@ -245,8 +245,8 @@ func TestSearch(t *testing.T) {
 	if diff := cmp.Diff(want, got.Strange); diff != "" {
 		t.Errorf("strange (-want +got)\n%s", diff)
 	}
-	if got.Files != 6 || got.Left != 1 {
-		t.Errorf("%d files read and %d left, want 6 and 1", got.Files, got.Left)
+	if got.Files != 6 || got.TooLarge != 1 {
+		t.Errorf("%d files read and %d left, want 6 and 1", got.Files, got.TooLarge)
 	}
 }
 

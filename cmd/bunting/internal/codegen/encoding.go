@@ -6,25 +6,25 @@ import (
 	"unicode/utf16"
 )
 
-// inUTF8 is source code in UTF-8 and which other encoding it was in, empty for none. Of an
+// toUTF8 is source code in UTF-8 and which other encoding it was in, empty for none. Of an
 // encoding that is not known but has zero bytes, these are left out.
-func inUTF8(code []byte) (text []byte, encoding string) {
+func toUTF8(code []byte) (text []byte, encoding string) {
 	switch {
 	case bytes.HasPrefix(code, []byte("\xef\xbb\xbf")):
 		return code[3:], ""
 	case bytes.IndexByte(code, 0) < 0:
 		return code, ""
-	case len(code)%2 == 0 && looksLike(code, 1, "\xff\xfe"):
+	case len(code)%2 == 0 && isUTF16(code, 1, "\xff\xfe"):
 		return fromUTF16(code, binary.LittleEndian), "UTF-16"
-	case len(code)%2 == 0 && looksLike(code, 0, "\xfe\xff"):
+	case len(code)%2 == 0 && isUTF16(code, 0, "\xfe\xff"):
 		return fromUTF16(code, binary.BigEndian), "UTF-16"
 	}
 	return bytes.ReplaceAll(code, []byte{0}, nil), "an encoding with zero bytes"
 }
 
-// looksLike reports whether code begins with the mark, or has zeros at every second byte of
+// isUTF16 reports whether code begins with the mark, or has zeros at every second byte of
 // its beginning, from the one at high, where ASCII has them in UTF-16.
-func looksLike(code []byte, high int, mark string) bool {
+func isUTF16(code []byte, high int, mark string) bool {
 	if bytes.HasPrefix(code, []byte(mark)) {
 		return len(code) < 4 || code[2]|code[3] != 0 // else it is UTF-32
 	}

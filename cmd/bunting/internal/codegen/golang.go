@@ -40,14 +40,14 @@ func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage)
 	return Source{text, renamed}, err
 }
 
-func (n *named) goCode(b *bytes.Buffer) {
-	key := quoted(n.flag.Key)
+func (n *namedFlag) goCode(b *bytes.Buffer) {
+	key := quote(n.flag.Key)
 	switch {
 	case len(n.variants) > 0:
 		n.goVariants(b)
 	case n.flag.RemoteConfig && n.payload != nil && n.payload.kind != boolean: // its value is the payload alone
 	default:
-		fmt.Fprintf(b, "\n// Read%s reads %s.\n", n.name, n.about())
+		fmt.Fprintf(b, "\n// Read%s reads %s.\n", n.name, n.comment())
 		fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback bool) bool {\n\treturn r.Bool(ctx, %s, s, fallback)\n}\n", n.name, key)
 	}
 	if n.payload != nil {
@@ -57,20 +57,20 @@ func (n *named) goCode(b *bytes.Buffer) {
 	}
 }
 
-func (n *named) goVariants(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n// %s is a variant of %s.\ntype %s string\n", n.name, n.about(), n.name)
-	fmt.Fprintf(b, "\n// The variants of %s.\nconst (\n", quoted(n.flag.Key))
+func (n *namedFlag) goVariants(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n// %s is a variant of %s.\ntype %s string\n", n.name, n.comment(), n.name)
+	fmt.Fprintf(b, "\n// The variants of %s.\nconst (\n", quote(n.flag.Key))
 	names := make([]string, len(n.variants))
 	for i, v := range n.variants {
 		names[i] = v.name
-		fmt.Fprintf(b, "\t%s %s = %s\n", v.name, n.name, quoted(v.key))
+		fmt.Fprintf(b, "\t%s %s = %s\n", v.name, n.name, quote(v.key))
 	}
 	b.WriteString(")\n")
 	fmt.Fprintf(b, "\n// Read%s reads it. A variant that this code does not know is the fallback.\n", n.name)
 	fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %s) %s {\n", n.name, n.name, n.name)
-	read := "r.String(ctx, " + quoted(n.flag.Key) + ", s, string(fallback))"
+	read := "r.String(ctx, " + quote(n.flag.Key) + ", s, string(fallback))"
 	if n.flag.RemoteConfig { // whose text is the payload
-		fmt.Fprintf(b, "\t_, d := r.JSONDetail(ctx, %s, s, nil)\n", quoted(n.flag.Key))
+		fmt.Fprintf(b, "\t_, d := r.JSONDetail(ctx, %s, s, nil)\n", quote(n.flag.Key))
 		read = "d.Variant"
 	}
 	fmt.Fprintf(b, "\tswitch v := %s(%s); v {\n\tcase %s:\n\t\treturn v\n\t}\n\treturn fallback\n}\n", n.name, read, strings.Join(names, ", "))
@@ -110,13 +110,13 @@ func (s *shape) goOptional(optional bool) string {
 func (s *shape) goStruct() string {
 	var b strings.Builder
 	b.WriteString("struct {\n")
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for _, name := range s.names() {
-		field := exported(name)
-		if seen[field] || name == "" || name == "-" || strings.ContainsAny(name, "`\",\\\n") {
+		field := exportedName(name)
+		if names[field] || name == "" || name == "-" || strings.ContainsAny(name, "`\",\\\n") {
 			return "map[string]any"
 		}
-		seen[field] = true
+		names[field] = true
 		m := s.members[name]
 		tag := name
 		if m.optional {
@@ -125,7 +125,7 @@ func (s *shape) goStruct() string {
 		fmt.Fprintf(&b, "%s %s `json:\"%s\"`\n", field, m.goOptional(m.optional), tag)
 	}
 	b.WriteString("}")
-	if len(seen) == 0 {
+	if len(names) == 0 {
 		return "map[string]any"
 	}
 	return b.String()

@@ -22,7 +22,7 @@ type naming struct {
 
 // nameAll names the flags in the order of their keys, and with constants their variants.
 // Deleted flags have no name, so that code that uses them no longer compiles.
-func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bool) ([]named, []string, error) {
+func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bool) ([]namedFlag, []string, error) {
 	all := naming{constants: constants, owner: map[string]string{"FlagReader": "the generated code itself"}}
 	sorted := make([]*flags.Flag, 0, len(list))
 	for i := range list {
@@ -31,7 +31,7 @@ func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bo
 		}
 	}
 	slices.SortStableFunc(sorted, func(a, b *flags.Flag) int { return strings.Compare(a.Key, b.Key) })
-	var out []named
+	var out []namedFlag
 	for _, f := range sorted {
 		payload, err := payloadShape(f, schemas[f.Key])
 		if err != nil {
@@ -40,7 +40,7 @@ func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bo
 		out = append(out, all.flag(f, payload))
 	}
 	for _, key := range slices.Sorted(maps.Keys(schemas)) {
-		if !slices.ContainsFunc(out, func(n named) bool { return n.flag.Key == key }) {
+		if !slices.ContainsFunc(out, func(n namedFlag) bool { return n.flag.Key == key }) {
 			return nil, nil, fmt.Errorf("there is a schema for the flag %q, which does not exist", key)
 		}
 	}
@@ -48,33 +48,33 @@ func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bo
 }
 
 // flag finds the first suffix with which all names of a flag are free.
-func (a *naming) flag(f *flags.Flag, payload *shape) named {
-	plain := exported(f.Key)
-	taken := "" // the first of them that is not
+func (a *naming) flag(f *flags.Flag, payload *shape) namedFlag {
+	plain := exportedName(f.Key)
+	duplicate := "" // the first of them that is not
 	for suffix := 1; ; suffix++ {
-		n := named{flag: f, name: suffixed(plain, suffix), payload: payload}
+		n := namedFlag{flag: f, name: withSuffix(plain, suffix), payload: payload}
 		renamed := n.nameVariants(a.constants)
 		names := n.names(a.constants)
 		i := slices.IndexFunc(names, func(name string) bool { return a.owner[name] != "" })
 		if i >= 0 {
-			if taken == "" {
-				taken = names[i]
+			if duplicate == "" {
+				duplicate = names[i]
 			}
 			continue
 		}
-		if taken != "" {
-			a.renamed = append(a.renamed, fmt.Sprintf("the flag %s is %s, since %s has the name %s", quoted(f.Key), n.name, a.owner[taken], taken))
+		if duplicate != "" {
+			a.renamed = append(a.renamed, fmt.Sprintf("the flag %s is %s, since %s has the name %s", quote(f.Key), n.name, a.owner[duplicate], duplicate))
 		}
 		a.renamed = append(a.renamed, renamed...)
 		for _, name := range names {
-			a.owner[name] = "the flag " + quoted(f.Key)
+			a.owner[name] = "the flag " + quote(f.Key)
 		}
 		return n
 	}
 }
 
 // nameVariants names a flag's variants in the order of their keys.
-func (n *named) nameVariants(constants bool) (renamed []string) {
+func (n *namedFlag) nameVariants(constants bool) (renamed []string) {
 	for _, v := range n.flag.Variants {
 		n.variants = append(n.variants, variant{key: v.Key})
 	}
@@ -91,20 +91,20 @@ func (n *named) nameVariants(constants bool) (renamed []string) {
 		owner[name] = "the flag itself"
 	}
 	for _, v := range order {
-		plain := n.name + exported(v.key)
+		plain := n.name + exportedName(v.key)
 		suffix := 1
-		for owner[suffixed(plain, suffix)] != "" {
+		for owner[withSuffix(plain, suffix)] != "" {
 			suffix++
 		}
-		if v.name = suffixed(plain, suffix); suffix > 1 {
-			renamed = append(renamed, fmt.Sprintf("the variant %s of the flag %s is %s, since %s has the name %s", quoted(v.key), quoted(n.flag.Key), v.name, owner[plain], plain))
+		if v.name = withSuffix(plain, suffix); suffix > 1 {
+			renamed = append(renamed, fmt.Sprintf("the variant %s of the flag %s is %s, since %s has the name %s", quote(v.key), quote(n.flag.Key), v.name, owner[plain], plain))
 		}
-		owner[v.name] = "its variant " + quoted(v.key)
+		owner[v.name] = "its variant " + quote(v.key)
 	}
 	return renamed
 }
 
-func suffixed(name string, suffix int) string {
+func withSuffix(name string, suffix int) string {
 	if suffix == 1 {
 		return name
 	}
@@ -112,7 +112,7 @@ func suffixed(name string, suffix int) string {
 }
 
 // names are all names that a flag takes in code, with constants those of its variants too.
-func (n *named) names(constants bool) []string {
+func (n *namedFlag) names(constants bool) []string {
 	out := []string{"Read" + n.name}
 	if len(n.flag.Variants) > 0 {
 		out = append(out, n.name)

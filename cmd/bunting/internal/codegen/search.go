@@ -29,10 +29,10 @@ type Doubt struct{ File, Problem string }
 
 // Found is what [Search] has seen.
 type Found struct {
-	Used    map[string]int // how often each flag is named, by key
-	Strange []Use          // reads of keys that no flag has, in the order of the files
-	Files   int            // how many files were read
-	Left    int            // files that are too large, and were not
+	Used     map[string]int // how often each flag is named, by key
+	Strange  []Use          // reads of keys that no flag has, in the order of the files
+	Files    int            // how many files were read
+	TooLarge int            // files that are too large, and were not
 	// Doubts are the files that are too large, and those that were searched as text since
 	// they cannot be parsed or are in another encoding than UTF-8.
 	Doubts []Doubt
@@ -50,8 +50,8 @@ var sources = func() map[string]bool {
 	return out
 }()
 
-// skipped are folders that hold nobody's own code.
-var skipped = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "target": true, "__pycache__": true, "venv": true}
+// skippedFolders are folders that hold nobody's own code.
+var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "target": true, "__pycache__": true, "venv": true}
 
 // Patterns of what source code of other languages than Go has: texts, names, and calls
 // that read a flag with a text as its key, of PostHog's and OpenFeature's clients.
@@ -71,10 +71,10 @@ var (
 // not count. Hidden folders and those of packages are left out, links are not followed.
 func Search(dir string, keys []string) (Found, error) {
 	found := Found{Used: map[string]int{}}
-	s := search{found: &found, known: map[string]bool{}, functions: map[string][]string{}}
+	s := search{found: &found, keys: map[string]bool{}, functions: map[string][]string{}}
 	for _, key := range keys {
-		s.known[key] = true
-		for _, name := range []string{"ead" + exported(key), "ead" + exported(key) + "Payload"} {
+		s.keys[key] = true
+		for _, name := range []string{"ead" + exportedName(key), "ead" + exportedName(key) + "Payload"} {
 			s.functions[name] = append(s.functions[name], key)
 		}
 	}
@@ -83,7 +83,7 @@ func Search(dir string, keys []string) (Found, error) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if path != dir && (skipped[d.Name()] || strings.HasPrefix(d.Name(), ".")) {
+			if path != dir && (skippedFolders[d.Name()] || strings.HasPrefix(d.Name(), ".")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -97,7 +97,7 @@ func Search(dir string, keys []string) (Found, error) {
 
 type search struct {
 	found     *Found
-	known     map[string]bool
+	keys      map[string]bool
 	functions map[string][]string // keys of flags by the end of their function's name, without the suffix of a clash
 }
 
@@ -107,8 +107,8 @@ func (s *search) file(path string) error {
 		return err
 	}
 	if info.Size() > MaxSource {
-		s.found.Left++
-		s.doubt(path, fmt.Sprintf("larger than %d MiB, not searched", MaxSource>>20))
+		s.found.TooLarge++
+		s.addDoubt(path, fmt.Sprintf("larger than %d MiB, not searched", MaxSource>>20))
 		return nil
 	}
 	code, err := os.ReadFile(path)
@@ -116,26 +116,26 @@ func (s *search) file(path string) error {
 		return err
 	}
 	s.found.Files++
-	code, encoding := inUTF8(code)
+	code, encoding := toUTF8(code)
 	switch {
 	case bytes.HasPrefix(code, []byte(generatedMark)):
 	case encoding != "":
-		s.doubt(path, "in "+encoding+", searched as text")
+		s.addDoubt(path, "in "+encoding+", searched as text")
 		s.text(path, code)
 	case filepath.Ext(path) == ".go":
-		s.golang(path, code)
+		s.searchGo(path, code)
 	default:
 		s.text(path, code)
 	}
 	return nil
 }
 
-func (s *search) doubt(path, problem string) {
+func (s *search) addDoubt(path, problem string) {
 	s.found.Doubts = append(s.found.Doubts, Doubt{path, problem})
 }
 
-// golang looks into a file of Go. One that cannot be parsed is searched as text.
-func (s *search) golang(path string, code []byte) {
+// searchGo looks into a file of Go. One that cannot be parsed is searched as text.
+func (s *search) searchGo(path string, code []byte) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, code, parser.SkipObjectResolution)
 	if err != nil {
@@ -144,13 +144,13 @@ func (s *search) golang(path string, code []byte) {
 		if errors.As(err, &list) && len(list) > 0 {
 			problem = fmt.Sprintf("line %d: %s", list[0].Pos.Line, list[0].Msg)
 		}
-		s.doubt(path, problem+", searched as text")
+		s.addDoubt(path, problem+", searched as text")
 		s.text(path, code)
 		return
 	}
 	found := flaglint.In(file, nil)
 	for _, text := range found.Texts {
-		if s.known[text] {
+		if s.keys[text] {
 			s.found.Used[text]++
 		}
 	}
@@ -158,7 +158,7 @@ func (s *search) golang(path string, code []byte) {
 		s.function(name)
 	}
 	for _, r := range found.Reads {
-		if !s.known[r.Key] {
+		if !s.keys[r.Key] {
 			s.found.Strange = append(s.found.Strange, Use{path, set.Position(r.Pos).Line, r.Key})
 		}
 	}
@@ -180,16 +180,16 @@ func (s *search) function(name string) {
 // text looks through a file by the patterns.
 func (s *search) text(path string, code []byte) {
 	for _, text := range texts.FindAll(code, -1) {
-		if key := string(text[1 : len(text)-1]); s.known[key] {
+		if key := string(text[1 : len(text)-1]); s.keys[key] {
 			s.found.Used[key]++
 		}
 	}
 	for _, name := range names.FindAll(code, -1) {
 		s.function(string(name))
 	}
-	for _, at := range reads.FindAllSubmatchIndex(code, -1) {
-		if key := string(code[at[2]:at[3]]); !s.known[key] {
-			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:at[2]], []byte("\n")), key})
+	for _, match := range reads.FindAllSubmatchIndex(code, -1) {
+		if key := string(code[match[2]:match[3]]); !s.keys[key] {
+			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:match[2]], []byte("\n")), key})
 		}
 	}
 }

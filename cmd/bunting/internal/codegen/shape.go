@@ -54,9 +54,9 @@ func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
 		}
 		s, err := example(f.Payloads[key])
 		if err != nil {
-			return nil, fmt.Errorf("the payload %s of flag %q is no JSON: %w", quoted(key), f.Key, err)
+			return nil, fmt.Errorf("the payload %s of flag %q is no JSON: %w", quote(key), f.Key, err)
 		}
-		out = both(out, s)
+		out = merge(out, s)
 	}
 	return out, nil
 }
@@ -64,8 +64,8 @@ func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
 // example is the type of one payload. PostHog keeps payloads as texts that hold JSON.
 func example(raw json.RawMessage) (*shape, error) {
 	v, err := decode(raw)
-	if held, ok := v.(string); ok && err == nil {
-		if inner, innerErr := decode([]byte(held)); innerErr == nil {
+	if text, ok := v.(string); ok && err == nil {
+		if inner, innerErr := decode([]byte(text)); innerErr == nil {
 			v = inner
 		}
 	}
@@ -100,7 +100,7 @@ func shapeOf(v any) *shape {
 	case []any:
 		s := &shape{kind: list}
 		for _, item := range v {
-			s.item = both(s.item, shapeOf(item))
+			s.item = merge(s.item, shapeOf(item))
 		}
 		return s
 	case map[string]any:
@@ -113,16 +113,16 @@ func shapeOf(v any) *shape {
 	return &shape{}
 }
 
-// both is the type of what is of one or the other.
-func both(a, b *shape) *shape {
+// merge is the type of what is of one or the other.
+func merge(a, b *shape) *shape {
 	switch {
 	case a == nil:
 		return b
 	case b == nil:
 		return a
-	case a.onlyNull() || b.onlyNull():
+	case a.isNull() || b.isNull():
 		out := *a
-		if a.onlyNull() {
+		if a.isNull() {
 			out = *b
 		}
 		out.null = true
@@ -130,30 +130,30 @@ func both(a, b *shape) *shape {
 	}
 	out := &shape{kind: a.kind, null: a.null || b.null}
 	switch {
-	case a.numeric() && b.numeric():
+	case a.isNumeric() && b.isNumeric():
 		out.kind = max(a.kind, b.kind)
 	case a.kind != b.kind:
 		out.kind = anything
 	case a.kind == list:
-		out.item = both(a.item, b.item)
+		out.item = merge(a.item, b.item)
 	case a.kind == object:
-		out.members = bothMembers(a.members, b.members)
+		out.members = mergeMembers(a.members, b.members)
 	}
 	return out
 }
 
-func (s *shape) onlyNull() bool { return s.kind == anything && s.null }
-func (s *shape) numeric() bool  { return s.kind == integer || s.kind == number }
+func (s *shape) isNull() bool    { return s.kind == anything && s.null }
+func (s *shape) isNumeric() bool { return s.kind == integer || s.kind == number }
 
-func bothMembers(a, b map[string]*member) map[string]*member {
+func mergeMembers(a, b map[string]*member) map[string]*member {
 	out := map[string]*member{}
 	for name, m := range a {
-		other, there := b[name]
+		second, there := b[name]
 		if !there {
 			out[name] = &member{m.shape, true}
 			continue
 		}
-		out[name] = &member{both(m.shape, other.shape), m.optional || other.optional}
+		out[name] = &member{merge(m.shape, second.shape), m.optional || second.optional}
 	}
 	for name, m := range b {
 		if a[name] == nil {
@@ -171,7 +171,7 @@ const maxSchema = 32
 
 // fromSchema reads the part of JSON Schema that says types: type, properties, required,
 // items and enum. What it cannot follow is an error, not a guess.
-func fromSchema(raw json.RawMessage, place string, depth int) (*shape, error) {
+func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) {
 	var schema struct {
 		Type       json.RawMessage            `json:"type"`
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -181,11 +181,11 @@ func fromSchema(raw json.RawMessage, place string, depth int) (*shape, error) {
 		Ref        string                     `json:"$ref"`
 	}
 	fault := func(format string, args ...any) (*shape, error) {
-		at := place
-		if at == "" {
-			at = "its root"
+		memberPointer := pointer
+		if memberPointer == "" {
+			memberPointer = "its root"
 		}
-		return nil, fmt.Errorf("at %s: "+format, append([]any{at}, args...)...)
+		return nil, fmt.Errorf("at %s: "+format, append([]any{memberPointer}, args...)...)
 	}
 	if depth > maxSchema {
 		return fault("nested more than %d deep", maxSchema)
@@ -199,7 +199,7 @@ func fromSchema(raw json.RawMessage, place string, depth int) (*shape, error) {
 	if len(schema.Enum) > 0 && schema.Type == nil {
 		var out *shape
 		for _, v := range schema.Enum {
-			out = both(out, shapeOf(v))
+			out = merge(out, shapeOf(v))
 		}
 		return out, nil
 	}
@@ -208,14 +208,14 @@ func fromSchema(raw json.RawMessage, place string, depth int) (*shape, error) {
 		return fault("%v", err)
 	}
 	if out.kind == list && schema.Items != nil {
-		if out.item, err = fromSchema(schema.Items, place+"/items", depth+1); err != nil {
+		if out.item, err = fromSchema(schema.Items, pointer+"/items", depth+1); err != nil {
 			return nil, err
 		}
 	}
 	if out.kind == object {
 		out.members = map[string]*member{}
 		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-			s, err := fromSchema(schema.Properties[name], place+"/properties/"+name, depth+1)
+			s, err := fromSchema(schema.Properties[name], pointer+"/properties/"+name, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -239,14 +239,14 @@ func schemaType(raw json.RawMessage) (*shape, error) {
 	}
 	var out *shape
 	for _, name := range names {
-		k, known := schemaKinds[name]
+		k, ok := schemaKinds[name]
 		switch {
 		case name == "null":
-			out = both(out, &shape{null: true})
-		case !known:
+			out = merge(out, &shape{null: true})
+		case !ok:
 			return nil, fmt.Errorf("there is no type %q", name)
 		default:
-			out = both(out, &shape{kind: k})
+			out = merge(out, &shape{kind: k})
 		}
 	}
 	if out == nil {

@@ -32,16 +32,16 @@ export interface FlagReader {
 	return Source{b.Bytes(), renamed}, nil
 }
 
-func (n *named) typeScript(b *bytes.Buffer) {
-	key, function := quoted(n.flag.Key), "read"+n.name
-	about := strings.ReplaceAll(n.about(), "*/", "* /")
+func (n *namedFlag) typeScript(b *bytes.Buffer) {
+	key, function := quote(n.flag.Key), "read"+n.name
+	about := strings.ReplaceAll(n.comment(), "*/", "* /")
 	if len(n.variants) == 0 {
 		fmt.Fprintf(b, "\n/** Reads %s. */\nexport function %s(r: FlagReader, fallback = false): boolean {\n", about, function)
 		fmt.Fprintf(b, "  const v = r.getFeatureFlag(%s)\n  return v === undefined || v === null ? fallback : v !== false\n}\n", key)
 	} else {
 		keys := make([]string, len(n.variants))
 		for i, v := range n.variants {
-			keys[i] = quoted(v.key)
+			keys[i] = quote(v.key)
 		}
 		fmt.Fprintf(b, "\n/** A variant of %s. */\nexport type %s = %s\n", about, n.name, strings.Join(keys, " | "))
 		fmt.Fprintf(b, "\nconst variantsOf%s: readonly %s[] = [%s]\n", n.name, n.name, strings.Join(keys, ", "))
@@ -87,7 +87,7 @@ func (s *shape) tsBare(indent string) string {
 			if m.optional {
 				mark = "?"
 			}
-			fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, quoted(name), mark, m.tsType(indent+"  "))
+			fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, quote(name), mark, m.tsType(indent+"  "))
 		}
 		return b.String() + indent + "}"
 	}

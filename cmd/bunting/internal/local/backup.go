@@ -66,13 +66,13 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	case *output == "":
 		return cli.BadUsage("backup", "--output is missing: say into which file")
 	}
-	shown := cli.NewProgress(p.Stderr)
-	done, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, shown.Bytes)
-	shown.Clear()
+	progress := cli.NewProgress(p.Stderr)
+	copied, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, progress.Bytes)
+	progress.Clear()
 	if err != nil {
 		return noFolder(*data, err)
 	}
-	return p.Print(copiedText(*output, &done))
+	return p.Print(copiedText(*output, &copied))
 }
 
 // restore makes a data folder's database out of a backup.
@@ -88,16 +88,16 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 		return cli.BadUsage("restore", "--input is missing: say which backup")
 	}
 	path := filepath.Join(*data, server.DatabaseFile)
-	shown := cli.NewProgress(p.Stderr)
-	done, kept, err := sqlstore.Restore(ctx, *input, path, *replace, shown.Bytes)
-	shown.Clear()
-	if kept != "" {
-		shown.Say("the database that was there is now %s", kept)
+	progress := cli.NewProgress(p.Stderr)
+	copied, previous, err := sqlstore.Restore(ctx, *input, path, *replace, progress.Bytes)
+	progress.Clear()
+	if previous != "" {
+		progress.Println("the database that was there is now %s", previous)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Print(copiedText(path, &done))
+	return p.Print(copiedText(path, &copied))
 }
 
 // dataFolder is --data where it is not given.
@@ -115,6 +115,6 @@ func noFolder(dir string, err error) error {
 	return err
 }
 
-func copiedText(path string, c *sqlstore.Copied) string {
+func copiedText(path string, c *sqlstore.CopyResult) string {
 	return fmt.Sprintf("%s: %d bytes, %d events, schema %d, checked\nsha256 %s\n", path, c.Size, c.Events, c.Schema, c.SHA256)
 }

@@ -36,23 +36,23 @@ bunting flags export, and lists:
 Exit code 1 when there is an error.
 `
 
-// checked is what was found in one file.
-type checked struct {
-	File     string           `json:"file"`
-	Error    string           `json:"error,omitempty"` // the file cannot be used at all
-	Projects []checkedProject `json:"projects"`
+// fileResult is what was found in one file.
+type fileResult struct {
+	File     string          `json:"file"`
+	Error    string          `json:"error,omitempty"` // the file cannot be used at all
+	Projects []projectResult `json:"projects"`
 }
 
-type checkedProject struct {
-	Key     string         `json:"api_key"`
-	Name    string         `json:"name"`
-	Flags   int            `json:"flags"`
-	Cohorts int            `json:"cohorts"`
-	Faults  []checkedFault `json:"faults"`
-	Local   []checkedLocal `json:"local"`
+type projectResult struct {
+	Key     string        `json:"api_key"`
+	Name    string        `json:"name"`
+	Flags   int           `json:"flags"`
+	Cohorts int           `json:"cohorts"`
+	Faults  []faultResult `json:"faults"`
+	Local   []localResult `json:"local"`
 }
 
-type checkedFault struct {
+type faultResult struct {
 	Severity string `json:"severity"` // error: something fails; warning: only reported
 	Place    string `json:"place"`
 	Flag     string `json:"flag,omitempty"`
@@ -60,7 +60,7 @@ type checkedFault struct {
 	Problem  string `json:"problem"`
 }
 
-type checkedLocal struct {
+type localResult struct {
 	Flag    string `json:"flag"`
 	SDK     string `json:"sdk"`
 	Differs bool   `json:"differs"`
@@ -83,7 +83,7 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 	if len(paths) == 0 {
 		return cli.BadUsage("check", "which file? to try it: bunting check testdata/demo.json")
 	}
-	results, errs := make([]checked, len(paths)), 0
+	results, errs := make([]fileResult, len(paths)), 0
 	for i, path := range paths {
 		results[i] = checkFile(path, cmp.Or(*apiKey, payloadKey))
 		errs += results[i].count(severityError)
@@ -103,8 +103,8 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 	return err
 }
 
-func checkFile(path, apiKey string) checked {
-	out := checked{File: path, Projects: []checkedProject{}}
+func checkFile(path, apiKey string) fileResult {
+	out := fileResult{File: path, Projects: []projectResult{}}
 	f, err := filesource.Load(path, apiKey)
 	if err != nil {
 		out.Error = strings.TrimPrefix(err.Error(), path+": ")
@@ -129,10 +129,10 @@ func checkFile(path, apiKey string) checked {
 	return out
 }
 
-func checkProject(p *flags.FileProject, prefix string) checkedProject {
-	out := checkedProject{
+func checkProject(p *flags.FileProject, prefix string) projectResult {
+	out := projectResult{
 		Key: p.APIKey, Name: p.Name, Flags: len(p.Definitions.Flags), Cohorts: len(p.Definitions.Cohorts),
-		Faults: []checkedFault{}, Local: []checkedLocal{},
+		Faults: []faultResult{}, Local: []localResult{},
 	}
 	for _, f := range flags.Compile(p.Definitions).Faults() {
 		fault := newFault(f)
@@ -141,25 +141,25 @@ func checkProject(p *flags.FileProject, prefix string) checkedProject {
 		}
 		out.Faults = append(out.Faults, fault)
 	}
-	out.addRefusals(&p.Definitions, prefix)
+	out.addRejections(&p.Definitions, prefix)
 	for _, l := range flags.LocalProblems(p.Definitions) {
-		out.Local = append(out.Local, checkedLocal{l.Key, l.SDK, l.Differs, l.Why})
+		out.Local = append(out.Local, localResult{l.Key, l.SDK, l.Differs, l.Why})
 	}
 	out.Local = slices.Compact(out.Local)
 	return out
 }
 
-func newFault(f *flags.DefinitionError) checkedFault {
-	fault := checkedFault{severityWarning, f.Path, f.Flag, f.Code.String(), f.Problem}
+func newFault(f *flags.DefinitionError) faultResult {
+	fault := faultResult{severityWarning, f.Path, f.Flag, f.Code.String(), f.Problem}
 	if f.Code != flags.NoReason {
 		fault.Severity = severityError
 	}
 	return fault
 }
 
-// addRefusals adds what the API of a server would refuse of flags and cohorts, where nothing is
+// addRejections adds what the API of a server would refuse of flags and cohorts, where nothing is
 // listed yet: they are read from a file as they are.
-func (p *checkedProject) addRefusals(d *flags.Definitions, prefix string) {
+func (p *projectResult) addRejections(d *flags.Definitions, prefix string) {
 	index, failed := map[string]int{}, map[string]bool{}
 	for i := range d.Flags {
 		index[d.Flags[i].Key] = i
@@ -171,13 +171,13 @@ func (p *checkedProject) addRefusals(d *flags.Definitions, prefix string) {
 	}
 	for _, r := range featureflags.Refusals(d) {
 		top := fmt.Sprintf("%sflags[%d].", prefix, index[r.Flag])
-		known := failed[r.Flag]
+		hasFailed := failed[r.Flag]
 		if r.Cohort != 0 {
 			top = fmt.Sprintf("%scohorts.%d.", prefix, r.Cohort)
-			known = slices.ContainsFunc(p.Faults, func(f checkedFault) bool { return strings.HasPrefix(f.Place, top) })
+			hasFailed = slices.ContainsFunc(p.Faults, func(f faultResult) bool { return strings.HasPrefix(f.Place, top) })
 		}
-		if place := top + elementOf.ReplaceAllString(r.Place, "[$1]"); !known && !listed[place] {
-			p.Faults = append(p.Faults, checkedFault{severityWarning, place, r.Flag, "", "a server's API would not store it: " + r.Reason})
+		if pointer := top + elementOf.ReplaceAllString(r.Path, "[$1]"); !hasFailed && !listed[pointer] {
+			p.Faults = append(p.Faults, faultResult{severityWarning, pointer, r.Flag, "", "a server's API would not store it: " + r.Reason})
 		}
 	}
 }
@@ -187,10 +187,10 @@ var elementOf = regexp.MustCompile(`\.(\d+)\b`)
 
 // addUnknown adds the members that nothing reads and that are not listed yet: those
 // of the project, and with the first project those that are in none.
-func (p *checkedProject) addUnknown(unknown []*flags.DefinitionError, prefix string, first bool) {
+func (p *projectResult) addUnknown(unknown []*flags.DefinitionError, prefix string, first bool) {
 	for _, u := range unknown {
 		ours := strings.HasPrefix(u.Path, prefix) || first && !strings.HasPrefix(u.Path, "projects[")
-		listed := func(f checkedFault) bool { return f.Place == u.Path }
+		listed := func(f faultResult) bool { return f.Place == u.Path }
 		if ours && !slices.ContainsFunc(p.Faults, listed) {
 			p.Faults = append(p.Faults, newFault(u))
 		}
@@ -198,7 +198,7 @@ func (p *checkedProject) addUnknown(unknown []*flags.DefinitionError, prefix str
 }
 
 // count counts faults; a file that cannot be used is an error.
-func (c *checked) count(severity string) (n int) {
+func (c *fileResult) count(severity string) (n int) {
 	if c.Error != "" && severity == severityError {
 		n++
 	}
@@ -212,7 +212,7 @@ func (c *checked) count(severity string) (n int) {
 	return n
 }
 
-func checkText(results []checked) string {
+func checkText(results []fileResult) string {
 	var b strings.Builder
 	errs, warnings := 0, 0
 	for i := range results {
@@ -233,7 +233,7 @@ func checkText(results []checked) string {
 	return b.String()
 }
 
-func (p *checkedProject) text(b *strings.Builder) {
+func (p *projectResult) text(b *strings.Builder) {
 	fmt.Fprintf(b, "  project %s (%s): %s, %s\n", p.Key, p.Name, cli.Plural(p.Flags, "flag"), cli.Plural(p.Cohorts, "cohort"))
 	for _, f := range p.Faults {
 		flag := ""

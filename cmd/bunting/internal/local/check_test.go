@@ -36,7 +36,7 @@ func TestCheck_FaultsWithTheirPlaces(t *testing.T) {
 	if r.Code != 1 || r.Stderr != "" {
 		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
 	}
-	var got []checked
+	var got []fileResult
 	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil || len(got) != 1 || len(got[0].Projects) != 2 {
 		t.Fatalf("%v in %s", err, r.Stdout)
 	}

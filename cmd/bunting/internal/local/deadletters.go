@@ -33,11 +33,11 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	url := fs.String("stream", p.Env["BUNTING_STREAM"], "")
 	creds := fs.String("stream-creds", p.Env["BUNTING_STREAM_CREDS"], "")
 	only := fs.String("id", "", "")
-	rest, err := cli.ParseArgs(fs, args)
+	remaining, err := cli.ParseArgs(fs, args)
 	if err != nil {
 		return err
 	}
-	if len(rest) != 1 {
+	if len(remaining) != 1 {
 		return cli.BadUsage("deadletters", "want one of list, requeue, drop")
 	}
 	if *url == "" {
@@ -49,10 +49,10 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	act, ok := map[string]func(*server.DeadLetter) error{
 		"list":    func(d *server.DeadLetter) error { return p.Print(deadLetterLine(d)) },
 		"requeue": func(d *server.DeadLetter) error { return d.Requeue(ctx) },
-		"drop":    func(d *server.DeadLetter) error { return d.Drop(ctx) },
-	}[rest[0]]
+		"drop":    func(d *server.DeadLetter) error { return d.Delete(ctx) },
+	}[remaining[0]]
 	if !ok {
-		return cli.BadUsage("deadletters", "want list, requeue or drop, not %q", rest[0])
+		return cli.BadUsage("deadletters", "want list, requeue or drop, not %q", remaining[0])
 	}
 	n := 0
 	err = server.DeadLetters(ctx, server.Stream{URL: *url, Creds: *creds}, func(d *server.DeadLetter) error {
@@ -67,18 +67,18 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	case *only != "" && n == 0:
 		return errors.New("there is no dead letter " + *only)
-	case rest[0] == "list" && n > 0:
+	case remaining[0] == "list" && n > 0:
 		return nil
 	}
 	return p.Print(fmt.Sprintf("%d dead letters\n", n))
 }
 
 func deadLetterLine(d *server.DeadLetter) string {
-	at := d.At.UTC().Format(time.RFC3339)
+	timestamp := d.At.UTC().Format(time.RFC3339)
 	if d.Fault != nil {
-		return fmt.Sprintf("%s  %s  unreadable: %v\n", d.ID, at, d.Fault)
+		return fmt.Sprintf("%s  %s  unreadable: %v\n", d.ID, timestamp, d.Fault)
 	}
-	line := fmt.Sprintf("%s  %s  %d events  project", d.ID, at, d.Events)
+	line := fmt.Sprintf("%s  %s  %d events  project", d.ID, timestamp, d.Events)
 	for _, id := range d.Projects { // a few at most: they share a message
 		line += fmt.Sprintf(" %d", id)
 	}

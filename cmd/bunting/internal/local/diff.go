@@ -43,8 +43,8 @@ work.
 // diffLimit is how many examples of each flag are shown when nobody says.
 const diffLimit = 10
 
-// differ is one call of diff.
-type differ struct {
+// diffCommand is one call of diff.
+type diffCommand struct {
 	usersFile, format, project string
 	keys                       cli.Texts
 	limit                      int64
@@ -58,7 +58,7 @@ type differ struct {
 func diff(ctx context.Context, p *cli.Program, args []string) error {
 	differs, err := runDiff(ctx, p, args)
 	var usage *cli.UsageError
-	var help cli.HelpWanted
+	var help cli.HelpRequest
 	switch {
 	case err == nil && differs:
 		return cli.ErrReported
@@ -69,7 +69,7 @@ func diff(ctx context.Context, p *cli.Program, args []string) error {
 }
 
 func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, err error) {
-	d := &differ{examples: map[string][]flagsdiff.Change{}}
+	d := &diffCommand{examples: map[string][]flagsdiff.Change{}}
 	fs := cli.NewFlags("diff")
 	fs.StringVar(&d.usersFile, "users", "", "")
 	fs.StringVar(&d.format, "format", "text", "")
@@ -77,7 +77,7 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	fs.Var(&d.keys, "flag", "")
 	fs.Int64Var(&d.limit, "limit", diffLimit, "")
 	fs.BoolVar(&d.reasons, "reasons", false, "")
-	at := fs.String("at", "", "")
+	atFlag := fs.String("at", "", "")
 	apiKey := fs.String("api-key", payloadKey, "")
 	files, err := cli.ParseArgs(fs, args)
 	switch {
@@ -90,7 +90,7 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	case d.limit < 0:
 		return false, cli.BadUsage("diff", "--limit: want a number of examples, 0 for all, not %d", d.limit)
 	}
-	if d.at, err = parseAt("diff", *at); err != nil {
+	if d.at, err = parseAt("diff", *atFlag); err != nil {
 		return false, err
 	}
 	if d.at.IsZero() {
@@ -123,12 +123,12 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 
 // load compiles the project of a file that is meant. A file with one project
 // needs no --project, and has the one that is asked for when it is a bare payload.
-func (d *differ) load(path, apiKey string) (*flags.Set, error) {
+func (d *diffCommand) load(path, apiKey string) (*flags.Set, error) {
 	f, err := filesource.Load(path, apiKey)
 	if err != nil {
 		return nil, err
 	}
-	choice := evaluation{project: d.project}
+	choice := evalCommand{project: d.project}
 	if len(f.Projects) == 1 && f.Projects[0].APIKey == apiKey {
 		choice.project = ""
 	}
@@ -139,7 +139,7 @@ func (d *differ) load(path, apiKey string) (*flags.Set, error) {
 	return flags.Compile(project.Definitions), nil
 }
 
-func (d *differ) compare(ctx context.Context, p *cli.Program) error {
+func (d *diffCommand) compare(ctx context.Context, p *cli.Program) error {
 	from, size, err := p.Open(d.usersFile)
 	if err != nil {
 		return fmt.Errorf("--users: %w", err)
@@ -166,7 +166,7 @@ func (d *differ) compare(ctx context.Context, p *cli.Program) error {
 }
 
 // text is the answer for people.
-func (d *differ) text() string {
+func (d *diffCommand) text() string {
 	var b strings.Builder
 	for _, f := range d.diff.Flags() {
 		fmt.Fprintf(&b, "flag %s: %s\n", f.Key, flagDifferences[f.Cause])
@@ -203,7 +203,7 @@ var flagDifferences = map[flagsdiff.Cause]string{
 }
 
 // diffValue shows an answer, with its payload where that is what differs.
-func diffValue(a, other *flagsdiff.Answer) string {
+func diffValue(a, second *flagsdiff.Answer) string {
 	text := fmt.Sprint(a.Value)
 	switch {
 	case !a.Answered:
@@ -216,7 +216,7 @@ func diffValue(a, other *flagsdiff.Answer) string {
 	if variant, ok := a.Value.(string); ok {
 		text = strconv.Quote(variant)
 	}
-	if a.Answered == other.Answered && string(a.Payload) != string(other.Payload) {
+	if a.Answered == second.Answered && string(a.Payload) != string(second.Payload) {
 		if a.Payload == nil {
 			return text + " without payload"
 		}
@@ -225,7 +225,7 @@ func diffValue(a, other *flagsdiff.Answer) string {
 	return text
 }
 
-func (d *differ) json() (string, error) {
+func (d *diffCommand) json() (string, error) {
 	type total struct {
 		flagsdiff.Total
 		Examples []flagsdiff.Change `json:"examples"`

@@ -45,11 +45,11 @@ type finding struct {
 	Text  string `json:"text"`
 }
 
-// Free disk: below leastFree nothing can be expected to work, below roomyFree, or
+// Free disk: below minFree nothing can be expected to work, below warnFree, or
 // the size of the database, there is no room for a backup or a night of events.
 const (
-	leastFree = 256 << 20
-	roomyFree = 1 << 30
+	minFree  = 256 << 20
+	warnFree = 1 << 30
 	// longLog is a log of SQLite's that something keeps from beginning anew.
 	longLog = 512 << 20
 )
@@ -96,14 +96,14 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	}
 	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), quick)
 	switch {
-	case errors.Is(err, sqlstore.ErrNothing):
-		say("database", levelNote, "%s: %v", e.Shown, err)
+	case errors.Is(err, sqlstore.ErrNoDatabase):
+		say("database", levelNote, "%s: %v", e.URL, err)
 		return out
 	case err != nil:
-		say("database", levelFault, "%s: %v", e.Shown, err)
+		say("database", levelFault, "%s: %v", e.URL, err)
 	case len(e.Faults) > 0:
 		for _, fault := range e.Faults {
-			say("database", levelFault, "%s is damaged: %s", e.Shown, fault)
+			say("database", levelFault, "%s is damaged: %s", e.URL, fault)
 		}
 		say("database", levelFault, "stop the server, keep the files as they are, and restore the last backup elsewhere (bunting restore)")
 	default:
@@ -114,7 +114,7 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 		case e.InUse:
 			state = "a server uses it"
 		}
-		say("database", levelOK, "%s is whole: %d projects, %d events; %s", e.Shown, e.Projects, e.Events, state)
+		say("database", levelOK, "%s is whole: %d projects, %d events; %s", e.URL, e.Projects, e.Events, state)
 	}
 	if err == nil && len(e.Faults) == 0 {
 		out = append(out, schemaFinding(&e))
@@ -128,26 +128,26 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	return append(out, diskFindings(&e)...)
 }
 
-func schemaFinding(e *sqlstore.Examined) finding {
+func schemaFinding(e *sqlstore.Examination) finding {
 	switch {
-	case e.Schema > e.Known:
-		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this one knows %d: run that version", e.Schema, e.Known)}
-	case e.Schema < e.Known:
-		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start brings it up to %d: take a backup first", e.Schema, e.Known)}
+	case e.Schema > e.NewestSchema:
+		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this one knows %d: run that version", e.Schema, e.NewestSchema)}
+	case e.Schema < e.NewestSchema:
+		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start brings it up to %d: take a backup first", e.Schema, e.NewestSchema)}
 	}
 	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
 }
 
-func diskFindings(e *sqlstore.Examined) (out []finding) {
+func diskFindings(e *sqlstore.Examination) (out []finding) {
 	if e.Postgres {
 		return nil
 	}
 	if e.Free >= 0 {
 		f := finding{"disk", levelOK, fmt.Sprintf("%d MiB are free; the database has %d MiB, its log %d", e.Free>>20, e.Size>>20, e.Log>>20)}
 		switch {
-		case e.Free < leastFree:
+		case e.Free < minFree:
 			f.Level, f.Text = levelFault, f.Text+": events will soon be refused, make room"
-		case e.Free < max(roomyFree, e.Size+e.Log):
+		case e.Free < max(warnFree, e.Size+e.Log):
 			f.Level, f.Text = levelWarning, f.Text+": no room for a copy beside it"
 		}
 		out = append(out, f)

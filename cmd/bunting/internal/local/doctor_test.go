@@ -56,7 +56,7 @@ func TestDoctor_UnsafeSettings(t *testing.T) {
 		"postgres://u@db.example.com/x": true, "postgres://u@db.example.com/x?sslmode=verify-full": false, "postgres://u@127.0.0.1/x": false,
 		"postgres:///x?host=/run/postgresql": false, "postgres://u@db/x?sslmode=prefer": true, "": false,
 	} {
-		if got := plainPostgres(address) != ""; got != plain {
+		if got := insecurePostgres(address) != ""; got != plain {
 			t.Errorf("%s: may be plain %v, want %v", address, got, plain)
 		}
 	}

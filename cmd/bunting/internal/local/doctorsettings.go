@@ -13,38 +13,38 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// advice is a row of the table of what is unsafe: empty where all is well.
-type advice struct {
+// settingCheck is a row of the table of what is unsafe: empty where all is well.
+type settingCheck struct {
 	name  string // of the setting
 	judge func(r *settings.Resolved) string
 }
 
-// unsafe is the table.
-var unsafe = []advice{
+// settingChecks is the table.
+var settingChecks = []settingCheck{
 	{"listen", func(r *settings.Resolved) string {
-		if !server.Public(r.Config.Listen) {
+		if !server.IsPublic(r.Config.Listen) {
 			return ""
 		}
 		return r.Config.Listen + " is reached from other machines, in plain HTTP, and /metrics asks for no key: put a proxy before it that ends TLS and keeps /metrics to itself"
 	}},
 	{"rate-limit", func(r *settings.Resolved) string {
-		if server.Public(r.Config.Listen) && r.IsSet("rate-limit", "off") {
+		if server.IsPublic(r.Config.Listen) && r.IsSet("rate-limit", "off") {
 			return "nothing is limited on an address that others reach: use on, or api"
 		}
 		return ""
 	}},
 	{"trusted-proxies", func(r *settings.Resolved) string {
-		return wide(r.Config.TrustedProxies, "whoever sends from there may say which address is theirs, and so has no rate limit: name only your proxies")
+		return wideNetworks(r.Config.TrustedProxies, "whoever sends from there may say which address is theirs, and so has no rate limit: name only your proxies")
 	}},
 	{"export-networks", func(r *settings.Resolved) string {
-		return wide(r.Config.ExportNetworks, "who manages exports may send to everything that this machine reaches: name only the networks that are meant")
+		return wideNetworks(r.Config.ExportNetworks, "who manages exports may send to everything that this machine reaches: name only the networks that are meant")
 	}},
 	{"definitions", func(r *settings.Resolved) string {
 		for _, path := range r.Config.Definitions {
 			if !hasKeys(path) {
 				continue
 			}
-			if server.Public(r.Config.Listen) {
+			if server.IsPublic(r.Config.Listen) {
 				return path + " has personal or secret keys, which are for development and tests, on an address that others reach"
 			}
 		}
@@ -57,7 +57,7 @@ var unsafe = []advice{
 		if r.IsIn("database", "command line") && settings.WithoutPassword(r.Config.Database) != r.Config.Database {
 			return "a password on the command line can be read by every user of the machine: use BUNTING_DATABASE or the config file"
 		}
-		return plainPostgres(r.Config.Database)
+		return insecurePostgres(r.Config.Database)
 	}},
 	{"smtp-url", func(r *settings.Resolved) string {
 		switch {
@@ -65,9 +65,9 @@ var unsafe = []advice{
 			return ""
 		case r.Config.SiteURL == "":
 			return "without --site-url links in mails are made of the address of whoever asks"
-		case r.IsIn("smtp-url", "command line") && r.Config.SMTP.PasswordFile == "" && settings.WithoutPassword(r.Given("smtp-url")) != r.Given("smtp-url"):
+		case r.IsIn("smtp-url", "command line") && r.Config.SMTP.PasswordFile == "" && settings.WithoutPassword(r.Value("smtp-url")) != r.Value("smtp-url"):
 			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
-		case strings.HasPrefix(r.Given("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Given("smtp-url"))):
+		case strings.HasPrefix(r.Value("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Value("smtp-url"))):
 			return "mails, with the secrets of invitations in them, are sent in plain text"
 		}
 		return ""
@@ -78,18 +78,18 @@ var unsafe = []advice{
 		}
 		return ""
 	}},
-	{"smtp-password-file", func(r *settings.Resolved) string { return readByAll(r.Config.SMTP.PasswordFile) }},
+	{"smtp-password-file", func(r *settings.Resolved) string { return readableByOthers(r.Config.SMTP.PasswordFile) }},
 	{"oidc-client-secret-file", func(r *settings.Resolved) string {
 		if r.Config.SignIn == nil {
 			return ""
 		}
-		return readByAll(r.Config.SignIn.OIDC.ClientSecretFile)
+		return readableByOthers(r.Config.SignIn.OIDC.ClientSecretFile)
 	}},
-	{"stream-creds", func(r *settings.Resolved) string { return readByAll(r.Given("stream-creds")) }},
+	{"stream-creds", func(r *settings.Resolved) string { return readableByOthers(r.Value("stream-creds")) }},
 	{"config", func(r *settings.Resolved) string {
 		for _, name := range []string{"database", "smtp-url", "stream"} {
-			if r.IsIn(name, "config file") && settings.WithoutPassword(r.Given(name)) != r.Given(name) {
-				return readByAll(r.File.Values[0])
+			if r.IsIn(name, "config file") && settings.WithoutPassword(r.Value(name)) != r.Value(name) {
+				return readableByOthers(r.File.Values[0])
 			}
 		}
 		return ""
@@ -98,7 +98,7 @@ var unsafe = []advice{
 
 // unsafeSettings are the findings of the table.
 func unsafeSettings(r *settings.Resolved) (out []finding) {
-	for _, a := range unsafe {
+	for _, a := range settingChecks {
 		if text := a.judge(r); text != "" {
 			out = append(out, finding{"settings", levelWarning, "--" + a.name + ": " + text})
 		}
@@ -109,8 +109,8 @@ func unsafeSettings(r *settings.Resolved) (out []finding) {
 	return out
 }
 
-// wide tells of networks that are most of the world.
-func wide(networks []netip.Prefix, why string) string {
+// wideNetworks tells of networks that are most of the world.
+func wideNetworks(networks []netip.Prefix, why string) string {
 	i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return n.Bits() < 8 && !n.Addr().IsPrivate() })
 	if i < 0 {
 		return ""
@@ -129,8 +129,8 @@ func hasKeys(path string) bool {
 		slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 }))
 }
 
-// plainPostgres tells of a database elsewhere that may be talked to in plain text.
-func plainPostgres(address string) string {
+// insecurePostgres tells of a database elsewhere that may be talked to in plain text.
+func insecurePostgres(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
 		return ""
@@ -163,8 +163,8 @@ func isNear(host string) bool {
 	return host == "" || host == "localhost" || strings.HasPrefix(host, "/") || err == nil && ip.IsLoopback()
 }
 
-// readByAll tells of a file with a secret that others may read.
-func readByAll(path string) string {
+// readableByOthers tells of a file with a secret that others may read.
+func readableByOthers(path string) string {
 	info, err := os.Stat(path)
 	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
 		return ""

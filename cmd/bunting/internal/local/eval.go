@@ -63,8 +63,8 @@ The user, all members optional:
 Numbers keep their form: 5 and 5.0 are different texts.
 `
 
-// evaluation is one call of eval.
-type evaluation struct {
+// evalCommand is one call of eval.
+type evalCommand struct {
 	definitions              cli.Texts
 	project, apiKey, geoIP   string
 	userFile                 string
@@ -106,8 +106,8 @@ func eval(ctx context.Context, p *cli.Program, args []string) error {
 	return e.print(p, projects)
 }
 
-func parseEval(args []string) (*evaluation, error) {
-	e := &evaluation{}
+func parseEval(args []string) (*evalCommand, error) {
+	e := &evalCommand{}
 	fs := cli.NewFlags("eval")
 	fs.Var(&e.definitions, "definitions", "")
 	fs.StringVar(&e.project, "project", "", "")
@@ -123,13 +123,13 @@ func parseEval(args []string) (*evaluation, error) {
 	fs.BoolVar(&e.explain, "explain", false, "")
 	fs.BoolVar(&e.json, "json", false, "")
 	fs.BoolVar(&e.watch, "watch", false, "")
-	at := fs.String("at", "", "")
+	atFlag := fs.String("at", "", "")
 	if err := cli.NoArgs(fs, args); err != nil {
 		return nil, err
 	}
 	e.apiKey = cmp.Or(e.apiKey, payloadKey)
 	var err error
-	if e.at, err = parseAt("eval", *at); err != nil {
+	if e.at, err = parseAt("eval", *atFlag); err != nil {
 		return nil, err
 	}
 	switch {
@@ -144,17 +144,17 @@ func parseEval(args []string) (*evaluation, error) {
 }
 
 // parseAt reads --at, zero when it is empty.
-func parseAt(command, text string) (at time.Time, err error) {
+func parseAt(command, text string) (t time.Time, err error) {
 	if text != "" {
-		if at, err = time.Parse(time.RFC3339, text); err != nil {
+		if t, err = time.Parse(time.RFC3339, text); err != nil {
 			err = cli.BadUsage(command, "--at: want a time such as 2026-01-31T12:00:00Z, not %q", text)
 		}
 	}
-	return at, err
+	return t, err
 }
 
 // readUser reads the user's file and lays the command line over it.
-func (e *evaluation) readUser(p *cli.Program) error {
+func (e *evalCommand) readUser(p *cli.Program) error {
 	e.user = &user{}
 	if e.userFile != "" {
 		f, _, err := p.Open(e.userFile)
@@ -167,9 +167,9 @@ func (e *evaluation) readUser(p *cli.Program) error {
 		}
 	}
 	if e.distinctID != nil {
-		e.user.subject.DistinctID, e.user.named = *e.distinctID, true
+		e.user.subject.DistinctID, e.user.hasDistinctID = *e.distinctID, true
 	}
-	if !e.user.named {
+	if !e.user.hasDistinctID {
 		return errors.New(`the user has no "distinct_id"; give one there or with --distinct-id`)
 	}
 	properties, err := cli.Properties("eval", e.properties)
@@ -181,7 +181,7 @@ func (e *evaluation) readUser(p *cli.Program) error {
 		return err
 	}
 	s := &e.user.subject
-	s.Person, s.Groups, s.Partial = laid(properties, s.Person), laid(groups, s.Groups), e.partial
+	s.Person, s.Groups, s.Partial = overlay(properties, s.Person), overlay(groups, s.Groups), e.partial
 	return nil
 }
 
@@ -193,8 +193,8 @@ func inputName(file string) string {
 	return file
 }
 
-// laid is a map with another laid over it.
-func laid[M ~map[string]V, V any](over map[string]V, m M) M {
+// overlay is a map with another laid over it.
+func overlay[M ~map[string]V, V any](over map[string]V, m M) M {
 	if m == nil && len(over) > 0 {
 		m = M{}
 	}
@@ -203,7 +203,7 @@ func laid[M ~map[string]V, V any](over map[string]V, m M) M {
 }
 
 // locate looks the user's address up.
-func (e *evaluation) locate() error {
+func (e *evalCommand) locate() error {
 	if e.geoIP == "" {
 		if e.user.ip != (netip.Addr{}) {
 			return errors.New(`the user has an "ip", and there is nothing to locate it with: give --geoip FILE`)
@@ -220,7 +220,7 @@ func (e *evaluation) locate() error {
 
 // watchFiles prints now and after each change, until the context ends or a
 // signal comes.
-func (e *evaluation) watchFiles(ctx context.Context, p *cli.Program) error {
+func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	changed := make(chan struct{}, 1)
@@ -263,16 +263,16 @@ func (e *evaluation) watchFiles(ctx context.Context, p *cli.Program) error {
 }
 
 // choose finds the project that is meant.
-func (e *evaluation) choose(projects []flags.FileProject) (*flags.FileProject, error) {
+func (e *evalCommand) choose(projects []flags.FileProject) (*flags.FileProject, error) {
 	var found []*flags.FileProject
-	known := make([]string, len(projects))
+	names := make([]string, len(projects))
 	for i := range projects {
-		known[i] = projects[i].APIKey
+		names[i] = projects[i].APIKey
 		if e.project == "" || projects[i].APIKey == e.project {
 			found = append(found, &projects[i])
 		}
 	}
-	there := "; there are " + strings.Join(known, ", ")
+	there := "; there are " + strings.Join(names, ", ")
 	switch {
 	case len(projects) == 0:
 		return nil, errors.New("the definitions have no project")
@@ -288,17 +288,17 @@ func (e *evaluation) choose(projects []flags.FileProject) (*flags.FileProject, e
 
 // print decides and prints. Flags asked for that have no answer are named on the
 // standard error and end in ErrReported.
-func (e *evaluation) print(p *cli.Program, projects []flags.FileProject) error {
+func (e *evalCommand) print(p *cli.Program, projects []flags.FileProject) error {
 	project, err := e.choose(projects)
 	if err != nil {
 		return err
 	}
-	at := e.at
-	if at.IsZero() {
-		at = time.Now()
+	now := e.at
+	if now.IsZero() {
+		now = time.Now()
 	}
-	r := &evaluated{
-		project: project, set: flags.Compile(project.Definitions), subject: &e.user.subject, at: at,
+	r := &evalResult{
+		project: project, set: flags.Compile(project.Definitions), subject: &e.user.subject, at: now,
 		selection: flags.Selection{Keys: e.keys, Runtime: e.runtime},
 	}
 	missing := r.decide(e.keys)

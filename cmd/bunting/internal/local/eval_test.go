@@ -252,10 +252,10 @@ func TestEval_Watch(t *testing.T) {
 	}()
 	wait := func(out *clitest.Output, text string) {
 		t.Helper()
-		deadline := time.After(clitest.Patience)
+		deadline := time.After(clitest.WaitTimeout)
 		for !strings.Contains(out.String(), text) {
 			select {
-			case <-out.Written:
+			case <-out.OnWrite:
 			case <-deadline:
 				t.Fatalf("no %q in %q; stderr %q", text, stdout, stderr)
 			}
@@ -278,7 +278,7 @@ func TestEval_Watch(t *testing.T) {
 		if code != 0 {
 			t.Errorf("exit code %d: %s", code, stderr)
 		}
-	case <-time.After(clitest.Patience):
+	case <-time.After(clitest.WaitTimeout):
 		t.Fatal("does not end")
 	}
 }

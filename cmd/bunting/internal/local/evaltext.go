@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// evaluated is what eval prints.
-type evaluated struct {
+// evalResult is what eval prints.
+type evalResult struct {
 	project   *flags.FileProject
 	set       *flags.Set
 	subject   *flags.Subject
@@ -26,7 +26,7 @@ type evaluated struct {
 
 // decide fills in the decisions. What was asked for by key and has no answer is
 // named in the result, a line each.
-func (r *evaluated) decide(keys []string) (missing []string) {
+func (r *evalResult) decide(keys []string) (missing []string) {
 	if len(keys) == 0 {
 		r.selection.Keys = nil
 	}
@@ -46,12 +46,12 @@ func (r *evaluated) decide(keys []string) (missing []string) {
 	return missing
 }
 
-func (r *evaluated) trace(key string) *flags.Trace {
+func (r *evalResult) trace(key string) *flags.Trace {
 	return r.set.Explain(key, r.subject, r.at, r.selection)
 }
 
 // table is the answer for people.
-func (r *evaluated) table() string {
+func (r *evalResult) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "user %q, project %s, at %s\n\n", r.subject.DistinctID, r.project.APIKey, r.at.UTC().Format(time.RFC3339))
 	rows := [][]string{{"FLAG", "VALUE", "REASON", "PAYLOAD"}}
@@ -79,7 +79,7 @@ func (r *evaluated) table() string {
 	return b.String()
 }
 
-func (r *evaluated) tracesText() string {
+func (r *evalResult) tracesText() string {
 	parts := make([]string, len(r.list))
 	for i := range r.list {
 		parts[i] = r.trace(r.list[i].Key).String()
@@ -87,7 +87,7 @@ func (r *evaluated) tracesText() string {
 	return strings.Join(parts, "\n")
 }
 
-func (r *evaluated) tracesJSON() (string, error) {
+func (r *evalResult) tracesJSON() (string, error) {
 	traces := make([]*flags.Trace, len(r.list))
 	for i := range r.list {
 		traces[i] = r.trace(r.list[i].Key)
@@ -126,7 +126,7 @@ type answerMetadata struct {
 	HasExperiment bool            `json:"has_experiment"`
 }
 
-func (r *evaluated) answerJSON() (string, error) {
+func (r *evalResult) answerJSON() (string, error) {
 	a := answer{Errors: r.decisions.Errors, Flags: map[string]answerFlag{}, EvaluatedAt: r.at.UnixMilli()}
 	for i := range r.list {
 		d := &r.list[i]

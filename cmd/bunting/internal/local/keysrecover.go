@@ -43,16 +43,16 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	shown := false
+	isPrinted := false
 	err = service.Organizations.RecoverKey(ctx, *email, func(owner string, k *organizations.APIKey) error {
 		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
 		if err := p.Print(text); err != nil {
 			return fmt.Errorf("the key could not be printed, so none was made: %w", err)
 		}
-		shown = true
+		isPrinted = true
 		return nil
 	})
-	if err != nil && shown {
+	if err != nil && isPrinted {
 		err = fmt.Errorf("the key above was not made and opens nothing: %w", err)
 	}
 	if errors.Is(err, organizations.ErrNoOwner) {

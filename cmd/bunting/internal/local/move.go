@@ -56,15 +56,15 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 			return fmt.Errorf("--from: there is no database: %w", err)
 		}
 	}
-	shown := cli.NewProgress(p.Stderr)
-	done, err := sqlstore.Move(ctx, *from, *to, func(what string, n, total int64) {
-		shown.Show(n, total, fmt.Sprintf("%s: %d of %d rows", what, n, total))
+	progress := cli.NewProgress(p.Stderr)
+	copied, err := sqlstore.Move(ctx, *from, *to, func(what string, n, total int64) {
+		progress.Show(n, total, fmt.Sprintf("%s: %d of %d rows", what, n, total))
 	})
-	shown.Clear()
+	progress.Clear()
 	if err != nil {
 		return err
 	}
-	return p.Print(fmt.Sprintf("%d rows of %d tables are moved, counts and checksums are equal\n", done.Rows, done.Tables))
+	return p.Print(fmt.Sprintf("%d rows of %d tables are moved, counts and checksums are equal\n", copied.Rows, copied.Tables))
 }
 
 // moveAddress is the URL of a database that may be named by its folder.

@@ -21,9 +21,9 @@ const maxUser = 16 << 20
 
 // user is whom eval decides for.
 type user struct {
-	subject flags.Subject
-	named   bool // there is a distinct id
-	ip      netip.Addr
+	subject       flags.Subject
+	hasDistinctID bool // there is a distinct id
+	ip            netip.Addr
 }
 
 // place of a value in the user's JSON, and what is wrong with it.
@@ -31,7 +31,7 @@ type memberError struct{ place, problem string }
 
 func (e *memberError) Error() string { return e.place + ": " + e.problem }
 
-func wrong(place, want string) error { return &memberError{place, "must be " + want} }
+func memberWrong(pointer, want string) error { return &memberError{pointer, "must be " + want} }
 
 // reader reads one member into a user.
 type reader struct {
@@ -44,15 +44,15 @@ type reader struct {
 var userMembers = []reader{
 	{"distinct_id", func(u *user, at string, v any) (err error) {
 		u.subject.DistinctID, err = textOf(at, v)
-		u.named = err == nil
+		u.hasDistinctID = err == nil
 		return err
 	}},
-	{"person_properties", into(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Person })},
-	{"groups", into(textsOf, func(u *user) *map[string]string { return &u.subject.Groups })},
-	{"group_properties", into(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.GroupProperties })},
-	{"$anon_distinct_id", into(textOf, func(u *user) *string { return &u.subject.AnonymousID })},
-	{"$device_id", into(textOf, func(u *user) *string { return &u.subject.DeviceID })},
-	{"ip", into(addressOf, func(u *user) *netip.Addr { return &u.ip })},
+	{"person_properties", readInto(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Person })},
+	{"groups", readInto(textsOf, func(u *user) *map[string]string { return &u.subject.Groups })},
+	{"group_properties", readInto(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.GroupProperties })},
+	{"$anon_distinct_id", readInto(textOf, func(u *user) *string { return &u.subject.AnonymousID })},
+	{"$device_id", readInto(textOf, func(u *user) *string { return &u.subject.DeviceID })},
+	{"ip", readInto(addressOf, func(u *user) *netip.Addr { return &u.ip })},
 	{"stored", func(u *user, at string, v any) error {
 		u.subject.Stored = &flags.Stored{}
 		return readMembers(u, at, v, storedMembers)
@@ -60,17 +60,17 @@ var userMembers = []reader{
 }
 
 var storedMembers = []reader{
-	{"person_properties", into(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Stored.Person })},
-	{"groups", into(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.Stored.Groups })},
-	{"cohorts", into(cohortsOf, func(u *user) *[]int64 { return &u.subject.Stored.Cohorts })},
-	{"created_at", into(timeOf, func(u *user) *time.Time { return &u.subject.Stored.CreatedAt })},
-	{"overrides", into(textsOf, func(u *user) *map[string]string { return &u.subject.Stored.Overrides })},
+	{"person_properties", readInto(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Stored.Person })},
+	{"groups", readInto(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.Stored.Groups })},
+	{"cohorts", readInto(cohortsOf, func(u *user) *[]int64 { return &u.subject.Stored.Cohorts })},
+	{"created_at", readInto(timeOf, func(u *user) *time.Time { return &u.subject.Stored.CreatedAt })},
+	{"overrides", readInto(textsOf, func(u *user) *map[string]string { return &u.subject.Stored.Overrides })},
 }
 
-// into reads a member into a field.
-func into[T any](read func(at string, v any) (T, error), field func(*user) *T) func(*user, string, any) error {
-	return func(u *user, at string, v any) (err error) {
-		*field(u), err = read(at, v)
+// readInto reads a member into a field.
+func readInto[T any](read func(pointer string, v any) (T, error), field func(*user) *T) func(*user, string, any) error {
+	return func(u *user, pointer string, v any) (err error) {
+		*field(u), err = read(pointer, v)
 		return err
 	}
 }
@@ -91,9 +91,9 @@ func readUser(name string, from io.Reader) (*user, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, cli.JSONError(name, data, err)
 	}
-	at := cli.NextText(data, dec.InputOffset())
+	offset := cli.NextText(data, dec.InputOffset())
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s: text after the end of the JSON document", name, cli.Place(data, at))
+		return nil, fmt.Errorf("%s: %s: text after the end of the JSON document", name, cli.Position(data, offset))
 	}
 	u := &user{}
 	if err := readMembers(u, "", v, userMembers); err != nil {
@@ -104,19 +104,19 @@ func readUser(name string, from io.Reader) (*user, error) {
 
 // readMembers reads an object by a table, in the order of the table. Null is
 // the same as absent.
-func readMembers(u *user, at string, v any, table []reader) error {
+func readMembers(u *user, pointer string, v any, table []reader) error {
 	members, ok := v.(map[string]any)
 	if !ok {
-		return wrong(cmp.Or(at, "the user"), "a JSON object")
+		return memberWrong(cmp.Or(pointer, "the user"), "a JSON object")
 	}
 	for name := range members {
 		if !slices.ContainsFunc(table, func(r reader) bool { return r.name == name }) {
-			return &memberError{joinPlace(at, name), "is not known here; there are " + strings.Join(cli.Names(table, func(r reader) string { return r.name }), ", ")}
+			return &memberError{joinPointer(pointer, name), "is not known here; there are " + strings.Join(cli.Names(table, func(r reader) string { return r.name }), ", ")}
 		}
 	}
 	for _, r := range table {
 		if value := members[r.name]; value != nil {
-			if err := r.read(u, joinPlace(at, r.name), value); err != nil {
+			if err := r.read(u, joinPointer(pointer, r.name), value); err != nil {
 				return err
 			}
 		}
@@ -124,81 +124,81 @@ func readMembers(u *user, at string, v any, table []reader) error {
 	return nil
 }
 
-func joinPlace(at, name string) string {
-	if at == "" {
+func joinPointer(pointer, name string) string {
+	if pointer == "" {
 		return name
 	}
-	return at + "." + name
+	return pointer + "." + name
 }
 
 // textOf takes text, or a number as its text (§9.4).
-func textOf(at string, v any) (string, error) {
+func textOf(pointer string, v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
 	case json.Number:
 		return v.String(), nil
 	}
-	return "", wrong(at, "text or a number")
+	return "", memberWrong(pointer, "text or a number")
 }
 
-func addressOf(at string, v any) (netip.Addr, error) {
+func addressOf(pointer string, v any) (netip.Addr, error) {
 	text, _ := v.(string)
 	ip, err := netip.ParseAddr(text)
 	if err != nil {
-		return ip, wrong(at, "an address such as 192.0.2.1")
+		return ip, memberWrong(pointer, "an address such as 192.0.2.1")
 	}
 	return ip, nil
 }
 
-func timeOf(at string, v any) (time.Time, error) {
+func timeOf(pointer string, v any) (time.Time, error) {
 	text, _ := v.(string)
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, wrong(at, "a time such as 2026-01-31T12:00:00Z")
+		return t, memberWrong(pointer, "a time such as 2026-01-31T12:00:00Z")
 	}
 	return t, nil
 }
 
-func cohortsOf(at string, v any) (ids []int64, err error) {
+func cohortsOf(pointer string, v any) (ids []int64, err error) {
 	list, ok := v.([]any)
 	if !ok {
-		return nil, wrong(at, "an array of cohort ids")
+		return nil, memberWrong(pointer, "an array of cohort ids")
 	}
 	for i, v := range list {
 		id, _ := v.(json.Number)
 		n, err := id.Int64()
 		if err != nil {
-			return nil, wrong(fmt.Sprintf("%s[%d]", at, i), "the id of a cohort as a whole number")
+			return nil, memberWrong(fmt.Sprintf("%s[%d]", pointer, i), "the id of a cohort as a whole number")
 		}
 		ids = append(ids, n)
 	}
 	return ids, nil
 }
 
-func propertiesOf(at string, v any) (flags.Properties, error) {
+func propertiesOf(pointer string, v any) (flags.Properties, error) {
 	properties, ok := v.(map[string]any)
 	if !ok {
-		return nil, wrong(at, "a JSON object")
+		return nil, memberWrong(pointer, "a JSON object")
 	}
 	return properties, nil
 }
 
-func textsOf(at string, v any) (map[string]string, error) { return membersOf(at, v, textOf) }
+func textsOf(pointer string, v any) (map[string]string, error) { return membersOf(pointer, v, textOf) }
 
-func byGroup(at string, v any) (map[string]flags.Properties, error) {
-	return membersOf(at, v, propertiesOf)
+func byGroup(pointer string, v any) (map[string]flags.Properties, error) {
+	return membersOf(pointer, v, propertiesOf)
 }
 
 // membersOf reads each member of an object.
-func membersOf[T any](at string, v any, read func(at string, v any) (T, error)) (map[string]T, error) {
-	members, err := propertiesOf(at, v)
+func membersOf[T any](pointer string, v any, read func(pointer string, v any) (T, error)) (map[string]T, error) {
+	members, err := propertiesOf(pointer, v)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]T, len(members))
 	for name, v := range members {
-		if out[name], err = read(joinPlace(at, name), v); err != nil {
+		if out[name], err = read(joinPointer(pointer, name), v); err != nil {
 			return nil, err
 		}
 	}

@@ -17,8 +17,8 @@ import (
 func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	fail := func(at int64, format string, args ...any) error {
-		return fmt.Errorf("%s: %s: %s", path, cli.Place(data, at), fmt.Sprintf(format, args...))
+	fail := func(offset int64, format string, args ...any) error {
+		return fmt.Errorf("%s: %s: %s", path, cli.Position(data, offset), fmt.Sprintf(format, args...))
 	}
 	first, err := dec.Token()
 	if err != nil {
@@ -29,7 +29,7 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 	}
 	members := map[string][]string{}
 	for dec.More() {
-		at := cli.NextText(data, dec.InputOffset())
+		offset := cli.NextText(data, dec.InputOffset())
 		token, err := dec.Token()
 		if err != nil {
 			return nil, cli.JSONError(path, data, err)
@@ -37,17 +37,17 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 		name, _ := token.(string)
 		s := findMember(name)
 		if s == nil {
-			return nil, fail(at, "there is no setting %q; there are %s%s", name, strings.Join(memberNames(), ", "), cli.DidYouMean(name, memberNames(), ""))
+			return nil, fail(offset, "there is no setting %q; there are %s%s", name, strings.Join(memberNames(), ", "), cli.DidYouMean(name, memberNames(), ""))
 		}
 		if _, twice := members[name]; twice {
-			return nil, fail(at, "%q stands there twice", name)
+			return nil, fail(offset, "%q stands there twice", name)
 		}
 		valueAt := cli.NextText(data, dec.InputOffset())
 		var value any
 		if err := dec.Decode(&value); err != nil {
 			return nil, cli.JSONError(path, data, err)
 		}
-		values, ok := s.read(value)
+		values, ok := s.parse(value)
 		if !ok {
 			return nil, fail(valueAt, "%q must be %s", name, kindNames[s.Kind])
 		}
@@ -56,15 +56,15 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, cli.JSONError(path, data, err)
 	}
-	at := cli.NextText(data, dec.InputOffset())
+	offset := cli.NextText(data, dec.InputOffset())
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fail(at, "text after the end of the JSON document")
+		return nil, fail(offset, "text after the end of the JSON document")
 	}
 	return members, nil
 }
 
-// read takes a value of the right JSON type.
-func (s *setting) read(value any) ([]string, bool) {
+// parse takes a value of the right JSON type.
+func (s *setting) parse(value any) ([]string, bool) {
 	switch v := value.(type) {
 	case string:
 		return []string{v}, s.Kind == text

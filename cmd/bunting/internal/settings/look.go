@@ -9,7 +9,7 @@ import (
 )
 
 // value is what a setting has been given.
-func (r *Resolved) value(name string) given {
+func (r *Resolved) value(name string) provided {
 	return r.values[slices.IndexFunc(All, func(s setting) bool { return s.Name == name })]
 }
 
@@ -19,8 +19,8 @@ func (r *Resolved) IsIn(name, source string) bool {
 	return strings.HasPrefix(r.value(name).origin.source, source)
 }
 
-// Given is the value of a setting, the first of a list.
-func (r *Resolved) Given(name string) string {
+// Value is the value of a setting, the first of a list.
+func (r *Resolved) Value(name string) string {
 	if values := r.value(name).Values; len(values) > 0 {
 		return values[0]
 	}
@@ -28,7 +28,7 @@ func (r *Resolved) Given(name string) string {
 }
 
 // IsSet reports whether a setting has a value.
-func (r *Resolved) IsSet(name, value string) bool { return r.Given(name) == value }
+func (r *Resolved) IsSet(name, value string) bool { return r.Value(name) == value }
 
 // DatabaseURL is where everything is stored, in the working directory without --data.
 func (c *Config) DatabaseURL() string {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// named puts the settings in place of the server's options, in errors and in the log.
-var named = strings.NewReplacer(
+// optionNames puts the settings in place of the server's options, in errors and in the log.
+var optionNames = strings.NewReplacer(
 	"Options.Listen", "--listen", "Options.Definitions", "--definitions", "Options.APIKey", "--api-key", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
 	"Options.GeoIP", "--geoip", "Options.PosthogJS", "--posthog-js", "Options.SiteURL", "--site-url",
 	"Options.SMTP.URL", "--smtp-url", "Options.SMTP.PasswordFile", "--smtp-password-file", "Options.SMTP.From", "--mail-from",
@@ -17,30 +17,30 @@ var named = strings.NewReplacer(
 	"Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
 )
 
-// Named is a text of the server with the names of settings in it.
-func Named(text string) string { return named.Replace(text) }
+// ReplaceNames is a text of the server with the names of settings in it.
+func ReplaceNames(text string) string { return optionNames.Replace(text) }
 
 // NewLogger is the log of serve.
 func (c *Config) NewLogger(to io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.logLevel}
 	if c.logJSON {
-		return slog.New(namedHandler{slog.NewJSONHandler(to, options)})
+		return slog.New(renamingHandler{slog.NewJSONHandler(to, options)})
 	}
-	return slog.New(namedHandler{slog.NewTextHandler(to, options)})
+	return slog.New(renamingHandler{slog.NewTextHandler(to, options)})
 }
 
-// namedHandler names settings in messages.
-type namedHandler struct{ slog.Handler }
+// renamingHandler names settings in messages.
+type renamingHandler struct{ slog.Handler }
 
-func (h namedHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Message = Named(r.Message)
+func (h renamingHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Message = ReplaceNames(r.Message)
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h namedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return namedHandler{h.Handler.WithAttrs(attrs)}
+func (h renamingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return renamingHandler{h.Handler.WithAttrs(attrs)}
 }
 
-func (h namedHandler) WithGroup(name string) slog.Handler {
-	return namedHandler{h.Handler.WithGroup(name)}
+func (h renamingHandler) WithGroup(name string) slog.Handler {
+	return renamingHandler{h.Handler.WithGroup(name)}
 }

@@ -17,7 +17,7 @@ func TestNamed_EveryOption(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	seen := 0
+	options := 0
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -27,13 +27,13 @@ func TestNamed_EveryOption(t *testing.T) {
 			if strings.HasSuffix(file, "_test.go") || regexp.MustCompile(`Options\.(Without|Authenticate)`).MatchString(text) {
 				continue
 			}
-			if seen++; strings.Contains(Named(text), "Options.") || !strings.Contains(Named(text), "--") {
-				t.Errorf("%s: %s", file, Named(text))
+			if options++; strings.Contains(ReplaceNames(text), "Options.") || !strings.Contains(ReplaceNames(text), "--") {
+				t.Errorf("%s: %s", file, ReplaceNames(text))
 			}
 		}
 	}
-	if seen < 10 {
-		t.Errorf("only %d texts were looked at", seen)
+	if options < 10 {
+		t.Errorf("only %d texts were looked at", options)
 	}
 	var out bytes.Buffer
 	log := (&Config{}).NewLogger(&out)

@@ -14,13 +14,13 @@ var passwordParameter = regexp.MustCompile(`(?i)(password=)('(?:[^'\\]|\\.)*'|[^
 func WithoutPassword(text string) string {
 	text = passwordParameter.ReplaceAllString(text, "$1***")
 	scheme, rest, ok := strings.Cut(text, "://")
-	at := strings.LastIndexByte(rest, '@')
-	if !ok || at < 0 {
+	index := strings.LastIndexByte(rest, '@')
+	if !ok || index < 0 {
 		return text
 	}
-	user, _, has := strings.Cut(rest[:at], ":")
+	user, _, has := strings.Cut(rest[:index], ":")
 	if !has {
 		return text
 	}
-	return scheme + "://" + user + ":***" + rest[at:]
+	return scheme + "://" + user + ":***" + rest[index:]
 }

@@ -22,11 +22,11 @@ var querySettings = []setting{
 	{"query-timeout-async", text, "DURATION", []string{"5m"}, "how long a query computes behind the request that began it, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.AsyncTimeout })},
 	{"query-memory", number, "BYTES", []string{"268435456"}, "most memory of one query",
-		whole(func(c *Config) *int64 { return &c.Queries.Memory }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
+		intInRange(func(c *Config) *int64 { return &c.Queries.Memory }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
 	{"query-memory-total", number, "BYTES", []string{"536870912"}, "most memory of all queries that run at once",
-		whole(func(c *Config) *int64 { return &c.Queries.MemoryTotal }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
+		intInRange(func(c *Config) *int64 { return &c.Queries.MemoryTotal }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
 	{"query-workers", number, "N", []string{"0"}, "queries that run at once, three of a project; 0 is half of the cores",
-		whole(func(c *Config) *int { return &c.Queries.Workers }, 0, 1024, "a number from 0 to 1024")},
+		intInRange(func(c *Config) *int { return &c.Queries.Workers }, 0, 1024, "a number from 0 to 1024")},
 }
 
 func queryTime(field func(*Config) *time.Duration) func(*Config, []string) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// given is the value of a setting and where it came from.
-type given struct {
+// provided is the value of a setting and where it came from.
+type provided struct {
 	Values []string
 	origin origin
 }
@@ -52,8 +52,8 @@ func (f *flagValue) Set(s string) error {
 // Resolved is every setting with its value, and the other options of serve.
 type Resolved struct {
 	Config      Config
-	values      []given // in the order of settings
-	File        given   // the config file itself
+	values      []provided // in the order of settings
+	File        provided   // the config file itself
 	PrintConfig bool
 }
 
@@ -75,14 +75,14 @@ func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.Fl
 		fs.Var(&fromArgs[i], All[i].Name, "")
 	}
 	path := fs.String("config", "", "")
-	r := &Resolved{values: make([]given, len(All))}
+	r := &Resolved{values: make([]provided, len(All))}
 	fs.BoolVar(&r.PrintConfig, "print-config", false, "")
 	if err := cli.NoArgs(fs, args); err != nil {
 		return nil, err
 	}
-	r.File = given{[]string{*path}, fromFlag("config")}
+	r.File = provided{[]string{*path}, fromFlag("config")}
 	if *path == "" {
-		r.File = given{[]string{p.Env["BUNTING_CONFIG"]}, fromEnv("BUNTING_CONFIG")}
+		r.File = provided{[]string{p.Env["BUNTING_CONFIG"]}, fromEnv("BUNTING_CONFIG")}
 	}
 	members := map[string][]string{}
 	if path := r.File.Values[0]; path == "" {
@@ -99,17 +99,17 @@ func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.Fl
 	ofFile := fromFile(r.File.Values[0])
 	for i := range All {
 		s := &All[i]
-		v := given{s.Fallback, fromDefault()}
+		v := provided{s.Fallback, fromDefault()}
 		if values, ok := members[s.member()]; ok {
-			v = given{values, ofFile(s.member())}
+			v = provided{values, ofFile(s.member())}
 		}
 		if value := p.Env[s.Env()]; value != "" {
-			v = given{s.split(value), fromEnv(s.Env())}
+			v = provided{s.split(value), fromEnv(s.Env())}
 		}
 		if fromArgs[i].used {
-			v = given{fromArgs[i].values, fromFlag(s.Name)}
+			v = provided{fromArgs[i].values, fromFlag(s.Name)}
 		}
-		if err := s.take(&r.Config, v.Values); err != nil {
+		if err := s.apply(&r.Config, v.Values); err != nil {
 			return nil, cli.Usage(v.origin.place+": "+err.Error(), "see bunting help serve")
 		}
 		r.values[i] = v
@@ -125,8 +125,8 @@ func (s *setting) split(value string) []string {
 	return []string{value}
 }
 
-// take checks a value and puts it into the configuration.
-func (s *setting) take(c *Config, v []string) error {
+// apply checks a value and puts it into the configuration.
+func (s *setting) apply(c *Config, v []string) error {
 	if s.Kind == Boolean {
 		if _, err := strconv.ParseBool(v[0]); err != nil {
 			return fmt.Errorf("want true or false, not %q", v[0])
@@ -150,7 +150,7 @@ func (r *Resolved) Print() (string, error) {
 		return nil
 	}
 	for i := range All {
-		if err := row(All[i].member(), All[i].shown(r.values[i].Values), r.values[i].origin, ","); err != nil {
+		if err := row(All[i].member(), All[i].fileValue(r.values[i].Values), r.values[i].origin, ","); err != nil {
 			return "", err
 		}
 	}
@@ -161,8 +161,8 @@ func (r *Resolved) Print() (string, error) {
 	return b.String(), nil
 }
 
-// shown is a value as the config file would have it.
-func (s *setting) shown(v []string) any {
+// fileValue is a value as the config file would have it.
+func (s *setting) fileValue(v []string) any {
 	switch s.Kind {
 	case list:
 		return append([]string{}, v...) // not null

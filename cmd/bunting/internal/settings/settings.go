@@ -99,7 +99,7 @@ var All = slices.Concat([]setting{
 	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
-		whole(func(c *Config) *int { return &c.RetainDays }, 0, math.MaxInt, "a number of days, 0 or more")},
+		intInRange(func(c *Config) *int { return &c.RetainDays }, 0, math.MaxInt, "a number of days, 0 or more")},
 	{"posthog-js", text, "DIR", []string{""}, "copy of npm's posthog-js/dist that the HTML snippet and posthog-js load scripts from (npm pack posthog-js, tar xzf posthog-js-*.tgz: package/dist)",
 		func(c *Config, v []string) error { c.PosthogJS = v[0]; return nil }},
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
@@ -115,7 +115,7 @@ var All = slices.Concat([]setting{
 	{"export-networks", list, "CIDRS", nil, "networks beside public addresses that batch exports may go to, such as 10.0.0.0/8",
 		func(c *Config, v []string) (err error) { c.ExportNetworks, err = parseNetworks(v); return err }},
 	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and unpacked",
-		whole(func(c *Config) *int64 { return &c.MaxBody }, 1, math.MaxInt64, "a number of bytes above 0")},
+		intInRange(func(c *Config) *int64 { return &c.MaxBody }, 1, math.MaxInt64, "a number of bytes above 0")},
 	{"rate-limit", text, "off|api|log|on", []string{"api"}, "rate limits: off, of the management API only, of flags too (on), or log what flags would refuse",
 		oneOf(rateLimits, "off, api, log or on", func(c *Config, l limits) {
 			c.RateLimits, c.ManagementLimits = l.flags, l.management
@@ -151,11 +151,11 @@ var All = slices.Concat([]setting{
 		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
 }, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
-// whole takes a whole number between two.
-func whole[N int | int64](field func(*Config) *N, least, most N, want string) func(*Config, []string) error {
+// intInRange takes a whole number between two.
+func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want string) func(*Config, []string) error {
 	return func(c *Config, v []string) error {
 		n, err := strconv.ParseInt(v[0], 10, 64)
-		if err != nil || n < int64(least) || n > int64(most) {
+		if err != nil || n < int64(minimum) || n > int64(maximum) {
 			return fmt.Errorf("want %s, not %q", want, v[0])
 		}
 		*field(c) = N(n)

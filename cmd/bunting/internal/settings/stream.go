@@ -15,7 +15,7 @@ var streamSettings = []setting{
 	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
 		func(c *Config, v []string) error { c.Stream.Creds = v[0]; return nil }},
 	{"stream-replicas", number, "N", []string{"0"}, "brokers that keep each event: 1, 3 or 5; 0 leaves a stream as it is and makes a new one with 1",
-		whole(func(c *Config) *int { return &c.Stream.Replicas }, 0, 5, "0 to 5")},
+		intInRange(func(c *Config) *int { return &c.Stream.Replicas }, 0, 5, "0 to 5")},
 	{"stream-bytes", number, "BYTES", []string{"0"}, "how much may wait in the stream until events are refused; 0 leaves a stream as it is and makes a new one with 8 GiB",
 		func(c *Config, v []string) (err error) {
 			if c.Stream.MaxBytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.MaxBytes < 0 || c.Stream.MaxBytes > 0 && c.Stream.MaxBytes < 1<<20 {

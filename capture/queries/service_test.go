@@ -16,9 +16,9 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// hall is a source whose scans take as long as a test says, and the state of its
+// fakeSource is a source whose scans take as long as a test says, and the state of its
 // projects.
-type hall struct {
+type fakeSource struct {
 	mu           sync.Mutex
 	state        State
 	takes        time.Duration
@@ -26,43 +26,43 @@ type hall struct {
 	atOnce, most int
 }
 
-func (h *hall) State(context.Context, int64) (State, error) {
+func (h *fakeSource) State(context.Context, int64) (State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.state, nil
 }
 
-func (h *hall) change(change func(*State)) {
+func (h *fakeSource) change(change func(*State)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change(&h.state)
 }
 
-func (h *hall) Open(_ context.Context, project int64) (insights.Reader, error) {
+func (h *fakeSource) Open(_ context.Context, project int64) (insights.Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opens = append(h.opens, project)
 	h.atOnce++
 	h.most = max(h.most, h.atOnce)
-	return &hallReader{hall: h}, nil
+	return &fakeReader{fakeSource: h}, nil
 }
 
-func (h *hall) computed() int {
+func (h *fakeSource) computed() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.opens)
 }
 
-type hallReader struct{ *hall }
+type fakeReader struct{ *fakeSource }
 
-func (r *hallReader) Close() error {
+func (r *fakeReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.atOnce--
 	return nil
 }
 
-func (r *hallReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+func (r *fakeReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
 	if slices.Contains(s.Names, "broken") {
 		panic("a mistake of ours")
 	}
@@ -74,21 +74,21 @@ func (r *hallReader) Scan(ctx context.Context, s insights.Scan, yield func(*insi
 	return yield(&insights.Batch{ID: []int64{1}, Time: []int64{s.From}, Name: []string{"a"}, Properties: []string{"{}"}, Person: []uint32{0}})
 }
 
-func (*hallReader) Count(context.Context, insights.Scan) (int64, error)    { return 7, nil }
-func (*hallReader) Earliest(context.Context, int64) (int64, bool, error)   { return 0, false, nil }
-func (*hallReader) Person(uint32) *insights.Person                         { return &insights.Person{} }
-func (*hallReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
-func (*hallReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {
+func (*fakeReader) Count(context.Context, insights.Scan) (int64, error)    { return 7, nil }
+func (*fakeReader) Earliest(context.Context, int64) (int64, bool, error)   { return 0, false, nil }
+func (*fakeReader) Person(uint32) *insights.Person                         { return &insights.Person{} }
+func (*fakeReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
+func (*fakeReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {
 	return nil
 }
-func (*hallReader) Groups(context.Context, int, []string, func(*capture.Group) error) error {
+func (*fakeReader) Groups(context.Context, int, []string, func(*capture.Group) error) error {
 	return nil
 }
 
-// inHall runs a test with a desk, on a clock that goes as fast as it can.
-func inHall(t *testing.T, takes time.Duration, limits Limits, work func(t *testing.T, h *hall, d *Desk)) {
+// withService runs a test with a desk, on a clock that goes as fast as it can.
+func withService(t *testing.T, takes time.Duration, limits Limits, work func(t *testing.T, h *fakeSource, d *Service)) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hall{takes: takes}
+		h := &fakeSource{takes: takes}
 		n := 0
 		d, err := New(Config{Source: h, States: h, Limits: limits, NewID: func() string { n++; return fmt.Sprint("run ", n) }})
 		if err != nil {
@@ -107,10 +107,10 @@ func request(project int64, query string, m Mode) Request {
 	return Request{Project: &insights.Project{ID: project}, Query: json.RawMessage(query), Mode: m}
 }
 
-// answered asks, and says whether the answer was remembered.
-func answered(t *testing.T, d *Desk, r Request) (cached bool) {
+// mustExecute asks, and says whether the answer was remembered.
+func mustExecute(t *testing.T, d *Service, r Request) (cached bool) {
 	t.Helper()
-	a, err := d.Ask(t.Context(), r)
+	a, err := d.Execute(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,16 +139,16 @@ func TestInsights_1_6_Fresh(t *testing.T) {
 		"a setting":                              {time.Second, time.Second, func(s *State) { s.Revision++ }, Blocking, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHall(t, c.takes, Limits{}, func(t *testing.T, h *hall, d *Desk) {
-				if answered(t, d, request(1, trend, Blocking)) {
+			withService(t, c.takes, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
+				if mustExecute(t, d, request(1, trend, Blocking)) {
 					t.Error("the first answer is remembered")
 				}
 				time.Sleep(c.after)
 				h.change(c.change)
-				if got := answered(t, d, request(1, trend, c.mode)); got != c.cached {
+				if got := mustExecute(t, d, request(1, trend, c.mode)); got != c.cached {
 					t.Errorf("is_cached %t, want %t", got, c.cached)
 				}
-				if answered(t, d, request(2, trend, Blocking)) {
+				if mustExecute(t, d, request(2, trend, Blocking)) {
 					t.Error("another project has the answer")
 				}
 			})
@@ -158,15 +158,15 @@ func TestInsights_1_6_Fresh(t *testing.T) {
 
 // §1.6: what a merge has made wrong is not sent along either.
 func TestInsights_1_6_StaleIsSentAlong(t *testing.T) {
-	inHall(t, time.Second, Limits{}, func(t *testing.T, h *hall, d *Desk) {
-		answered(t, d, request(1, trend, Blocking))
+	withService(t, time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
+		mustExecute(t, d, request(1, trend, Blocking))
 		for _, c := range []struct {
 			change func(*State)
 			old    bool
 		}{{func(s *State) { s.Events++ }, true}, {func(s *State) { s.Rewritten++ }, false}} {
 			time.Sleep(time.Minute)
 			h.change(c.change)
-			a, err := d.Ask(t.Context(), request(1, trend, Async))
+			a, err := d.Execute(t.Context(), request(1, trend, Async))
 			if err != nil || a.Status == nil || a.Status.Complete || (a.Result != nil) != c.old {
 				t.Errorf("%+v, %v; an old one: %t", a, err, c.old)
 			}
@@ -178,18 +178,18 @@ func TestInsights_1_6_StaleIsSentAlong(t *testing.T) {
 // §5.2: who asks the same at the same time shares a computation; one of them who
 // leaves does not stop it.
 func TestInsights_5_2_OneComputation(t *testing.T) {
-	inHall(t, time.Second, Limits{}, func(t *testing.T, h *hall, d *Desk) {
-		gone, cancel := context.WithCancel(t.Context())
+	withService(t, time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
+		canceled, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := d.Ask(gone, request(1, trend, Blocking)); !errors.Is(err, context.Canceled) {
+			if _, err := d.Execute(canceled, request(1, trend, Blocking)); !errors.Is(err, context.Canceled) {
 				t.Errorf("who has left: %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 5 {
 			wg.Go(func() {
-				if !answered(t, d, request(1, trend, Blocking)) {
+				if !mustExecute(t, d, request(1, trend, Blocking)) {
 					t.Error("an answer of somebody else's computation is not said to be one")
 				}
 			})
@@ -205,10 +205,10 @@ func TestInsights_5_2_OneComputation(t *testing.T) {
 
 // §5.4: so many at once; the projects take turns.
 func TestInsights_5_4_Turns(t *testing.T) {
-	inHall(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *hall, d *Desk) {
+	withService(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *fakeSource, d *Service) {
 		var wg sync.WaitGroup
 		for i, project := range []int64{1, 1, 1, 2, 3} {
-			wg.Go(func() { answered(t, d, request(project, trendOf(fmt.Sprint("e", i)), Blocking)) })
+			wg.Go(func() { mustExecute(t, d, request(project, trendOf(fmt.Sprint("e", i)), Blocking)) })
 			synctest.Wait()
 		}
 		wg.Wait()
@@ -216,10 +216,10 @@ func TestInsights_5_4_Turns(t *testing.T) {
 			t.Errorf("the order is %s, %d at once", got, h.most)
 		}
 	})
-	inHall(t, time.Second, Limits{Workers: 8, MemoryTotal: 4 << 30}, func(t *testing.T, h *hall, d *Desk) {
+	withService(t, time.Second, Limits{Workers: 8, MemoryTotal: 4 << 30}, func(t *testing.T, h *fakeSource, d *Service) {
 		var wg sync.WaitGroup
 		for i := range 9 {
-			wg.Go(func() { answered(t, d, request(1, trendOf(fmt.Sprint("e", i)), Blocking)) })
+			wg.Go(func() { mustExecute(t, d, request(1, trendOf(fmt.Sprint("e", i)), Blocking)) })
 		}
 		wg.Wait()
 		if h.most != projectWorkers {
@@ -236,15 +236,15 @@ func TestInsights_5_4_Times(t *testing.T) {
 		after  time.Duration
 	}{"no turn": {Async, Busy, 10 * time.Second}, "too long": {"", TimedOut, 30 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
-			inHall(t, time.Hour, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+			withService(t, time.Hour, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 				if c.before != "" {
-					if _, err := d.Ask(t.Context(), request(1, trendOf("b"), c.before)); err != nil {
+					if _, err := d.Execute(t.Context(), request(1, trendOf("b"), c.before)); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
 				}
 				began := time.Now()
-				_, err := d.Ask(t.Context(), request(2, trend, Blocking))
+				_, err := d.Execute(t.Context(), request(2, trend, Blocking))
 				var got *Error
 				if !errors.As(err, &got) || got.Kind != c.kind || time.Since(began) != c.after {
 					t.Errorf("%v after %v, want kind %d after %v", err, time.Since(began), c.kind, c.after)
@@ -256,10 +256,10 @@ func TestInsights_5_4_Times(t *testing.T) {
 
 // §1.5: a run is looked at, cancelled, and forgotten 20 minutes after its end.
 func TestInsights_1_5_Runs(t *testing.T) {
-	inHall(t, time.Minute, Limits{Workers: 2}, func(t *testing.T, h *hall, d *Desk) {
+	withService(t, time.Minute, Limits{Workers: 2}, func(t *testing.T, h *fakeSource, d *Service) {
 		r := request(1, trend, ForceAsync)
 		r.ID = "mine"
-		if _, err := d.Ask(t.Context(), r); err != nil {
+		if _, err := d.Execute(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -268,7 +268,7 @@ func TestInsights_1_5_Runs(t *testing.T) {
 			t.Errorf("while it runs: %+v, %v", s, err)
 		}
 		var again *Error
-		if _, err := d.Ask(t.Context(), r); !errors.As(err, &again) || again.Kind != Conflict {
+		if _, err := d.Execute(t.Context(), r); !errors.As(err, &again) || again.Kind != Conflict {
 			t.Errorf("the same name: %v", err)
 		}
 		if _, err := d.Status(t.Context(), 2, "mine", false); !errors.As(err, &again) || again.Kind != NotFound {
@@ -281,16 +281,16 @@ func TestInsights_1_5_Runs(t *testing.T) {
 		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query already completed" || err != nil {
 			t.Error(got, err)
 		}
-		if _, err := d.Ask(t.Context(), r); err != nil { // a name may be used again
+		if _, err := d.Execute(t.Context(), r); err != nil { // a name may be used again
 			t.Fatal(err)
 		}
 		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query cancelled" || err != nil {
 			t.Error(got, err)
 		}
-		if s, err = d.Status(t.Context(), 1, "mine", false); err != nil || !s.Failed || !s.Question || *s.ErrorMessage != "Query was cancelled" {
+		if s, err = d.Status(t.Context(), 1, "mine", false); err != nil || !s.Failed || !s.ClientError || *s.ErrorMessage != "Query was cancelled" {
 			t.Errorf("when it is cancelled: %+v, %v", s, err)
 		}
-		time.Sleep(keptFor + time.Second)
+		time.Sleep(runTTL + time.Second)
 		if _, err := d.Status(t.Context(), 1, "mine", false); !errors.As(err, &again) {
 			t.Errorf("after 20 minutes: %v", err)
 		}
@@ -302,9 +302,9 @@ func TestInsights_1_5_Runs(t *testing.T) {
 
 // §5.4: 20 runs of a project behind requests.
 func TestInsights_5_4_Background(t *testing.T) {
-	inHall(t, time.Minute, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+	withService(t, time.Minute, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		for i := range maxBackground + 1 {
-			_, err := d.Ask(t.Context(), request(1, trendOf(fmt.Sprint(i)), Async))
+			_, err := d.Execute(t.Context(), request(1, trendOf(fmt.Sprint(i)), Async))
 			var busy *Error
 			if full := errors.As(err, &busy) && busy.Kind == Busy; full != (i == maxBackground) {
 				t.Errorf("run %d: %v", i, err)
@@ -323,8 +323,8 @@ func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 	for n := range 10 {
 		put(1, n+1, 3<<20)
 	}
-	if len(c.entries) != 5 || c.of[1] != 15<<20 || c.get("1/10") == nil || c.get("1/5") != nil {
-		t.Errorf("%d entries, %d bytes", len(c.entries), c.of[1])
+	if len(c.entries) != 5 || c.bytesByProject[1] != 15<<20 || c.get("1/10") == nil || c.get("1/5") != nil {
+		t.Errorf("%d entries, %d bytes", len(c.entries), c.bytesByProject[1])
 	}
 	c.get("1/6") // used: the others go first
 	for project := range int64(6) {
@@ -340,15 +340,15 @@ func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 // A mistake in a run ends the run, not the process: who asked gets an error that is
 // nobody's fault, its turn is given back, and the next question is answered.
 func TestQueries_PanicEndsTheRun(t *testing.T) {
-	inHall(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *hall, d *Desk) {
+	withService(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *fakeSource, d *Service) {
 		for range 3 {
-			_, err := d.Ask(t.Context(), request(1, trendOf("broken"), Blocking))
-			var asked *insights.Error
-			if err == nil || errors.As(err, &asked) || !strings.Contains(err.Error(), "a mistake of ours") {
+			_, err := d.Execute(t.Context(), request(1, trendOf("broken"), Blocking))
+			var queryErr *insights.Error
+			if err == nil || errors.As(err, &queryErr) || !strings.Contains(err.Error(), "a mistake of ours") {
 				t.Fatalf("%v, want the mistake as a fault of the server", err)
 			}
 		}
-		if answered(t, d, request(1, trend, Blocking)) {
+		if mustExecute(t, d, request(1, trend, Blocking)) {
 			t.Error("the answer after it is said to be remembered")
 		}
 	})

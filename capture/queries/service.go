@@ -65,19 +65,19 @@ type Config struct {
 	// Now is the clock, time.Now when nil.
 	Now    func() time.Time
 	Limits Limits
-	// Runs keeps what is known of runs for all servers of the database. Nil: only the
+	// RunStore keeps what is known of runs for all servers of the database. Nil: only the
 	// server that began a run knows it.
-	Runs Runs
+	RunStore RunStore
 	// Work counts what others ask of this process, such as requests for flags and events
 	// that come in. As long as it grows queries stand still three quarters of the time. Nil:
 	// nobody else asks.
 	Work func() uint64
-	// Slow is told of each query that computed for more than 5 seconds. Nil: nobody is.
-	Slow func(Slow)
+	// OnSlowQuery is told of each query that computed for more than 5 seconds. Nil: nobody is.
+	OnSlowQuery func(SlowQuery)
 }
 
-// Slow is a query that took long. It has nothing of what was asked.
-type Slow struct {
+// SlowQuery is a query that took long. It has nothing of what was asked.
+type SlowQuery struct {
 	Kind, Name string
 	Project    int64
 	Rows       int64 // events that were read
@@ -87,16 +87,16 @@ type Slow struct {
 // slowAfter is when a query is told of as slow.
 const slowAfter = 5 * time.Second
 
-// Desk answers queries. It is safe for use by several goroutines.
-type Desk struct {
+// Service answers queries. It is safe for use by several goroutines.
+type Service struct {
 	Config
-	turns  turns
-	pace   pace
-	stats  stats
-	server string // this one's name in Runs
-	close  context.CancelFunc
-	ctx    context.Context // ends when the desk is closed
-	wg     sync.WaitGroup
+	scheduler scheduler
+	pace      pace
+	stats     stats
+	server    string // this one's name in Runs
+	close     context.CancelFunc
+	ctx       context.Context // ends when the desk is closed
+	wg        sync.WaitGroup
 
 	mu           sync.Mutex
 	cache        cache
@@ -105,33 +105,33 @@ type Desk struct {
 }
 
 // New makes a Desk.
-func New(c Config) (*Desk, error) {
+func New(c Config) (*Service, error) {
 	if c.Source == nil || c.States == nil || c.NewID == nil {
 		return nil, errors.New("queries: Config.Source, States and NewID are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Slow == nil {
-		c.Slow = func(Slow) {}
+	if c.OnSlowQuery == nil {
+		c.OnSlowQuery = func(SlowQuery) {}
 	}
 	c.Limits = c.Limits.withDefaults()
-	d := &Desk{Config: c, computations: map[string]*computation{}}
+	d := &Service{Config: c, computations: map[string]*computation{}}
 	if c.Work != nil {
 		d.pace.work = c.Work
-		d.pace.done.Store(c.Work())
+		d.pace.lastCount.Store(c.Work())
 	}
-	d.turns.workers = min(c.Limits.Workers, max(int(c.Limits.MemoryTotal/c.Limits.Memory), 1))
+	d.scheduler.workers = min(c.Limits.Workers, max(int(c.Limits.MemoryTotal/c.Limits.Memory), 1))
 	d.ctx, d.close = context.WithCancel(context.Background())
-	if c.Runs != nil {
+	if c.RunStore != nil {
 		d.server = c.NewID()
-		d.wg.Go(d.tellOthers)
+		d.wg.Go(d.updateStoredRuns)
 	}
 	return d, nil
 }
 
 // Close ends all that runs and waits for it.
-func (d *Desk) Close() {
+func (d *Service) Close() {
 	d.close()
 	d.wg.Wait()
 }
@@ -163,9 +163,9 @@ type Request struct {
 	ID string
 	// Name is shown in logs.
 	Name string
-	// Patience is after how long a query that somebody waits for goes on behind the
+	// MaxWait is after how long a query that somebody waits for goes on behind the
 	// request. Zero: it does not.
-	Patience time.Duration
+	MaxWait time.Duration
 	// Shared: strangers ask. An answer of the last minute will do whatever it has cost,
 	// and so will any that is being computed: many of them cost as much as one.
 	Shared bool
@@ -177,13 +177,13 @@ type Answer struct {
 	Result map[string]any
 	// Status is that of a run that goes on, nil when none does.
 	Status *Status
-	// Unread are lines that name members of the query that have no effect.
-	Unread []string
+	// Ignored are lines that name members of the query that have no effect.
+	Ignored []string
 }
 
-// Ask answers a question. Errors are an *insights.Error, an *Error, or those of the
+// Execute answers a question. Errors are an *insights.Error, an *Error, or those of the
 // store. When ctx ends, what nobody else waits for is stopped.
-func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
+func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
 	now := d.Now()
 	if err := d.define(ctx, &r); err != nil {
 		return nil, err
@@ -194,29 +194,29 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	}
 	answer, err := d.respond(ctx, r, q, now)
 	if answer != nil {
-		answer.Unread = q.Unread
+		answer.Ignored = q.Ignored
 	}
 	return answer, err
 }
 
-func (d *Desk) respond(ctx context.Context, r Request, q *insights.Query, now time.Time) (*Answer, error) {
+func (d *Service) respond(ctx context.Context, r Request, q *insights.Query, now time.Time) (*Answer, error) {
 	state, err := d.States.State(ctx, r.Project.ID)
 	if err != nil {
 		return nil, err
 	}
-	a := newAsked(q, &r, now, state)
+	a := newPreparedQuery(q, &r, now, state)
 	d.mu.Lock()
 	old := d.cache.get(a.key)
 	d.mu.Unlock()
-	if old != nil && !a.holds(old) {
+	if old != nil && !a.matches(old) {
 		old = nil
 	}
-	fresh := old != nil && a.fresh(old, r.Mode == LazyAsync)
-	d.stats.looked(old != nil, fresh, r.Mode)
-	switch wait := r.waits(old != nil); {
+	isFresh := old != nil && a.isFresh(old, r.Mode == LazyAsync)
+	d.stats.countLookup(old != nil, isFresh, r.Mode)
+	switch wait := r.isBlocking(old != nil); {
 	case r.Mode == CacheOnly && old == nil:
 		return &Answer{}, nil
-	case r.Mode == CacheOnly, fresh && !r.forced():
+	case r.Mode == CacheOnly, isFresh && !r.isForced():
 		return &Answer{Result: old.show(true)}, nil
 	default:
 		return d.begin(ctx, a, wait, old)
@@ -225,7 +225,7 @@ func (d *Desk) respond(ctx context.Context, r Request, q *insights.Query, now ti
 
 // define reads the cohorts and the actions of the project where the question may
 // name one: by itself, by the metrics of an experiment, or by the steps of an action.
-func (d *Desk) define(ctx context.Context, r *Request) (err error) {
+func (d *Service) define(ctx context.Context, r *Request) (err error) {
 	p, text := r.Project, bytes.ToLower(r.Query)
 	measured := bytes.Contains(text, []byte("experiment"))
 	if d.Actions != nil && p.Actions == nil && (measured || bytes.Contains(text, []byte(`"actionsnode"`)) || bytes.Contains(text, []byte(`"actions"`))) {
@@ -244,15 +244,15 @@ func (d *Desk) define(ctx context.Context, r *Request) (err error) {
 	return err
 }
 
-func (r *Request) forced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
+func (r *Request) isForced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
 
-// waits says whether the caller waits for a computation.
-func (r *Request) waits(old bool) bool {
+// isBlocking says whether the caller waits for a computation.
+func (r *Request) isBlocking(old bool) bool {
 	return r.Mode == Blocking || r.Mode == ForceBlocking || r.Mode == AsyncExceptFirst && !old
 }
 
 // begin starts a run, and waits for it where the caller does.
-func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Answer, error) {
+func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *entry) (*Answer, error) {
 	run, err := d.start(a, !wait)
 	if err != nil {
 		return nil, err
@@ -262,9 +262,9 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 			return nil, err
 		}
 	}
-	goingOn := func() (*Answer, error) {
-		run.telling.Lock()
-		defer run.telling.Unlock()
+	pendingAnswer := func() (*Answer, error) {
+		run.statusMu.Lock()
+		defer run.statusMu.Unlock()
 		s := run.status(false)
 		if s.Complete { // just now: who asks for it hears so, with what has come out
 			s = &Status{ID: s.ID, Async: true, Team: s.Team, Start: s.Start, Pickup: s.Pickup}
@@ -276,18 +276,18 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 		return out, nil
 	}
 	if !wait {
-		return goingOn()
+		return pendingAnswer()
 	}
-	var patience <-chan time.Time
-	if a.request.Patience > 0 {
-		timer := time.NewTimer(a.request.Patience)
+	var timeout <-chan time.Time
+	if a.request.MaxWait > 0 {
+		timer := time.NewTimer(a.request.MaxWait)
 		defer timer.Stop()
-		patience = timer.C
+		timeout = timer.C
 	}
 	select {
 	case <-run.done:
-	case <-patience:
-		return run.outlasted(ctx, a, goingOn)
+	case <-timeout:
+		return run.handleTimeout(ctx, a, pendingAnswer)
 	case <-ctx.Done():
 		run.cancel(context.Cause(ctx))
 		<-run.done
@@ -298,8 +298,8 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	return &Answer{Result: run.entry.show(run.joined)}, nil
 }
 
-// outlasted is what somebody gets whose patience has ended before the run.
-func (r *run) outlasted(ctx context.Context, a *asked, goingOn func() (*Answer, error)) (*Answer, error) {
+// handleTimeout is what somebody gets whose patience has ended before the run.
+func (r *run) handleTimeout(ctx context.Context, a *preparedQuery, pendingAnswer func() (*Answer, error)) (*Answer, error) {
 	switch {
 	case a.request.Shared:
 		if r.joined { // who has begun it keeps it going
@@ -310,5 +310,5 @@ func (r *run) outlasted(ctx context.Context, a *asked, goingOn func() (*Answer, 
 			return nil, err
 		}
 	}
-	return goingOn()
+	return pendingAnswer()
 }
